@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -17,8 +16,9 @@ import pytest
 
 from amgs.clock import FixedClock
 from amgs.derived.indexes import Derived
-from amgs.errors import StoreLockedError, StoreTooNewError, UsageError
+from amgs.errors import StoreLockedError, StoreTooNewError
 from amgs.memory import Memory
+from amgs.settings import ConsolidationSettings, Settings
 from amgs.storage.migrations import LATEST
 from amgs.storage.opening import open_storage
 from amgs.storage.postgres import lease
@@ -100,9 +100,8 @@ def work(place: str, name: str, told: Any) -> None:
     with Memory.open(place, clock=FixedClock(NOW)) as memory:
         for number in range(5):
             told.put(("added", memory.add(f"{name} saw the lamp {number} at pier {number * 7}.").added[0]))
-            with suppress(UsageError):  # the other has worked the same blocks in meanwhile
-                for entry in memory.consolidate().operations:
-                    told.put(("applied", entry.id))
+            for entry in memory.consolidate().operations:
+                told.put(("applied", entry.id))
             frame = memory.assemble("SESSION", query=f"lamp {number}")
             told.put(("assembled", frame.id))
             memory.feedback(frame.selected[0].block.id, useful=True, assembly_id=frame.id)
@@ -184,3 +183,23 @@ def test_a_program_that_is_older_than_the_schema_by_now_writes_no_more(postgres:
         with pytest.raises(StoreTooNewError, match=str(LATEST + 1)):
             put(storage, block("a"))
         assert storage.block_columns.count() == 0
+
+
+def test_one_program_consolidates_at_a_time_and_the_next_takes_what_is_left(
+    postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = namespace(postgres)
+    few = Settings(consolidation=ConsolidationSettings(transaction=2))
+    with open_memory(place, settings=few) as one, open_memory(place, settings=few) as other:
+        for number in range(4):
+            one.add(f"The lamp {number} burns at pier {number * 7}.")
+        batches = one.consolidate_in_batches()
+        next(batches)
+        with monkeypatch.context() as hasty:
+            hasty.setattr(lease, "_SECONDS", 0.2)
+            with pytest.raises(StoreLockedError, match="was being consolidated by process "):
+                other.consolidate()
+        other.add("The ferry waits for the tide.")  # who writes something else does not wait
+        assert len(list(batches)) == 1
+        assert sum(entry.blocks for entry in other.consolidate().operations) == 1
+        assert other.verify().ok and one.counts() == {"consolidated": 5}

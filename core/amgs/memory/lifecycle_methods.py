@@ -73,25 +73,24 @@ class LifecycleMethods(OpenMemory):
         Gives each batch's plan and the journal entry as it then stands, which one `undo` takes back. Stopping
         keeps the batches that were committed.
         """
+        return self._consolidated(bounds.count("A limit", limit), progress)
+
+    def _consolidated(
+        self, limit: int | None, progress: Progress | None
+    ) -> Iterator[tuple[ConsolidationPlan, JournalEntry]]:
         from amgs.frames import registry
         from amgs.lifecycle import consolidate
 
-        context, most = self._context, bounds.count("A limit", limit)
-        batches = consolidate.run(
-            context.storage,
-            context.storage.block_columns.numbers(consolidate.RAW)[:most],
-            self.lifecycle.means(),
-            weights=registry.find("ATTENTION", context.definitions()).weights,
-            clock=context.clock,
-            progress=progress,
-        )
-        return self._searched_meanwhile(batches)
-
-    def _searched_meanwhile(
-        self, batches: Iterator[tuple[ConsolidationPlan, JournalEntry]]
-    ) -> Iterator[tuple[ConsolidationPlan, JournalEntry]]:
-        with self._opened.derived.raw_vectors.consolidating():
-            yield from batches
+        context = self._context
+        with context.storage.consolidating(), self._opened.derived.raw_vectors.consolidating():
+            yield from consolidate.run(
+                context.storage,
+                context.storage.block_columns.numbers(consolidate.RAW)[:limit],
+                self.lifecycle.means(),
+                weights=registry.find("ATTENTION", context.definitions()).weights,
+                clock=context.clock,
+                progress=progress,
+            )
 
     def operations(self, limit: int = 20) -> tuple[JournalEntry, ...]:
         """The latest operations, the newest first."""

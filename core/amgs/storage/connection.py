@@ -221,6 +221,13 @@ class SqlConnection(ABC):
         del seconds
 
     @contextmanager
+    def consolidating(self) -> Iterator[None]:
+        """Be the one program that consolidates the store, over many transactions. Raises StoreLockedError where another
+        goes on doing so.
+        """
+        yield
+
+    @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Whatever this thread reads inside is of one committed state, however others go on. One inside another, or
         inside a transaction of this thread, joins it.

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from amgs.errors import Cancelled
+from amgs.errors import Cancelled, StoreLockedError
 from amgs.lifecycle.consolidate import KIND
 from amgs.storage.signature import signed
 from amgs.types import Progress
@@ -91,5 +91,5 @@ def _consolidate(memory: Memory, by: str, progress: Progress) -> Consolidated | 
     with signed(by=by):
         try:
             return consolidated(memory.consolidate_in_batches(progress=progress))
-        except Cancelled:
+        except (Cancelled, StoreLockedError):  # another server is at it
             return None

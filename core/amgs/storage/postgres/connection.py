@@ -9,7 +9,7 @@ import select
 import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Self
 
 import numpy as np
@@ -216,6 +216,14 @@ class PostgresConnection(SqlConnection):
                 self._ear.execute(SQL("LISTEN {}").format(Identifier(self._address.schema)))
             for _ in self._ear.notifies(timeout=seconds, stop_after=1):
                 pass
+
+    @contextmanager
+    def consolidating(self) -> Iterator[None]:
+        with ExitStack() as held:
+            with self._translate():
+                connection = held.enter_context(connected(self._address))
+                held.enter_context(leased(connection, self._address, "consolidates"))
+            yield
 
     def _reconnect(self) -> None:
         self._writer = connected(self._address)

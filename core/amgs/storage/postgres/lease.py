@@ -1,4 +1,5 @@
-"""The lease of a namespace: one program writes at a time, and whoever waits is next in the order of asking.
+"""The leases of a namespace: one program writes at a time, and one consolidates; whoever waits is next in the order of
+asking.
 
 It is an advisory lock of the server, so that it ends with a connection, however that ends.
 """
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import psycopg
 from psycopg import errors
@@ -15,6 +16,8 @@ from psycopg import errors
 from amgs.errors import StoreLockedError
 from amgs.storage.postgres.address import Address
 
+Act = Literal["writes", "consolidates"]
+_DOING: Final = {"writes": "written", "consolidates": "consolidated"}
 _SECONDS: Final = 30.0
 """How long to wait while others write."""
 
@@ -42,13 +45,13 @@ def leased_version(connection: psycopg.Connection[Any], address: Address) -> int
 
 
 @contextmanager
-def leased(connection: psycopg.Connection[Any], address: Address) -> Iterator[None]:
-    """Be the one who writes to the namespace, outside of a transaction or before there is a store."""
+def leased(connection: psycopg.Connection[Any], address: Address, act: Act = "writes") -> Iterator[None]:
+    """Be the one who does this in the namespace, outside of a transaction or before there is a store."""
     connection.execute(f"SET lock_timeout = '{_SECONDS:g}s'".encode())
     try:
-        connection.execute(f"SELECT pg_advisory_lock({_key(address)})".encode())
+        connection.execute(f"SELECT pg_advisory_lock({_key(address, act)})".encode())
     except errors.LockNotAvailable as error:
-        raise _busy(connection, address) from error
+        raise _busy(connection, address, act) from error
     finally:
         with suppress(psycopg.Error):
             connection.execute("SET lock_timeout = 0")
@@ -56,22 +59,22 @@ def leased(connection: psycopg.Connection[Any], address: Address) -> Iterator[No
         yield
     finally:
         with suppress(psycopg.Error):
-            connection.execute(f"SELECT pg_advisory_unlock({_key(address)})".encode())
+            connection.execute(f"SELECT pg_advisory_unlock({_key(address, act)})".encode())
 
 
-def _key(address: Address) -> str:
-    return f"hashtextextended('amgs writes {address.namespace}', 0)"
+def _key(address: Address, act: Act = "writes") -> str:
+    return f"hashtextextended('amgs {act} {address.namespace}', 0)"
 
 
-def _busy(connection: psycopg.Connection[Any], address: Address) -> StoreLockedError:
+def _busy(connection: psycopg.Connection[Any], address: Address, act: Act = "writes") -> StoreLockedError:
     held = connection.execute(
         "SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.locktype = "
         "'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = "
-        f"current_database()) AND (l.classid::bigint << 32 | l.objid::bigint) = {_key(address)}".encode()
+        f"current_database()) AND (l.classid::bigint << 32 | l.objid::bigint) = {_key(address, act)}".encode()
     ).fetchone()
     process = str(held[0]).removeprefix("amgs ") if held is not None and held[0] else ""
     return StoreLockedError(
-        f"{address.shown} was being written by {f'process {process}' if process else 'others'} for {_SECONDS:g} "
+        f"{address.shown} was being {_DOING[act]} by {f'process {process}' if process else 'others'} for {_SECONDS:g} "
         "seconds; nothing was changed.",
         title="The store is busy",
         way_out="Try again when that is done.",

@@ -103,7 +103,9 @@ def _open_screen(given: dict[str, Any]) -> int:
         from amgs_app.command_line.global_options import Globals
         from amgs_app.session.operator import Operator
 
-        return Operator(engine_of(Globals(**given).options()))
+        operator = Operator(engine_of(Globals(**given).options()))
+        operator.join()
+        return operator
 
     store = given.get("store") or given.get("connect")
     return run_workstation(
@@ -121,11 +123,23 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
         from amgs_app.terminal.exit_codes import ExitCode
         from amgs_tui.app import Workstation
         from amgs_tui.kept_state import KeptState, drafts_on, file_of_user, what_is_kept
+        from amgs_tui.messages import Overheard
         from amgs_tui.request_execution import run_through_registry
+
+    def open_shared() -> Any:
+        """In the engine's thread: other programs may use the memory while the screen has it open."""
+        from amgs_app.server.joining import NEEDED, share_in_thread
+
+        operator = open_session()
+        if all(map(extras.installed, NEEDED)) and not operator.engine.attached:
+            operator.engine.share = share_in_thread(
+                operator.engine, lambda event: app.post_message(Overheard(event))
+            )
+        return operator
 
     kept = KeptState(file_of_user())
     app = Workstation(
-        open_session, execute=settling(run_through_registry), kept=kept, collects=True, **options
+        open_shared, execute=settling(run_through_registry), kept=kept, collects=True, **options
     )
     with short_pauses():
         try:

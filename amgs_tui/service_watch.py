@@ -35,7 +35,7 @@ class ServiceWatch:
     notices: Notices
     pages: Pages
     _listener: EventListener | None = field(default=None, init=False)
-    _own: str = field(default="", init=False)
+    _own: str | None = field(default=None, init=False)
     _lost: bool = field(default=False, init=False)
     _looks: bool = field(default=False, init=False)
     hears: bool = False

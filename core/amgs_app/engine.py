@@ -8,6 +8,7 @@ all that leaves it.
 from __future__ import annotations
 
 import os
+import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -24,6 +25,7 @@ from amgs_app.models.choice import TINY, LoadedModels
 from amgs_app.open_context import OpenContext
 from amgs_app.places.corpus import Corpus, CorpusClock, CorpusYear, open_corpus, sample_corpus
 from amgs_app.places.folders import ENDING, OWN_STORE, address_at, data_folder, find_store
+from amgs_app.places.store_socket import holder_of, listen_beside, remove_left, socket_of
 from amgs_app.results.overview import EngineFacts
 
 if TYPE_CHECKING:
@@ -88,7 +90,9 @@ class Engine:
     fed_back: the lifetime context whose utility memory was told, which happens once. traffic: gives the latest
     questions and changes of a memory that is served; None where it is not. gateway: whether one stands on it. attached:
     whether the memory is served elsewhere. standard_input: reads what was piped into a single command; None elsewhere.
-    warn: is given a line about each setting that is ignored, once the settings are read.
+    warn: is given a line about each setting that is ignored, once the settings are read, and about whom it waits for.
+    join: gives an engine of the process that has the store open, where one lets others in; None where this one may not.
+    share: lets others in, by the socket that it is given, once the store is open; what it returns ends that.
     """
 
     attached = False
@@ -107,6 +111,9 @@ class Engine:
         self.accept_loss = False
         self.standard_input: Callable[[], bytes] | None = None
         self.warn: Callable[[str], None] = lambda _line: None
+        self.join: Callable[[], Engine | None] | None = None
+        self.share: Callable[[socket.socket], Callable[[], object]] | None = None
+        self._unshare: Callable[[], object] = lambda: None
         self._lock = threading.RLock()
         self._settings: WorkstationSettings | None = None
         self._memory: Memory | None = None
@@ -226,6 +233,7 @@ class Engine:
         with self._lock:
             if self._memory is None:
                 self._memory = self._open_memory()
+                self._let_others_in()
             return self._memory
 
     @property
@@ -341,6 +349,7 @@ class Engine:
 
     def close(self) -> None:
         """Close the store and the trace; the engine keeps its settings."""
+        self._unshare()
         with self._lock:
             self._open.let_go()
             if self._memory is not None:
@@ -353,6 +362,7 @@ class Engine:
 
     def discard(self) -> None:
         """Close the store, and remove one that was made for nothing: what was to go into it was refused."""
+        self._unshare()
         with self._lock:
             self._open.let_go()
             if self._memory is not None:
@@ -425,17 +435,38 @@ class Engine:
             self.enter_corpus()
         return memory
 
+    def _let_others_in(self) -> None:
+        """Remove the socket that a killed process left, and listen at one's own where others are to be let in."""
+        if not isinstance(self.store_path, Path) or self.options.read_only:
+            return
+        remove_left(self.store_path)
+        listening = None if self.share is None else listen_beside(self.store_path)
+        if self.share is None or listening is None:
+            return
+        path, end = socket_of(self.store_path), self.share(listening)
+
+        def unshare() -> None:
+            self._unshare = lambda: None
+            path.unlink(missing_ok=True)
+            end()
+            listening.close()
+
+        self._unshare = unshare
+
     def _wait_for_store(self, open_memory: Callable[[], Memory]) -> Memory:
         """The memory, as soon as no other process has its store open.
 
-        Raises StoreLockedError where one and the same process keeps it for longer than the settings allow: behind many
-        that are quick, all get their turn.
+        Raises StoreLockedError where one and the same process keeps it for longer than the settings allow (behind many
+        that are quick, all get their turn), and at once where that process lets this one in.
         """
         patience, holder, waited, said = self.settings.store.wait_seconds, "", 0.0, False
         while True:
             try:
                 return open_memory()
             except StoreLockedError as error:
+                place = self.store_path
+                if self.join is not None and isinstance(place, Path) and holder_of(place) is not None:
+                    raise
                 address = address_at(self.beside_store(ENDING))
                 if address:
                     way_out = f"It is served there: `amgs --connect {address}` works with it."

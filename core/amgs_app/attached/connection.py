@@ -12,6 +12,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -40,8 +41,10 @@ class AttachedConnection:
     address: `http://127.0.0.1:8420`, with `/NAME` behind it for a namespace that is not the token's first.
     """
 
-    def __init__(self, address: str, token: str = "") -> None:
-        """Raises UsageError for an address that is none."""
+    def __init__(self, address: str, token: str = "", socket_path: Path | None = None) -> None:
+        """socket_path: the socket beside a store, by which the service is reached instead of the network. Raises
+        UsageError for an address that is none.
+        """
         said = dict[str, str]()
         self.base, self.namespace = place_of(address)
         self.name = urlsplit(self.base).netloc + (f"/{self.namespace}" if self.namespace else "")
@@ -56,7 +59,10 @@ class AttachedConnection:
         with extras.explained():
             import httpx2
         timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
-        self._http = httpx2.Client(base_url=self.base, headers=said, timeout=timeout, trust_env=False)
+        way = None if socket_path is None else httpx2.HTTPTransport(uds=str(socket_path))
+        self._http = httpx2.Client(
+            base_url=self.base, headers=said, timeout=timeout, trust_env=False, transport=way
+        )
 
     def close(self) -> None:
         """Let the connections go, that of a listener too."""

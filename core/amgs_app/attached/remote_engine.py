@@ -21,6 +21,8 @@ from amgs_app.attached.connection import AttachedConnection
 from amgs_app.calls.call import Call
 from amgs_app.engine import Engine, Options, Work
 from amgs_app.places.folders import data_folder
+from amgs_app.places.paths import lies_there
+from amgs_app.places.store_socket import LOCAL, READS, socket_of
 
 if TYPE_CHECKING:
     from amgs.api.exchange import Exported, ForeignImport, Form, Imported
@@ -253,7 +255,10 @@ class RemoteEngine(Engine):
                 f"{wrong[0]} belongs to whoever serves the memory.",
                 way_out=f"Leave it out, or give it to `amgs serve` instead of --connect {options.connect}.",
             )
-        self.connection = AttachedConnection(options.connect, options.token)
+        self._connect(AttachedConnection(options.connect, options.token))
+
+    def _connect(self, connection: AttachedConnection) -> None:
+        self.connection = connection
         self._time = RemoteClock(self.facts)
         self.clock = self._time
         self.creates = False
@@ -395,9 +400,68 @@ class RemoteEngine(Engine):
         return self.connection.events(after)
 
 
+class JoinedEngine(RemoteEngine):
+    """A client of the process on this machine that has the same store open, with the rights that opening it gives.
+
+    Files are named to that process, which reads and writes them as this one would.
+    """
+
+    def __init__(self, engine: Engine, store: Path, holder: int) -> None:
+        """engine: the one of this process that cannot open the store. holder: the process that has it open. Raises
+        UsageError where --now asks for another time than that process has.
+        """
+        Engine.__init__(self, engine.options)
+        self.warn, self.standard_input, self.creates = engine.warn, engine.standard_input, False
+        self._store = store
+        self._connect(AttachedConnection(LOCAL, READS if self.options.read_only else "", socket_of(store)))
+        given = self.options
+        if given.now is not None and (told := self.facts()) and (told.now != given.now or not told.fixed):
+            raise UsageError(
+                f"Process {holder} has {store.name} open, at another time than --now says.",
+                way_out=f"Leave --now out, or end process {holder}.",
+            )
+        own = {"corpus": given.corpus, "model": given.model, "seed": given.seed}
+        its = "".join(f", with its {name}" for name, value in own.items() if value)
+        self.warn(f"{store.name} is open in process {holder}: this goes through it{its}.")
+
+    def carry_out(self, call: Work[R], progress: Progress | None = None) -> R:
+        asked = cast("Call[R]", call)
+        files = _whole_paths(asked)
+        if not files or asked.operation.place == "here":
+            return super().carry_out(call, progress)
+        given = {"arguments": {**asked.arguments, **files}, "line": asked.line()}
+        result: R = self.connection.ask(OPERATIONS_PATH + asked.operation.identifier, given, progress)
+        return result
+
+    @property
+    def store_path(self) -> Path | str:
+        return self._store
+
+    @property
+    def store_name(self) -> str:
+        return self._store.name
+
+    def beside_store(self, ending: str) -> Path | None:
+        return self._store.with_name(f"{self._store.name}{ending}")
+
+
 def _names_files(call: Call[Any]) -> bool:
     """Whether the call was given a file or a folder; a text that could be a path counts as one."""
     return any(
         each.takes in ("file", "folder") and call.arguments.get(each.name) not in (None, [], ())
         for each in call.operation.parameters
     )
+
+
+def _whole_paths(call: Call[Any]) -> dict[str, Any]:
+    """The files and folders that the call was given, by their whole paths; a text that names nothing is a text."""
+    found: dict[str, Any] = {}
+    for parameter in call.operation.parameters:
+        value = call.arguments.get(parameter.name)
+        if parameter.takes not in ("file", "folder") or value in (None, [], ()):
+            continue
+        named = value if isinstance(value, list) else [value]
+        if all(isinstance(each, Path) or lies_there(Path(each)) for each in named):
+            whole = [str(Path(each).expanduser().resolve()) for each in named]
+            found[parameter.name] = whole if isinstance(value, list) else whole[0]
+    return found

@@ -72,6 +72,7 @@ def open_workstation(options: Globals) -> int:
     from amgs_app.session.operator import Operator
 
     operator = Operator(engine_of(given))
+    operator.join()
     return screen.open(
         lambda: operator,
         store_name=operator.engine.store_name,
@@ -99,7 +100,7 @@ def serve_web(
 ) -> int:
     """Serve the workstation to a browser on this machine (http://127.0.0.1:8000).
 
-    Other machines cannot reach it. A store has one writer, so open one page at a time.
+    Other machines cannot reach it. Several pages show one memory.
     """
     _ = options.options()  # what cannot be right is said before anything is served
     screen = _screen_of(options)

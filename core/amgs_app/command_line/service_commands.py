@@ -157,8 +157,8 @@ def speak_mcp(
 ) -> int:
     """Answer an agent that speaks MCP on standard input and output, with seven tools.
 
-    A store has one owner: where several agents, or an agent and you, use the same memory, `amgs serve` it, and give
-    each `amgs mcp --connect URL`, or the address URL/mcp.
+    Several agents may each run it on one memory: the first has the store open, the others go through that process.
+    Where it is served, give them `amgs mcp --connect URL`, or the address URL/mcp.
     """
     with extras.explained("server"):
         from amgs_app.attached.connection import place_of

@@ -21,7 +21,7 @@ from amgs_app.results.service_event import ServiceEvent
 from amgs_app.server.hosting import DEFAULT, Lane, Namespace, Namespaces
 from amgs_app.server.idempotency import LONGEST_KEY, once
 from amgs_app.server.limits import Limits, Rates
-from amgs_app.server.tokens import Caller, Tokens
+from amgs_app.server.tokens import Caller, Tokens, new_token
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 
@@ -56,6 +56,12 @@ NAMESPACE: Final = "AMGS-Namespace"
 """The header by which a caller names a namespace."""
 
 
+def joined_callers() -> dict[str, Caller]:
+    """One who may do all that the file allows, and one who opened it for reading, each under a new token."""
+    rights: tuple[Right, Right] = ("operate", "read")
+    return {new_token(): Caller("joined", None, right, near=True) for right in rights}
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """What every request needs of the server. kind: whether agents reach their model through it."""
@@ -67,6 +73,8 @@ class Service:
     limits: Limits = field(default_factory=Limits)
     rates: Rates = field(init=False)
     perf: Callable[[], float] = time.perf_counter
+    joined: Mapping[str, Caller] = field(default_factory=joined_callers)
+    """Who comes by the socket beside the store, by tokens that never leave this process."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rates", Rates(self.limits.a_second, self.limits.at_once, self.perf))
@@ -228,7 +236,8 @@ async def asked_by(
 def identify(service: Service, authorization: str, namespace: str) -> tuple[Caller, Namespace]:
     """Who calls with this `Authorization`, and the namespace that is meant; raises what `asked_by` raises."""
     scheme, _, token = authorization.partition(" ")
-    caller = service.tokens.caller(token.strip() if scheme.lower() == "bearer" else "")
+    given = token.strip() if scheme.lower() == "bearer" else ""
+    caller = service.joined.get(given) or service.tokens.caller(given)
     if caller is None:
         raise errors.UnknownCallerError(
             "The service asks for a token, and this one is not known.",

@@ -75,7 +75,7 @@ async def operation(
         raise NotFoundError("There is no such operation here.", way_out="Use the same version on both sides.")
     request.state.operation = chosen.name
     check_right(asked, chosen.right, f"`{chosen.name}`")
-    call = _call(chosen, await _body(request))
+    call = _call(chosen, await _body(request), near=asked.caller.near)
     return _answer(
         replace(asked, client=amgs_client),
         _Work(
@@ -130,12 +130,12 @@ async def _body(request: Request) -> dict[str, Any]:
     return given
 
 
-def _call(chosen: Operation[..., Any], given: Mapping[str, Any]) -> Call[Any]:
+def _call(chosen: Operation[..., Any], given: Mapping[str, Any], *, near: bool) -> Call[Any]:
     """The call; raises UsageError for arguments that the operation does not take, and for files of this machine."""
     arguments = given.get("arguments")
     if not isinstance(arguments, dict) or not all(isinstance(name, str) for name in arguments):
         raise UsageError("The arguments are missing.", way_out="Use the same version on both sides.")
-    if any(arguments.get(name) not in (None, [], ()) for name in closed(chosen)):
+    if not near and any(arguments.get(name) not in (None, [], ()) for name in closed(chosen)):
         raise UsageError("A client's files are read by the client.", way_out="Send the text itself.")
     try:
         return call_from_json(chosen, arguments)

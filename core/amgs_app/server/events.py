@@ -42,6 +42,8 @@ class EventHub:
         self._listeners: set[_Listener] = set()
         self._forgotten = 0
         self._followed = False
+        self.told: Callable[[ServiceEvent], object] = lambda _event: None
+        """Is called with every event, in the thread that publishes it."""
 
     def follow(self, earlier: Sequence[ServiceEvent], forgotten: int) -> None:
         """From now on the changes come from the store itself, by `tell`, whichever program makes them.
@@ -78,6 +80,7 @@ class EventHub:
             self._recent.append(event)
             known = self._followed and event.kind == "changed"
             listeners = () if known else self._noted(event)
+        self.told(event)
         for each in listeners:
             each.loop.call_soon_threadsafe(_offer, each, event)
 

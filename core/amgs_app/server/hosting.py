@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,7 @@ from amgs_app.results.service_event import ServiceEvent
 from amgs_app.server.events import KEPT, EventHub
 from amgs_app.server.limits import Turns
 from amgs_app.server.tokens import NAMESPACE
+from amgs_app.shell.output import say
 
 if TYPE_CHECKING:
     from amgs.memory import Memory
@@ -102,15 +104,17 @@ class Namespace:
     """One store that is served. Its engine opens with the first request, in the thread of that request.
 
     files: the only folder that a client's paths may name. address: where clients reach it; who finds the store in use
-    is told.
+    is told. engine: one that is open already.
     """
 
-    def __init__(self, name: str, options: Options, files: Path, address: str = "") -> None:
+    def __init__(
+        self, name: str, options: Options, files: Path, address: str = "", engine: Engine | None = None
+    ) -> None:
         from amgs_app.engine import Engine
 
         self.name = name
         self.files = files
-        self.engine: Engine = Engine(options)
+        self.engine: Engine = engine or Engine(options)
         self.events = EventHub(lambda: self.engine.clock.now())
         self.engine.traffic = self.events.recent
         self.engine.make_data_folder()
@@ -165,12 +169,16 @@ class Namespace:
         async with nullcontext() if turns is None else turns.turn(caller):
             return await asyncio.get_running_loop().run_in_executor(self._lanes[lane], work)
 
-    def close(self) -> None:
-        """Let running work end, and close the store."""
+    def end_lanes(self) -> None:
+        """Let running work end; the store stays open."""
         for lane in self._lanes.values():
             lane.shutdown(wait=True, cancel_futures=True)
         if self._follower is not None:
             self._follower.close()
+
+    def close(self) -> None:
+        """Let running work end, and close the store."""
+        self.end_lanes()
         self.engine.close()
         if self._announced is not None:
             Path(self._announced.name).unlink(missing_ok=True)
@@ -202,6 +210,8 @@ class Namespaces:
         """Whether agents reach their model through the server."""
         self.spans: SpanExport | None = None
         """Who is told, as spans, what is asked; None for nobody."""
+        self.listening: socket.socket | None = None
+        """Where other programs of this machine are let in, beside the store."""
         self._options = options
         self._lock = threading.Lock()
         self._open: dict[str, Namespace] = {}
@@ -221,6 +231,29 @@ class Namespaces:
                 self._open[name] = found
             found.engine.gateway, found.spans = self.gateway, self.spans
             return found
+
+    def open_shared(self) -> Namespace:
+        """The one namespace with its store open, and others let in. Raises StoreError."""
+        from amgs.extras import installed
+        from amgs_app.server.joining import NEEDED
+
+        space = self.get(DEFAULT)
+        if all(map(installed, NEEDED)):
+            space.engine.share = self._take
+        _ = space.engine.settings  # what of them is ignored was said
+        space.engine.warn = say
+        _ = space.memory
+        return space
+
+    def _take(self, listening: socket.socket) -> Callable[[], None]:
+        self.listening = listening
+        return lambda: None
+
+    def adopt(self, engine: Engine) -> Namespace:
+        """The namespace of an engine that somebody else has opened, and closes."""
+        space = Namespace(DEFAULT, self._options, self._files(DEFAULT), engine=engine)
+        self._open[DEFAULT] = space
+        return space
 
     @property
     def place(self) -> str:

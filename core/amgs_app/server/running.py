@@ -64,7 +64,7 @@ def serve(
 
         from amgs.text.bert import one_thread
         from amgs_app.server.front_page import Kind, to_paste
-        from amgs_app.server.hosting import DEFAULT, Namespaces
+        from amgs_app.server.hosting import Namespaces
         from amgs_app.server.service import create_app
         from amgs_app.server.tokens import Tokens, read_tokens
     known = Tokens() if tokens is None else read_tokens(tokens)
@@ -79,7 +79,7 @@ def serve(
     near = "127.0.0.1" if address == "0.0.0.0" else "[::1]" if address == "[::]" else address
     namespaces.address = f"http://{near}:{place[1]}"
     if root is None:
-        _ = namespaces.get(DEFAULT).memory  # a store that cannot be opened is said before anybody asks
+        namespaces.open_shared()  # a store that cannot be opened is said before anybody asks
     kind: Kind = "gateway" if upstream else "service"
     app = create_app(namespaces, known, host, kind=kind, limits=limits, more=more)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")

@@ -31,6 +31,7 @@ from amgs_app.server.automatic_consolidation import consolidate_when_due
 from amgs_app.server.foreign_pages import ForeignPages
 from amgs_app.server.front_page import Kind
 from amgs_app.server.hosting import Namespaces
+from amgs_app.server.joining import letting_in, server_of
 from amgs_app.server.limits import Limits, RequestLog
 from amgs_app.server.mcp.tools import Headers, Tools, make_server
 from amgs_app.server.request_model import free_named_twice
@@ -85,9 +86,11 @@ def create_app(
     kind: Kind = "service",
     limits: Limits | None = None,
     more: Callable[[Service], APIRouter] | None = None,
+    owns: bool = True,
 ) -> FastAPI:
-    """The application that serves these namespaces. It closes them when it ends. host: what it listens on. more: gives
-    other routes on the same memories.
+    """The application that serves these namespaces. host: what it listens on. more: gives other routes on the same
+    memories. owns: it consolidates them when that is due, lets others in where they listen, and closes them when it
+    ends.
     """
     limits = limits or Limits()
     service = Service(namespaces, tokens or Tokens(), kind, limits=limits)
@@ -104,10 +107,13 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        del app
         async with mcp.session_manager.run():
+            if not owns:
+                yield
+                return
             looking = asyncio.create_task(consolidate_when_due(service))
-            yield
+            async with letting_in(namespaces.listening, lambda: server_of(app, lifespan=False)):
+                yield
             looking.cancel()
         await asyncio.to_thread(namespaces.close)
 

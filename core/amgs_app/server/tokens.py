@@ -30,11 +30,14 @@ NAMESPACE: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who a request comes from. namespaces: those it opens, the first where it names none; None for every one."""
+    """Who a request comes from. namespaces: those it opens, the first where it names none; None for every one. near:
+    it came by the socket beside the store, so that this machine's files are its own.
+    """
 
     name: str
     namespaces: tuple[str, ...] | None
     may: Right
+    near: bool = False
 
     def opens(self, namespace: str) -> bool:
         """Whether the caller may know of this namespace."""

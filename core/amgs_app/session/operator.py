@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from amgs.errors import UsageError
+from amgs.errors import StoreLockedError, UsageError
 from amgs_app.panes.layout import Layout, PaneState
 from amgs_app.places.folders import theme_folders
 from amgs_app.session.kept_drafts import KeptDrafts, keep, kept
@@ -83,6 +83,15 @@ class Operator:
             self.edge_draft = EdgeDraft(left.edges, self.engine.clock.now())
         return left
 
+    def join(self) -> bool:
+        """Go on through the process that has the store open and lets others in; whether there is one."""
+        joined = None if self.engine.join is None else self.engine.join()
+        if joined is None:
+            return False
+        self.engine.close()
+        self.engine = joined
+        return True
+
     # --- carrying out ---------------------------------------------------------------------------------------
 
     def run(self, call: Call[R], progress: Progress | None = None) -> R:
@@ -121,7 +130,12 @@ class Operator:
         drafts where they outlive the session.
         """
         drafts = (self.draft, self.edge_draft)
-        result = call.run(self, progress)
+        try:
+            result = call.run(self, progress)
+        except StoreLockedError:
+            if not self.join():
+                raise
+            result = call.run(self, progress)
         if self.keeps_drafts and (self.draft is not drafts[0] or self.edge_draft is not drafts[1]):
             items = () if self.draft is None else self.draft.edits
             edges = () if self.edge_draft is None else self.edge_draft.edits

@@ -197,6 +197,7 @@ def agreed(operator: Operator, call: Call[Any]) -> bool:
         return True
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return True
+    operator.join()
     plan: Any = call.having(dry_run=True).run(operator)
     if plan.later:
         return True  # it will be refused, with its reason

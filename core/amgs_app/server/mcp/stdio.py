@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+import json
+import sys
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 from mcp import Client, MCPError
@@ -11,35 +15,151 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from amgs.errors import UnreachableError
+from amgs.errors import AmgsError, StoreLockedError, UnreachableError
+from amgs_app.places.store_socket import LOCAL, holder_of, socket_of
 from amgs_app.server.asking import Asked, Service
-from amgs_app.server.hosting import DEFAULT, Namespaces
+from amgs_app.server.hosting import DEFAULT, Namespace, Namespaces
+from amgs_app.server.joining import letting_in, server_of
 from amgs_app.server.mcp.tools import Headers, Tools, make_server
 from amgs_app.server.tokens import Caller, Tokens
+from amgs_app.shell.output import say
 
 if TYPE_CHECKING:
+    import uvicorn
+
     from amgs_app.engine import Options
+
+_MESSAGE: Final = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+_INTERNAL: Final = -32603
+_LEFT: Final = (
+    "The process that has the memory open ended before it answered: it may be done. Look, and ask again."
+)
 
 
 def speak(options: Options) -> int:
     """Answer a client on standard input until it leaves, with the store that the options name; gives the exit code.
 
-    Raises StoreError, before the client is answered, for a store that cannot be opened.
+    Where another process has the store open and lets others in, the questions go through that one, and where it ends,
+    this one opens the store. Raises StoreError, before the client is answered, for a store that cannot be opened.
     """
-    namespaces = Namespaces(options)
+    asyncio.run(_speak(options))
+    return 0
+
+
+async def _speak(options: Options) -> None:
+    holding = Holding(options)
     try:
-        space = namespaces.get(DEFAULT)
-        _ = space.memory
-        asked = Asked(Service(namespaces, Tokens()), Caller("mcp", (DEFAULT,), "write"), space)
-
-        async def who_asks(headers: Headers) -> Asked:
-            del headers
-            return asked
-
-        asyncio.run(make_server(Tools(who_asks)).run_stdio_async())
-        return 0
+        await asyncio.to_thread(holding.open)
+        async with AsyncExitStack() as stack:
+            if holding.is_open:
+                await stack.enter_async_context(holding.letting_in())
+                await make_server(Tools(holding.who_asks)).run_stdio_async()
+            else:
+                await _pass_on(holding, stack)
     finally:
-        namespaces.close()
+        holding.close()
+
+
+class Holding:
+    """The store that the tools work on: open here, or in another process that lets this one in.
+
+    space: None while another process has the store open.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._namespaces = Namespaces(options)
+        self.space: Namespace | None = None
+        self.socket: Path | None = None
+
+    def open(self) -> bool:
+        """Open the store, or find the process that has it open, and say so; whether it is open here."""
+        self._namespaces = Namespaces(self._options)
+        engine = self._namespaces.get(DEFAULT).engine
+        engine.join = lambda: None
+        store = engine.store_path
+        self.socket = socket_of(store) if isinstance(store, Path) else None
+        try:
+            self.space = self._namespaces.open_shared()
+        except StoreLockedError:
+            holder = holder_of(store) if isinstance(store, Path) else None
+            if holder is None:
+                raise
+            self.close()
+            say(f"{engine.store_name} is open in process {holder}: this goes through it.")
+        return self.is_open
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the store is open in this process."""
+        return self.space is not None
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        self._namespaces.close()
+
+    async def who_asks(self, headers: Headers) -> Asked:
+        """The client of this process, whatever it says of itself."""
+        del headers
+        if self.space is None:
+            raise UnreachableError("The store is not open here.", way_out="Start again.")
+        return Asked(Service(self._namespaces, Tokens()), Caller("mcp", (DEFAULT,), "write"), self.space)
+
+    def letting_in(self) -> AbstractAsyncContextManager[None]:
+        """Let others in meanwhile."""
+        return letting_in(self._namespaces.listening, self._make_server)
+
+    def _make_server(self) -> uvicorn.Server:
+        from amgs_app.server.service import create_app
+
+        return server_of(create_app(self._namespaces, owns=False), lifespan=True)
+
+
+async def _pass_on(holding: Holding, stack: AsyncExitStack) -> None:
+    """Hand each message of the client to the process that has the store open, as MCP over HTTP has it."""
+    running: set[asyncio.Task[None]] = set()
+    opening = asyncio.Lock()
+
+    async def ask(line: bytes) -> bytes:
+        http = httpx2.AsyncClient(
+            transport=httpx2.AsyncHTTPTransport(uds=str(holding.socket)), timeout=120, base_url=LOCAL
+        )
+        async with http:
+            answer = await http.post("/mcp", content=line, headers=_MESSAGE)
+            return answer.content.strip()
+
+    async def ask_whoever_is_there(line: bytes) -> bytes:
+        try:
+            return await ask(line)
+        except httpx2.ConnectError:  # it has ended: nothing has arrived there
+            async with opening:
+                if not holding.is_open:
+                    opened = await asyncio.to_thread(holding.open)
+                    if opened:
+                        await stack.enter_async_context(holding.letting_in())
+            return await ask(line)
+
+    async def hand_over(line: bytes) -> None:
+        try:
+            told = await ask_whoever_is_there(line)
+        except (httpx2.HTTPError, AmgsError) as error:
+            words = str(error) if isinstance(error, AmgsError) else _LEFT
+            asked = json.loads(line).get("id")
+            told = json.dumps(
+                {"jsonrpc": "2.0", "id": asked, "error": {"code": _INTERNAL, "message": words}}
+            ).encode()
+            told = told if asked is not None else b""
+        if told:
+            sys.stdout.buffer.write(told + b"\n")
+            sys.stdout.buffer.flush()
+
+    while line := await asyncio.to_thread(sys.stdin.buffer.readline):
+        task = asyncio.create_task(hand_over(line))
+        running.add(task)
+        task.add_done_callback(running.discard)
+        if b'"initialize"' in line:
+            await task  # what follows is asked of one that has been greeted
+    await asyncio.gather(*running)
 
 
 def relay(address: str, namespace: str = "", token: str = "") -> int:

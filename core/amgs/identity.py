@@ -29,8 +29,10 @@ _PIECE = re.compile(r"(?:#\d+){1,2}$")
 
 
 def file_of(source: str) -> str:
-    """The file of a source, without the number of a part or turn: `C# notes.md` of `C# notes.md#2`."""
-    return _PIECE.sub("", source)
+    """The file of a source, without the number of a part or turn: `C# notes.md` of `C# notes.md#2`. A source that is
+    nothing but such a number is its own.
+    """
+    return _PIECE.sub("", source) or source
 
 
 def piece_of(source: str) -> str:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from random import Random
 from typing import Any, Literal
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
+from amgs.clock import FixedClock
 from amgs.errors import AmgsError, InputError, StoreCorruptError, StoreTooNewError, UsageError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
+from amgs.wing_registry import wings
+from tests.engine.lifecycle_world import EVERY
 from tests.engine.memory_world import NOW, consolidated, open_memory, table_rows
 
 FORMS: tuple[Literal["json", "graphml"], ...] = ("json", "graphml")
@@ -112,6 +120,71 @@ def test_other_files_are_refused_by_name(tmp_path: Path) -> None:
             other.exchange.load(path)
 
 
+LONG = "\n\n".join(f"Buoy {n} lies {n} cables off the mole and is painted white." for n in range(90))
+
+
+def unname_texts(memory: Memory) -> None:
+    """Put sources as they were written once: every long text whose source nobody named had the source ''."""
+    connection = memory._storage.tables._connection
+    with memory.transaction():
+        connection.execute("UPDATE source_blocks SET source = '' WHERE source LIKE 'text-%'")
+        connection.execute("UPDATE sources SET name = '', path = '' WHERE name LIKE 'text-%'")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
+def test_a_long_text_without_a_name_comes_back(
+    tmp_path: Path, form: Literal["json", "graphml"], many: bool
+) -> None:
+    with open_memory() as memory:
+        if many:
+            memory.ingest_texts([(LONG, None, {"source": None}), ("A short one.", None, {"source": " "})])
+        else:
+            memory.ingest_text(LONG)
+        (name,) = [one.name for one in memory.sources.list()]
+        assert name.startswith("text-") and memory.verify().ok
+        memory.exchange.export(tmp_path / "m", form)
+        wanted = rows(memory)
+    with open_memory() as other:
+        other.exchange.load(tmp_path / "m")
+        assert rows(other) == wanted
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_backup_from_before_long_texts_had_names_comes_back_whole(
+    tmp_path: Path, form: Literal["json", "graphml"]
+) -> None:
+    old, path = tmp_path / "old.duckdb", tmp_path / "m"
+    with open_memory(old) as memory:
+        memory.ingest_text(LONG)
+        wanted = rows(memory)
+        unname_texts(memory)
+        assert [one.name for one in memory.sources.list()] == [""]
+        memory.exchange.export(path, form)
+    with open_memory() as other:
+        other.exchange.load(path)
+        assert rows(other) == wanted and other.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("UPDATE memory_blocks SET category = ''", "category is ''"),
+        ("UPDATE edges SET relation_type = ''", "relation_type is ''"),
+        ("UPDATE operation_rows SET key = ''", "key is ''"),
+        ("INSERT INTO meta VALUES ('highest_number', 'many')", "highest_number is 'many'"),
+    ],
+)
+def test_what_an_import_would_refuse_is_a_fault(tmp_path: Path, change: str, told: str) -> None:
+    with consolidated(tmp_path / "notes") as memory:
+        with memory.transaction():
+            memory._storage.tables._connection.execute(change)
+        assert any(told in f"{one.where} {one.what}" for one in memory.verify().faults)
+        memory.exchange.export(tmp_path / "m")
+    with open_memory() as other, pytest.raises(AmgsError):
+        other.exchange.load(tmp_path / "m")
+
+
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a small memory in both forms."""
@@ -173,3 +246,152 @@ def test_graph_programs_find_nodes_and_edges_with_their_attributes(tmp_path: Pat
     assert graph.nodes[dome]["content"].startswith("# Dome") and graph.nodes[dome]["confidence"] > 0
     assert ElementTree.parse(path).getroot().tag.endswith("graphml")
     assert json.loads(graph.nodes[dome]["meta"])["source"] == "places/dome.md"
+
+
+TEXTS = (
+    "The ferry Alder leaves from pier 4.",
+    "The ferry Alder leaves from pier 7 now, no longer from pier 4.",
+    "Ilse is allergic to walnuts.",
+    "# Weir\n\n"
+    + "\n\n".join(f"Gate {n} of the weir was greased on day {n} with tallow." for n in range(60)),
+    "é \x00 \u2028 🎉 שלום",
+    "User: The barn is red.",
+)
+Step = Callable[[Memory, Random], object]
+
+
+def _some(memory: Memory, chance: Random) -> str:
+    """A block, in whatever state."""
+    blocks = sorted(memory.blocks(EVERY), key=lambda block: block.id)
+    if not blocks:
+        raise UsageError("There is none.", way_out="")
+    return chance.choice(blocks).id
+
+
+def _tell(memory: Memory, chance: Random) -> object:
+    meta: dict[str, Any] = {
+        key: chance.choice(values)
+        for key, values in (
+            ("source", ["", " ", "log", "log#2", "#3", "a/b.md"]),
+            ("title", ["", "Weir", 7]),
+            ("tags", ["one", ["a", "b"], []]),
+            ("weight", [1.5, None, [[{}]]]),
+        )
+        if chance.random() < 0.4
+    }
+    at = chance.choice([None, NOW, NOW - timedelta(days=400), NOW + timedelta(days=2)])
+    return memory.ingest_text(chance.choice(TEXTS), created_at=at, meta=meta)
+
+
+def _consolidate(memory: Memory, chance: Random) -> object:
+    return memory.apply_consolidation(memory.plan_consolidation())
+
+
+def _set(memory: Memory, chance: Random) -> object:
+    changes: list[dict[str, Any]] = [
+        {"status": "archived"},
+        {"status": "pruned"},
+        {"status": "consolidated"},
+        {"category": "berth"},
+        {"confidence": 0.0},
+        {"decay_lambda": 0.0},
+    ]
+    return memory.set_metadata(_some(memory, chance), **chance.choice(changes))
+
+
+def _review(memory: Memory, chance: Random) -> object:
+    life = memory.lifecycle
+    life.apply_review(life.plan_review())
+    return [life.accept(item.review.id) for item in life.reviews()[:1]]
+
+
+def _prune(memory: Memory, chance: Random) -> object:
+    hard = chance.random() < 0.5
+    plan = memory.lifecycle.plan_pruning(
+        hard=hard, threshold=None if hard else 1.0, lowest=None if hard else 1.0
+    )
+    return memory.lifecycle.apply_pruning(plan)
+
+
+def _use(memory: Memory, chance: Random) -> object:
+    frame = memory.assemble("SESSION", query=chance.choice(["", "pier", "weir \x00"]), budget=200)
+    return [memory.feedback(one.block.id, useful=chance.random() < 0.5) for one in frame.selected[:1]]
+
+
+def _undo(memory: Memory, chance: Random) -> object:
+    return memory.undo(chance.choice(memory.operations()).id)
+
+
+def _revise(memory: Memory, chance: Random) -> object:
+    name = chance.choice([*(one.name for one in memory.sources.list()), "none"])
+    text = chance.choice(["", *TEXTS])
+    library = memory.sources
+    return library.apply(library.plan_text(name, text) if text else library.plan_delete([name]))
+
+
+def _talk(memory: Memory, chance: Random) -> object:
+    text = chance.choice(["", *TEXTS])
+    memory.conversation.add("pier", [{"speaker": chance.choice(["", "Ilse"]), "text": text}])
+    memory.conversation.keep("pier", "#1")
+    return chance.random() < 0.5 and memory.conversation.clear("pier")
+
+
+def _keep_pack(memory: Any, chance: Random) -> object:
+    memory.packs.keep("pier", blocks=[_some(memory, chance)])
+    return memory.packs.judge(memory.packs.use("pier").use or 0, useful=True)
+
+
+def _enhance(memory: Memory, chance: Random) -> object:
+    return memory.lifecycle.apply_enhancement(memory.lifecycle.plan_enhancement())
+
+
+STEPS: dict[str, Step] = {
+    "tell": _tell,
+    "tell again": _tell,
+    "consolidate": _consolidate,
+    "set": _set,
+    "review": _review,
+    "prune": _prune,
+    "use": _use,
+    "undo": _undo,
+    "revise": _revise,
+    "talk": _talk,
+    "enhance": _enhance,
+    "delete": lambda memory, chance: memory.lifecycle.delete([_some(memory, chance)]),
+    "erase": lambda memory, chance: memory.erasure.erase([_some(memory, chance)]),
+    "redo": lambda memory, chance: memory.redo(),
+    "search": lambda memory, chance: memory.search("pier\x00", top_k=chance.randint(0, 3), keep=True),
+    "tag": lambda memory, chance: memory.tag(_some(memory, chance), ["one"]),
+    "note": lambda memory, chance: memory.note(_some(memory, chance), " by hand "),
+    "edge": lambda memory, chance: memory.add_edge(
+        _some(memory, chance), _some(memory, chance), kind="depends_on"
+    ),
+    "frame": lambda memory, chance: memory.define_frame(
+        replace(memory.frame_definitions()[0], name="OWN", budget=chance.choice([0, 300, 2**60]))
+    ),
+}
+"""What people and programs do to a memory."""
+if "packs" in wings():
+    STEPS["pack"] = _keep_pack
+
+
+@settings(
+    max_examples=3,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.integers(0, 2**32), st.sampled_from(FORMS))
+def test_whatever_was_done_comes_back_value_by_value(tmp_path: Path, seed: int, form: Any) -> None:
+    chance, clock, path = Random(seed), FixedClock(NOW), tmp_path / "backup"
+    with Memory.open(":memory:", clock=clock) as memory:
+        for name in [*["tell"] * 4, *chance.choices(sorted(STEPS), k=30)]:
+            clock.advance(timedelta(hours=7))
+            with contextlib.suppress(AmgsError):  # refused: nothing was changed
+                STEPS[name](memory, chance)
+        memory.ingest_text("A last word, so that there is one.")
+        wanted, faults = rows(memory), memory.verify().faults
+        memory.exchange.export(path, form)
+    with open_memory() as other:
+        other.exchange.load(path)
+        assert rows(other) == wanted and faults == ()

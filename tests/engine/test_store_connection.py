@@ -219,8 +219,16 @@ def test_a_store_of_any_older_schema_is_brought_up_with_what_it_holds(tmp_path: 
                 old.execute(step)
             old.execute("INSERT INTO meta VALUES ('schema_version', ?)", [str(version)])
             old.execute("INSERT INTO meta VALUES ('kept', 'yes')")
+            if version == LATEST - 1:
+                old.execute("INSERT INTO sources VALUES ('', '', '')")
+                old.execute(
+                    "INSERT INTO source_blocks VALUES ('', 1, 'text-ab#1', 'ab', make_timestamp(0), NULL, 1, NULL)"
+                )
         with DuckDBStorage.open(path) as store:
             assert store.schema_version == LATEST
             assert store.meta.get("kept") == "yes"
+            if version == LATEST - 1:  # a long text that nobody named
+                assert [one.name for one in store.sources.names()] == ["text-ab"]
+                assert [one.source for one in store.sources.held()] == ["text-ab"]
             tables = {str(row[0]) for row in store.rows("SELECT table_name FROM duckdb_tables()")}
             assert {"memory_blocks", "reviews", "edge_walks"} <= tables

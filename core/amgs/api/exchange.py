@@ -14,7 +14,7 @@ from amgs.exchange import document, graphml, rows
 from amgs.exchange.importers.files import ForeignDocument, named, read_files, records_of
 from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, ImportOptions, LeftOut
 from amgs.exchange.values import Header, StoreDocument, damaged, unreadable, written
-from amgs.frames import registry, shipping
+from amgs.frames import shipping
 from amgs.identity import block_id
 from amgs.ingest import raw_blocks
 from amgs.ingest.raw_blocks import RawBlock
@@ -140,6 +140,7 @@ class Exchange(MemoryPart):
                     total += self._fill(table, found, progress)
                 if "source_blocks" not in found.tables:
                     storage.sources.adopt()
+                storage.sources.name_texts()
                 storage.tables.set_counter(counter)
                 _check_whole(path, storage, progress)
         except (StoreError, UsageError) as error:
@@ -288,9 +289,6 @@ def _looks_like_xml(path: Path) -> bool:
 def _check_whole(path: Path, storage: Storage, progress: Progress | None) -> None:
     """Refuse what would not pass `verify`; inside the transaction that brought it."""
     shipping.check(storage)
-    known = registry.by_name(storage.frames.everything())
-    for name in registry.order(known):
-        registry.check(registry.find(name, known))
     faults = verify.faults(storage, progress)
     if faults:
         first = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])

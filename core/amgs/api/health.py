@@ -9,7 +9,9 @@ from datetime import datetime
 from amgs.api.context import MemoryContext
 from amgs.api.lifecycle import Lifecycle
 from amgs.calibration.metrics import BRIER_GOAL
-from amgs.frames import registry
+from amgs.errors import AmgsError
+from amgs.exchange import rows
+from amgs.frames import shipping
 from amgs.lifecycle import consolidate, decay_forecast
 from amgs.lifecycle import verify as sound
 from amgs.lifecycle.schedule import Due
@@ -210,6 +212,7 @@ def of_budget(last: AssemblyRecord | None) -> HealthLine:
 def verify(context: MemoryContext, progress: Progress | None = None) -> Verification:
     """Re-hash every block, follow every reference, compare the indexes; names each fault."""
     found = _lost(context.storage) + sound.faults(context.storage, progress)
+    found += rows.faults(context.storage)
     found += context.derived.faults()
     found += _frame_faults(context.storage)
     return Verification(
@@ -229,13 +232,11 @@ def _lost(storage: Storage) -> list[Fault]:
 
 
 def _frame_faults(storage: Storage) -> list[Fault]:
-    known = registry.by_name(storage.frames.everything())
-    return [
-        Fault(f"frame {name}", f"its child {child.name} is not registered")
-        for name, definition in known.items()
-        for child in definition.children
-        if child.name not in known
-    ]
+    try:
+        shipping.check(storage)
+    except AmgsError as error:
+        return [Fault("frames", error.message.rstrip("."))]
+    return []
 
 
 def topology(context: MemoryContext, blocks: int) -> StoreTopology | None:

@@ -57,7 +57,7 @@ class Intake(MemoryPart):
 
         meta = dict(meta or {})
         dated = None if created_at is None else as_utc(created_at)
-        source, now = str(meta.pop("source", "")), self._context.clock.now()
+        source, now = str(meta.pop("source", None) or "").strip(), self._context.clock.now()
         reading = read_note(text, source, now, self._context.settings.ingest, dated=dated, extra=meta)
         report = self._ingest(NamedReading(reading, ()), source, source_of=lambda _: source)
         if report.refused:
@@ -77,7 +77,7 @@ class Intake(MemoryPart):
         now, drafts, sources = self._context.clock.now(), [], dict[str, str]()
         for number, (text, created_at, meta) in enumerate(given, 1):
             more = dict(meta)
-            source = str(more.pop("source", ""))
+            source = str(more.pop("source", None) or "").strip()
             dated = None if created_at is None else as_utc(created_at)
             reading = read_note(text, source, now, self._context.settings.ingest, dated=dated, extra=more)
             for draft in reading.drafts:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model, model_validator
 
 from amgs.calibration import coverage
@@ -38,8 +40,9 @@ from amgs.exchange.value_kinds import (
 from amgs.storage.forecasts import NEEDS
 from amgs.storage.frames import decode
 from amgs.storage.meta import DIMENSION, EMBEDDER
+from amgs.storage.store import Storage
 from amgs.storage.tables import TableColumn
-from amgs.types import Status
+from amgs.types import Fault, Status
 from amgs.types.calibration import UseSign
 from amgs.types.gateway import PromptKind, prompt_id
 from amgs.types.mentions import MentionKind, MentionType
@@ -231,10 +234,10 @@ KNOWN: Mapping[tuple[str, str], Any] = {
     ("undone_edges", "weight"): Share,
     ("undone_edges", "confidence"): Share,
     ("undone_edges", "decay_lambda"): Rate,
-    ("source_blocks", "source"): Name,
+    ("source_blocks", "source"): Text,
     ("source_blocks", "locator"): Name,
     ("source_blocks", "block_id"): Id,
-    ("sources", "name"): Name,
+    ("sources", "name"): Text,
     ("messages", "conversation"): Name,
     ("messages", "number"): Number,
     ("messages", "role"): Literal["system", "user", "assistant", "tool"],
@@ -299,7 +302,7 @@ KNOWN: Mapping[tuple[str, str], Any] = {
     ("pack_credits", "number"): Number,
     ("pack_credits", "model"): Name,
     ("searches", "serial"): Number,
-    ("searches", "places"): Number,
+    ("searches", "places"): Count,
     ("searches", "pool"): Count,
     ("searches", "candidates"): Object,
     ("forecast_curves", "curve"): Annotated[
@@ -342,18 +345,44 @@ def complaints(
     schema: Mapping[str, tuple[TableColumn, ...]],
 ) -> list[str]:
     """What is wrong with the rows, the first few of it, each in one short line; empty when they may be written."""
-    found: list[str] = []
-    for table, (columns, rows) in tables.items():
-        names = [column.name for column in columns]
-        adapter = TypeAdapter(_model(table, schema[table]))
-        for number, row in enumerate(rows, 1):
-            try:
-                adapter.validate_python(dict(zip(names, row, strict=True)))
-            except ValidationError as error:
-                found.append(f"{table}, row {number}: {_told(error)}")
-            if len(found) == _MOST_COMPLAINTS:
-                return found
-    return found or _together(tables)
+    every = (
+        f"{table}, row {number}: {why}"
+        for table, (columns, rows) in tables.items()
+        for number, why in _refused(_model(table, schema[table]), columns, rows)
+    )
+    return list(islice(every, _MOST_COMPLAINTS)) or _together(tables)
+
+
+def faults(storage: Storage) -> list[Fault]:
+    """What an import would refuse of the rows of a store, the first few of each table.
+
+    `amgs.lifecycle.verify` looks at the embeddings of blocks, of which a value each would be an object here.
+    """
+    found: list[Fault] = []
+    for table, columns in storage.tables.schema().items():
+        kept = tuple(column for column in columns if (table, column.name) != ("memory_blocks", "embedding"))
+        rows = (
+            [value.tolist() if isinstance(value, np.ndarray) else value for value in row]
+            for batch in storage.tables.rows(table, kept)
+            for row in batch
+        )
+        refused = islice(_refused(_model(table, kept), kept, rows), _MOST_COMPLAINTS)
+        found += [Fault(f"{table}, row {number}", why) for number, why in refused]
+    meta = storage.tables.rows("meta", storage.tables.schema()["meta"])
+    own = {str(key): str(value) for batch in meta for key, value in batch}
+    return found + [Fault("meta", why) for why in _of_meta(own)]
+
+
+def _refused(
+    model: type[Row], columns: Sequence[TableColumn], rows: Iterable[Sequence[Any]]
+) -> Iterator[tuple[int, str]]:
+    """The rows that may not be written, each by its number from 1, and why."""
+    names, adapter = [column.name for column in columns], TypeAdapter(model)
+    for number, row in enumerate(rows, 1):
+        try:
+            adapter.validate_python(dict(zip(names, row, strict=True)))
+        except ValidationError as error:
+            yield number, _told(error)
 
 
 def _told(error: ValidationError) -> str:
@@ -379,17 +408,26 @@ def _together(tables: Tables) -> list[str]:
     vectors = [row[names.index("embedding")] for row in given] if "embedding" in names else []
     sizes = {len(vector) for vector in vectors if vector is not None}
     kept = {str(key): str(value) for key, value in tables["meta"][1]} if "meta" in tables else {}
-    for key in (DIMENSION, "highest_number"):
-        if key in kept and not (kept[key].isdecimal() and int(kept[key]) <= LARGEST):
-            return [f"meta: {key} is {kept[key][:_LONGEST_VALUE]!r}, not a count"]
-    for key in kept:
-        if key.startswith(NEEDS) and not coverage.readable(kept[key]):
-            return [f"meta: {key} is {kept[key][:_LONGEST_VALUE]!r}, not what questions need"]
+    if wrong := _of_meta(kept):
+        return [f"meta: {wrong[0]}"]
     if sizes and (not kept.get(EMBEDDER) or sizes != {int(kept.get(DIMENSION, 0))}):
         return [
             f"memory_blocks: embeddings of {sorted(sizes)[:3]} values, where meta names another length or none"
         ]
     return []
+
+
+def _of_meta(kept: Mapping[str, str]) -> list[str]:
+    """What is wrong with what a store keeps about itself, by key."""
+    return [
+        f"{key} is {kept[key][:_LONGEST_VALUE]!r}, not a count"
+        for key in (DIMENSION, "highest_number")
+        if key in kept and not (kept[key].isdecimal() and int(kept[key]) <= LARGEST)
+    ] + [
+        f"{key} is {value[:_LONGEST_VALUE]!r}, not what questions need"
+        for key, value in kept.items()
+        if key.startswith(NEEDS) and not coverage.readable(value)
+    ]
 
 
 def _model(table: str, columns: Sequence[TableColumn]) -> type[Row]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from amgs.clock import EPOCH, microseconds_of
+from amgs.clock import microseconds_of
 from amgs.errors import AmgsError
 from amgs.ingest import metadata
 from amgs.types import Weights
@@ -117,8 +118,8 @@ Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Instant = Annotated[
     int,
     Field(
-        ge=microseconds_of(EPOCH.replace(year=1, month=1, day=2)),
-        le=microseconds_of(EPOCH.replace(year=9999, month=12, day=31)),
+        ge=microseconds_of(datetime.min.replace(tzinfo=UTC)),
+        le=microseconds_of(datetime.max.replace(tzinfo=UTC)),
     ),
 ]
 Json = Annotated[str, AfterValidator(_json_text)]

@@ -225,8 +225,13 @@ def _origin(one: FrameDefinition, ours: FrameDefinition | None, given: Given | N
 
 
 def check(storage: Storage) -> None:
-    """Raise StoreCorruptError where what is kept of the shipped frames cannot be read."""
+    """Raise StoreCorruptError where what is kept of the shipped frames cannot be read; UsageError and its like where a
+    definition is malformed, names a child that is not there, or would contain itself.
+    """
     _read(storage)
+    known = registry.by_name(storage.frames.everything())
+    for name in registry.order(known):
+        registry.check(registry.find(name, known))
 
 
 def _read(storage: Storage) -> dict[str, Given]:

@@ -17,7 +17,7 @@ from amgs.types import Block, IngestReport, JournalEntry, Progress, Refusal, Ski
 
 KIND = "ingest"
 SourceOf = Callable[[str], str]
-"""The name of the source in which a piece has this `source`."""
+"""The name of the source in which a piece has this `source`; "" where nobody named one, then it is the piece's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,9 @@ def ingest(
                 block = block_of(draft, now)
                 if isinstance(source := draft.meta.get("source"), str):
                     since = min(block.created_at, now)
-                    places.append(SourcePiece(source_of(source), 0, source, block.id, since))
+                    places.append(
+                        SourcePiece(source_of(source) or file_of(source), 0, source, block.id, since)
+                    )
                 if block.id in blocks:
                     repeats.append(draft)
                     known.append(block.id)

@@ -555,6 +555,15 @@ CREATE TABLE block_uses (
 );
 """
 
+NAME_TEXTS = """
+UPDATE source_blocks SET source = coalesce(nullif(regexp_replace(locator, '(#[0-9]+){1,2}$', ''), ''), locator)
+    WHERE source = '';
+INSERT INTO sources SELECT DISTINCT source, '', source FROM source_blocks
+    WHERE source NOT IN (SELECT name FROM sources) AND '' IN (SELECT name FROM sources);
+DELETE FROM sources WHERE name = '';
+"""
+"""Long texts whose source nobody named had the source '', all together; each has a name of its own in its locators."""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LIFECYCLE,
@@ -577,6 +586,7 @@ MIGRATIONS: tuple[str, ...] = (
     _CENTRALITY,
     _PROMPTS,
     _BLOCK_USES,
+    NAME_TEXTS,
 )
 """Step i brings a store from schema i to i + 1."""
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from amgs.clock import as_utc
 from amgs.storage.connection import SqlConnection, microseconds
+from amgs.storage.migrations import NAME_TEXTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,11 @@ class SourceStorage(ABC):
     @abstractmethod
     def adopt(self) -> None:
         """Read the sources of blocks off their metadata: for blocks from before sources were kept."""
+
+    def name_texts(self) -> None:
+        """Give texts whose source nobody named a name each: for those from before they had one."""
+        for statement in NAME_TEXTS.strip().split(";\n"):
+            self._connection.execute(statement.rstrip(";"), structural=False)
 
     def _pieces(
         self, where: str, given: list[Any], order: str = "source, position"

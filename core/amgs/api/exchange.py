@@ -79,7 +79,7 @@ class ForeignImport:
     blocks that are new here, and that were here before. undated: blocks whose source tells no time; they are dated when
     they are taken in. superseded: blocks that the source says no longer hold. left_out: what was not taken over, each
     with its place and why. conversations: the names of those that are made or go on. operation: the journal entry; None
-    for a dry run, or where all was known.
+    for a dry run, or where all was known. again: how many of the known had been set aside and hold again.
     """
 
     path: str
@@ -93,6 +93,7 @@ class ForeignImport:
     left_out: tuple[LeftOut, ...]
     conversations: tuple[str, ...] = ()
     operation: int | None = None
+    again: int = 0
 
 
 class Exchange(MemoryPart):
@@ -227,7 +228,8 @@ class Exchange(MemoryPart):
             if operation is not None:
                 keeping.keep(storage, new, operation)
         stored = storage.blocks.existing(wanted)
-        return replace(made, records=_counts(found, stored), operation=operation)
+        counts = _counts(found, stored)
+        return replace(made, records=counts, operation=operation, again=len(report.again))
 
     def _fill(self, table: str, found: StoreDocument, progress: Progress | None) -> int:
         storage = self._context.storage

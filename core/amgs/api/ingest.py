@@ -36,8 +36,9 @@ class Intake(MemoryPart):
         whose notes (`.md`, `.markdown`, `.rst`, `.org`, `.txt`) are all taken in. created_at: when a text was written;
         now unless it says so itself. meta: of a text: its source and whatever else belongs to it.
 
-        What is there already is left alone and reported as known. Raises InputError for a text or file that cannot be
-        taken in; what is unfit in a folder is named in the report. Raises UsageError for a date or meta of a path.
+        What is there already is left alone and reported as known; what was deleted, pruned, archived or superseded
+        holds again. Raises InputError for a text or file that cannot be taken in; what is unfit in a folder is named in
+        the report. Raises UsageError for a date or meta of a path.
         """
         if isinstance(what, str):
             return self.ingest_text(what, created_at=created_at, meta=meta)
@@ -122,7 +123,8 @@ class Intake(MemoryPart):
         meta: Mapping[str, Any] | None = None,
     ) -> IngestReport:
         """Take in every file below a folder that has a reader (notes, pages, PDFs, mail, subtitles, chats, code),
-        sorted; what is unfit is refused by name, the rest goes on.
+        sorted; what is unfit is refused by name, the rest goes on. A folder that is looked through again says nothing
+        anew: what was set aside of it stays so.
 
         created_at: the instant of every text, whatever its file says. meta: metadata of every text, over what its file
         says; `tags` are added to the file's own.
@@ -133,7 +135,7 @@ class Intake(MemoryPart):
         dated = None if created_at is None else as_utc(created_at)
         reading = read_folder(folder, self._context.settings.ingest, progress, dated=dated)
         named = source_names.of_folder(self._context.storage, folder, marked(reading, meta or {}))
-        return self._ingest(named, folder.resolve().name, progress)
+        return self._ingest(named, folder.resolve().name, progress, reread=True)
 
     def ingest_many(self, drafts: Iterable[RawBlock], progress: Progress | None = None) -> IngestReport:
         """Take in drafts as they are, without splitting, in one transaction."""
@@ -148,6 +150,7 @@ class Intake(MemoryPart):
         progress: Progress | None = None,
         *,
         source_of: SourceOf = file_of,
+        reread: bool = False,
     ) -> IngestReport:
         from amgs.ingest import raw_blocks
 
@@ -159,6 +162,7 @@ class Intake(MemoryPart):
             told=told,
             names=named.names,
             source_of=source_of,
+            reread=reread,
             progress=progress,
         )
         return replace(

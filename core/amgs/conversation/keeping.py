@@ -102,7 +102,13 @@ def add(
         storage.messages.add(conversation, held, operation)
         mentions.note(storage, conversation, messages, operation)
     return ConversationAdded(
-        conversation, first, messages[-1].number, len(report.added), tuple(notes), operation
+        conversation,
+        first,
+        messages[-1].number,
+        len(report.added),
+        tuple(notes),
+        operation,
+        len(report.again),
     )
 
 

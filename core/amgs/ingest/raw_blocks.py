@@ -10,9 +10,12 @@ from typing import Any
 
 from amgs.identity import block_id, canonical, file_of
 from amgs.ingest import metadata
+from amgs.ingest.said_again import hold_again
 from amgs.log import journal
+from amgs.storage.journal import JournalRow
 from amgs.storage.sources import SourceName, SourcePiece
 from amgs.storage.store import Storage
+from amgs.text.plural import plural, tell_again
 from amgs.types import Block, IngestReport, JournalEntry, Progress, Refusal, Skipped
 
 KIND = "ingest"
@@ -55,13 +58,16 @@ def ingest(
     told: str = "",
     names: Sequence[SourceName] = (),
     source_of: SourceOf = file_of,
+    reread: bool = False,
     batch: int = 5000,
     progress: Progress | None = None,
 ) -> IngestReport:
-    """Write drafts as raw blocks, in one transaction; a block that is known gains the new source and no more.
+    """Write drafts as raw blocks, in one transaction; a block that is known gains the new source and no more, or holds
+    again where it had been set aside.
 
     What changed is one entry of the journal. told: where the drafts come from, in words. names: what is known of their
-    sources. source_of: the name of the source in which a piece has this `source`.
+    sources. source_of: the name of the source in which a piece has this `source`. reread: a folder is looked through
+    again; what stands where it stood is not said again.
 
     Refused: empty text, text with half a surrogate pair, which no encoding can store, and metadata that no JSON
     can hold.
@@ -71,6 +77,9 @@ def ingest(
     known: list[str] = []
     refused: list[Refusal] = []
     gained: dict[str, tuple[Block, Block]] = {}
+    sourced: set[str] = set()
+    again: list[str] = []
+    more: list[JournalRow] = []
     operation: JournalEntry | None = None
     places: list[SourcePiece] = []
     with storage.transaction():
@@ -79,6 +88,8 @@ def ingest(
                 progress(start, len(wanted), "ingesting")
             blocks: dict[str, Block] = {}
             repeats: list[RawBlock] = []
+            said: list[tuple[str, datetime]] = []
+            held_before = _held_before(storage, wanted[start : start + batch], source_of) if reread else set()
             for given in wanted[start : start + batch]:
                 try:
                     draft = fit(given)
@@ -91,6 +102,8 @@ def ingest(
                     places.append(
                         SourcePiece(source_of(source) or file_of(source), 0, source, block.id, since)
                     )
+                if block.valid_to is None and (draft.meta.get("source"), block.id) not in held_before:
+                    said.append((block.id, block.created_at))
                 if block.id in blocks:
                     repeats.append(draft)
                     known.append(block.id)
@@ -100,14 +113,20 @@ def ingest(
             added += [i for i in blocks if i in fresh]
             known += [i for i in blocks if i not in fresh]
             repeats += [RawBlock(b.content, meta=b.meta) for i, b in blocks.items() if i not in fresh]
-            for before, after in _note_sources(storage, repeats):
+            back = hold_again(storage, [one for one in said if one[0] not in fresh], now)
+            again += back.ids
+            more += back.rows
+            noted = _note_sources(storage, repeats)
+            sourced.update(after.id for _, after in noted)
+            for before, after in (*back.pairs, *noted):
                 gained[after.id] = (gained[after.id][0] if after.id in gained else before, after)
         made = frozenset(added)
         rows = [journal.made_row(i) for i in added]
         rows += [journal.block_row(*pair) for i, pair in gained.items() if i not in made]
         held = _new_places(storage, places, now)
         if rows or held:
-            operation = journal.write(storage, KIND, now, _summary(len(added), len(rows), told), rows)
+            summary = _summary(len(added), len({*again}), len(sourced - {*again, *added}), told)
+            operation = journal.write(storage, KIND, now, summary, [*rows, *more])
             storage.sources.add(held, operation.id)
         put_names(storage, names, held)
         # The last moment to stop: after the commit there is nothing left to stop.
@@ -118,7 +137,17 @@ def ingest(
         tuple(dict.fromkeys(known)),
         tuple(refused),
         operation=None if operation is None else operation.id,
+        again=tuple(dict.fromkeys(again)),
     )
+
+
+def _held_before(
+    storage: Storage, drafts: Sequence[RawBlock], source_of: SourceOf
+) -> set[tuple[object, str]]:
+    """The places, each with its block, that the sources of drafts hold already."""
+    named = {str(draft.meta["source"]) for draft in drafts if draft.meta.get("source")}
+    pieces = storage.sources.held([source_of(one) or file_of(one) for one in named])
+    return {(piece.locator, piece.block_id) for piece in pieces}
 
 
 def _new_places(storage: Storage, places: Sequence[SourcePiece], now: datetime) -> list[SourcePiece]:
@@ -146,11 +175,11 @@ def put_names(storage: Storage, names: Sequence[SourceName], held: Iterable[Sour
     storage.sources.put_names([one for name, one in wanted.items() if known.get(name) != one])
 
 
-def _summary(added: int, touched: int, told: str) -> str:
+def _summary(added: int, again: int, sourced: int, told: str) -> str:
     """What an ingest did, for the journal."""
-    again = touched - added
-    parts = [f"{added:,} block{'' if added == 1 else 's'}"] if added else []
-    parts += [f"{again:,} known block{'' if again == 1 else 's'} gained a source"] if again else []
+    parts = [plural(added, "block")] if added else []
+    parts += [tell_again(again)] if again else []
+    parts += [f"{plural(sourced, 'known block')} gained a source"] if sourced else []
     return ", ".join(parts) + (f" from {told}" if told else "")
 
 

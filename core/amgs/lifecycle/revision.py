@@ -18,6 +18,7 @@ from amgs.decay import PROFILES
 from amgs.errors import UsageError
 from amgs.ingest import metadata, raw_blocks
 from amgs.ingest.raw_blocks import RawBlock
+from amgs.ingest.said_again import is_hidden
 from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.linking import NEXT
 from amgs.lifecycle.successors import HeldText, Succession, successions
@@ -198,7 +199,7 @@ class _Plan:
             pieces.append(self._told_of_lost(block_id, where[block_id], heirs.get(block_id)))
         for block_id in dict.fromkeys(p.block_id for p in self.placed):
             known = self.blocks.get(block_id)
-            if known is not None and known.superseded and not self._was_held(block_id):
+            if known is not None and is_hidden(known) and not self._was_held(block_id):
                 changed[block_id] = self._valid_again(known, self.at[where[block_id]])
                 pieces.append(PieceRevision("restored", block_id, known.title, where[block_id]))
         for block_id, holders in self.holders.items():
@@ -280,7 +281,7 @@ class _Plan:
         """A text that came back. The time it held before stands in the history of its sources."""
         meta = {k: v for k, v in block.meta.items() if k not in ("superseded_by", "superseded_at")}
         status = block.status
-        if status == "archived":
+        if status in ("archived", "pruned"):
             whole = self.storage.blocks.get([block.id], embeddings=True)[block.id]
             status = "raw" if whole.embedding is None else "consolidated"
         begun = max(at, block.valid_to or at)

@@ -33,11 +33,12 @@ def block_row(before: Block | None, after: Block | None) -> JournalRow:
     if one is None:
         raise ValueError("a journal row needs a block")
     same = before is not None and after is not None and before.embedding is after.embedding
+    dated = before is not None and after is not None and before.created_at != after.created_at
     return JournalRow(
         "block",
         one.id,
-        None if before is None else _block_out(before, whole=after is None, embedding_kept=same),
-        None if after is None else _block_out(after, whole=before is None, embedding_kept=same),
+        None if before is None else _block_out(before, whole=after is None, dated=dated, embedding_kept=same),
+        None if after is None else _block_out(after, whole=before is None, dated=dated, embedding_kept=same),
         None if before is None or same else before.embedding,
     )
 
@@ -199,6 +200,8 @@ def _told(row: JournalRow) -> str:
     if row.after is None:
         return "taken out"
     before, after = json.loads(row.before), json.loads(row.after)
+    if "created_at" in before:
+        return "holds again"
     extra = sorted(k for k in after["meta"] if before["meta"].get(k) != after["meta"][k])
     if before.get("valid_to") and not after.get("valid_to"):
         extra.append("valid again")
@@ -209,16 +212,17 @@ def _told(row: JournalRow) -> str:
 # --- JSON -------------------------------------------------------------------------------------------------
 
 
-def _block_out(block: Block, *, whole: bool, embedding_kept: bool) -> str:
+def _block_out(block: Block, *, whole: bool, dated: bool, embedding_kept: bool) -> str:
     data: dict[str, Any] = {name: getattr(block, name) for name in STATE}
     given = {name: getattr(block, name) for name in VALIDITY}
     data |= {name: as_utc(at).isoformat() for name, at in given.items() if at is not None}
     data[KEPT] = embedding_kept
     data["meta"] = dict(block.meta)
+    if whole or dated:
+        data["created_at"] = as_utc(block.created_at).isoformat()
     if whole:
         data |= {
             "content": block.content,
-            "created_at": block.created_at.isoformat(),
             "last_reinforced_at": block.last_reinforced_at.isoformat(),
         }
     return json.dumps(data, ensure_ascii=False, sort_keys=True)

@@ -349,7 +349,7 @@ def _restored(block: Block, row: JournalRow) -> Block:
     return Block(
         block.id,
         block.content,
-        block.created_at,
+        parse_instant(data["created_at"]) if "created_at" in data else block.created_at,
         block.last_reinforced_at,
         **{name: data[name] for name in STATE},
         **_validity(data),

@@ -102,9 +102,9 @@ class BlockStorage:
         return tuple(b.id for b in fresh)
 
     def update(self, blocks: Sequence[Block], embeddings: Vector | None = None) -> None:
-        """Write the metadata of blocks that exist: category, confidence, λ, status, self flag, meta.
+        """Write the metadata of blocks that exist: date, category, confidence, λ, status, self flag, validity, meta.
 
-        embeddings: (n, d), written along when given. Content, created_at and the reinforcement clock stay.
+        embeddings: (n, d), written along when given. Content and the reinforcement clock stay.
         """
         if not blocks:
             return
@@ -116,6 +116,7 @@ class BlockStorage:
             "status": OfferedColumn("VARCHAR", [block.status for block in blocks]),
             "self": OfferedColumn("BOOLEAN", [block.is_self_component for block in blocks]),
             "meta": OfferedColumn("VARCHAR", [_dump(block.meta) for block in blocks]),
+            "created": OfferedColumn("BIGINT", [_instant_in(block.created_at) for block in blocks]),
             "valid_from": OfferedColumn("BIGINT", [_instant_in(block.valid_from) for block in blocks]),
             "valid_to": OfferedColumn("BIGINT", [_instant_in(block.valid_to) for block in blocks]),
         }
@@ -128,6 +129,7 @@ class BlockStorage:
             self._connection.execute(
                 "UPDATE memory_blocks SET category = n.category, confidence = n.confidence, "
                 "decay_lambda = n.decay_lambda, status = n.status, is_self_component = n.self, "
+                "created_at = make_timestamp(n.created), "
                 "valid_from = make_timestamp(n.valid_from), valid_to = make_timestamp(n.valid_to), "
                 f"meta = n.meta::JSON, {also}revision = ? FROM new_metadata AS n WHERE memory_blocks.id = n.id",
                 [revision],

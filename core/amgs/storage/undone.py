@@ -9,7 +9,9 @@ from amgs.clock import as_utc
 from amgs.storage.connection import SqlConnection
 from amgs.types import Edge, EdgeKey
 
-_STATE = "category, confidence, decay_lambda, status, is_self_component, meta, valid_from, valid_to"
+_STATE = (
+    "created_at, category, confidence, decay_lambda, status, is_self_component, meta, valid_from, valid_to"
+)
 _BLOCK = "id, content, created_at, last_reinforced_at"
 _EDGE = (
     "source_id, target_id, relation_type, weight, confidence, created_at, last_reinforced_at, decay_lambda"

@@ -6,3 +6,8 @@ from __future__ import annotations
 def plural(number: int, noun: str, many: str = "") -> str:
     """`1 block`, `37 blocks`, `2 categories`; many: the plural where it takes more than an s."""
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def tell_again(number: int) -> str:
+    """`1 holds again`, `3 hold again`: of texts that were set aside and said again."""
+    return f"{number:,} {'holds' if number == 1 else 'hold'} again"

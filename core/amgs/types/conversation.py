@@ -70,7 +70,8 @@ class Message:
 class ConversationAdded:
     """What `add` did. first, last: numbers of the new messages. blocks: new ones, by which a search finds them.
 
-    notes: what was not taken as it was given, in words. operation: of the journal; `undo` takes it back.
+    notes: what was not taken as it was given, in words. operation: of the journal; `undo` takes it back. again: how
+    many of its texts had been set aside and hold again.
     """
 
     conversation: str
@@ -79,6 +80,7 @@ class ConversationAdded:
     blocks: int
     notes: tuple[str, ...] = ()
     operation: int | None = None
+    again: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,8 @@ class IngestReport:
 
     skipped: files that no reader takes, by the ending of their names. warnings: what of a source could not be read
     though it was taken in. operation: the journal entry, None where nothing changed. links_to_nowhere: links to files
-    that the memory does not hold.
+    that the memory does not hold. again: those of the known that were deleted, pruned, archived or superseded, and hold
+    again because they were said again.
     """
 
     added: tuple[str, ...]
@@ -46,6 +47,7 @@ class IngestReport:
     warnings: tuple[Refusal, ...] = ()
     operation: int | None = None
     links_to_nowhere: int = 0
+    again: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

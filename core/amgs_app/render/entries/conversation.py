@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from amgs.text.plural import plural
+from amgs.text.plural import plural, tell_again
 from amgs.types.conversation import SPAN_FATES
 from amgs.types.conversation_views import MEMORY_KINDS
 from amgs_app.render.catalogue import entry, title_of
@@ -61,7 +61,8 @@ def _tell(message: Message) -> str:
 @entry(sentence=title_of)
 def conversation_added(result: ConversationAdded) -> ResultTable:
     size = result.last - result.first + 1
-    done = f", as operation {result.operation}" if result.operation is not None else ""
+    done = f"; {tell_again(result.again)}" if result.again else ""
+    done += f", as operation {result.operation}" if result.operation is not None else ""
     title = f"{result.conversation}: {plural(size, 'message')} added{done}"
     pairs = [
         ("messages", f"#{result.first}-{result.last}" if size else "none"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from amgs.lifecycle.conflict import SURE
-from amgs.text.plural import plural
+from amgs.text.plural import plural, tell_again
 from amgs_app.render.catalogue import FigureOf, entry
 from amgs_app.render.sheet import ResultTable, sheet
 
@@ -207,7 +207,8 @@ _COUNTED = {
 
 @entry()
 def foreign_import(result: ForeignImport) -> ResultTable:
-    done = f"{plural(result.added, 'new block')}, {result.known:,} already known"
+    again = f"{tell_again(result.again)}, " if result.again else ""
+    done = f"{plural(result.added, 'new block')}, {again}{result.known - result.again:,} already known"
     title = f"{result.format}: {done}; nothing has been changed yet"
     if not result.dry_run:
         title = f"{result.format}: {done}" + (f", operation {result.operation}" if result.operation else "")

@@ -7,7 +7,7 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from amgs.text.plural import plural
+from amgs.text.plural import plural, tell_again
 
 if TYPE_CHECKING:
     from amgs.types import Block, IngestReport, JournalEntry, UndoPlan
@@ -168,10 +168,11 @@ def title_told(block: Block) -> str:
 
 
 def ingested(report: IngestReport) -> str:
-    """`683 new, 0 duplicates, 0 rejected, 8 files skipped (.png)`."""
-    told = [
-        f"{len(report.added):,} new",
-        plural(len(report.known), "duplicate"),
+    """`683 new, 1 holds again, 0 duplicates, 0 rejected, 8 files skipped (.png)`."""
+    told = [f"{len(report.added):,} new"]
+    told += [tell_again(len(report.again))] if report.again else []
+    told += [
+        plural(len(report.known) - len(report.again), "duplicate"),
         f"{len(report.refused):,} rejected",
     ]
     if report.warnings:

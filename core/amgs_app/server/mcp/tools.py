@@ -187,8 +187,12 @@ class Tools:
         report = await asked.run(
             "ingest", "write", lambda: take_in(asked, given.items()), text[:80], changes=True
         )
-        ids = ", ".join(i[:12] for i in (*report.added, *report.known))
-        return f"{'Remembered' if report.added else 'Known already'}: {ids}."
+        done = {
+            "Remembered": report.added,
+            "Holds again": report.again,
+            "Known already": [one for one in report.known if one not in report.again],
+        }
+        return " ".join(f"{word}: {', '.join(i[:12] for i in ids)}." for word, ids in done.items() if ids)
 
     async def feedback(self, headers: Headers, id: str, useful: bool | None, query: str, answer: str) -> str:
         """Take a verdict on a note, or an answer."""

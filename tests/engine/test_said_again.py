@@ -1,0 +1,238 @@
+"""A text that counts no more and is said again holds again: dated when it was said, and `undo` takes it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from amgs.clock import FixedClock
+from amgs.identity import block_id
+from amgs.ingest.raw_blocks import RawBlock
+from amgs.memory import Memory
+from tests.engine.lifecycle_world import EVERY, content
+from tests.engine.memory_world import NOW, open_memory, write_notes
+
+FOUR = "The ferry Alder leaves from pier 4."
+SEVEN = "The ferry Alder leaves from pier 7 now, no longer from pier 4."
+NINE = "The ferry Alder leaves from pier 9 now."
+
+
+def pass_days(memory: Memory, days: float = 1) -> None:
+    clock = memory.clock
+    assert isinstance(clock, FixedClock)
+    clock.advance(timedelta(days=days))
+
+
+def consolidate(memory: Memory) -> None:
+    memory.apply_consolidation(memory.plan_consolidation())
+
+
+def tell(memory: Memory, text: str, days: float = 1) -> str:
+    """Take a text in some days later, and consolidate; gives its block."""
+    pass_days(memory, days)
+    report = memory.ingest_text(text)
+    consolidate(memory)
+    return (*report.added, *report.known)[0]
+
+
+def supersede(memory: Memory, older: str, newer: str) -> None:
+    """Carry the finding out that one took the place of the other."""
+    life = memory.lifecycle
+    life.apply_review(life.plan_review())
+    (found,) = [
+        item.review.id
+        for item in life.reviews()
+        if (item.older.id, item.newer.id, item.review.kind) == (older, newer, "supersedes")
+    ]
+    life.accept(found)
+
+
+def found(memory: Memory, query: str) -> list[str]:
+    """The blocks that a search finds by words, without those that are past."""
+    return [hit.block.id for hit in memory.search(query).hits if not hit.block.superseded]
+
+
+def delete(memory: Memory, block: str) -> None:
+    memory.lifecycle.delete([block])
+
+
+def prune(memory: Memory, block: str) -> None:
+    pass_days(memory, 4000)
+    memory.ingest_text("The barn at the weir is painted red.")
+    plan = memory.lifecycle.plan_pruning(threshold=0.99, lowest=1.0)
+    assert block in [one.block.id for one in plan.candidates]
+    memory.lifecycle.apply_pruning(plan)
+
+
+def archive(memory: Memory, block: str) -> None:
+    memory.set_metadata(block, status="archived")
+
+
+def take_over(memory: Memory, block: str) -> None:
+    supersede(memory, block, tell(memory, SEVEN))
+
+
+def drop_source(memory: Memory, block: str) -> None:
+    memory.sources.apply(memory.sources.plan_delete(["harbour"]))
+
+
+WAYS = [(delete, True), (prune, True), (archive, True), (take_over, True), (drop_source, True)]
+WAYS += [(delete, False), (drop_source, False)]
+"""How a text comes to its end, and whether it was consolidated before."""
+
+
+@pytest.mark.parametrize(("hide", "settled"), WAYS)
+def test_what_is_said_again_is_found_dated_and_taken_back(
+    hide: Callable[[Memory, str], None], settled: bool
+) -> None:
+    with open_memory() as memory:
+        (block,) = memory.ingest_text(FOUR, meta={"source": "harbour", "tags": ["ferry"]}).added
+        memory.ingest_text("Alder is a ferry of 1962, painted white.")
+        if settled:
+            consolidate(memory)
+        hide(memory, block)
+        assert block not in found(memory, "Alder pier")
+        pass_days(memory)
+        before, counter = content(memory), memory.clock.now()
+        report = memory.ingest_text(FOUR)
+        assert (report.added, report.known, report.again) == ((), (block,), (block,))
+        assert block in found(memory, "Alder pier") and memory.verify().ok
+        now = memory.block(block)
+        assert (now.status, now.created_at, now.last_reinforced_at, now.valid_to) == (
+            "raw",
+            counter,
+            counter,
+            None,
+        )
+        assert now.meta["tags"] == ["ferry"]
+        assert report.operation is not None
+        detail = memory.lifecycle.operation(report.operation)
+        assert "1 holds again" in detail.operation.summary
+        assert "holds again" in [change.told for change in detail.blocks if change.id == block]
+        memory.undo(report.operation)
+        assert content(memory) == before and memory.verify().ok
+        memory.redo(report.operation)
+        assert memory.block(block) == now and memory.verify().ok
+        consolidate(memory)
+        assert block in found(memory, "Alder pier") and memory.block(block).status == "consolidated"
+        assert memory.ingest_text(FOUR).again == ()
+
+
+def test_the_first_value_said_last_is_the_one_that_holds() -> None:
+    with open_memory() as memory:
+        four = tell(memory, FOUR)
+        seven = tell(memory, SEVEN)
+        supersede(memory, four, seven)
+        for again, gone in ((four, seven), (seven, four), (four, seven)):
+            assert tell(memory, FOUR if again == four else SEVEN) == again
+            assert not memory.block(again).superseded and memory.block(gone).meta["superseded_by"] == again
+            assert memory.block(gone).valid_to == memory.block(again).created_at
+            assert found(memory, "Alder pier") == [again]
+            frame = memory.assemble("ATTENTION", query="From which pier does the Alder leave?")
+            assert frame.selected[0].block.id == again
+            assert memory.lifecycle.plan_review().found == ()
+            assert memory.verify().ok
+
+
+def test_what_took_the_place_of_what_took_its_place_gives_way() -> None:
+    with open_memory() as memory:
+        (four,) = memory.ingest_text(FOUR, meta={"source": "harbour"}).added
+        for text in (SEVEN, NINE):
+            consolidate(memory)
+            pass_days(memory)
+            memory.sources.apply(memory.sources.plan_text("harbour", text))
+        seven, nine = block_id(SEVEN), block_id(NINE)
+        assert tell(memory, FOUR) == four
+        assert found(memory, "Alder pier") == [four]
+        assert [memory.block(one).meta.get("superseded_by") for one in (four, seven, nine)] == [
+            None,
+            nine,
+            four,
+        ]
+
+
+def test_what_was_over_by_its_source_and_is_said_again_holds() -> None:
+    ended = RawBlock(FOUR, NOW - timedelta(days=30), valid_to=NOW - timedelta(days=2))
+    with open_memory() as memory:
+        (block,) = memory.ingest_many([ended]).added
+        assert memory.block(block).superseded
+        assert memory.ingest_many([ended]).again == (), "it says itself that it is over"
+        assert memory.ingest_text(FOUR).again == (block,) and not memory.block(block).superseded
+
+
+def test_what_was_said_before_it_ended_says_nothing_of_today() -> None:
+    with open_memory() as memory:
+        four, seven = tell(memory, FOUR), tell(memory, SEVEN, 5)
+        supersede(memory, four, seven)
+        report = memory.ingest_text(FOUR, created_at=NOW + timedelta(days=2))
+        assert report.again == () and memory.block(four).superseded
+
+
+def test_what_was_erased_and_is_said_again_is_new() -> None:
+    with open_memory() as memory:
+        (block,) = memory.ingest_text(FOUR).added
+        memory.erasure.erase([block])
+        report = memory.ingest_text(FOUR)
+        assert (report.added, report.again) == ((block,), ())
+
+
+def test_a_folder_looked_through_again_says_nothing_anew_and_a_file_given_does(tmp_path: Path) -> None:
+    write_notes(tmp_path, {"pier.md": FOUR, "barn.md": "The barn at the weir is red."})
+    with open_memory() as memory:
+        memory.ingest_folder(tmp_path)
+        (block,) = memory.resolve_source("pier.md")
+        memory.lifecycle.delete([block])
+        report = memory.ingest_folder(tmp_path)
+        assert report.again == () and memory.block(block).status == "pruned"
+        (tmp_path / "copy.md").write_text(FOUR, encoding="utf-8")
+        assert memory.ingest_folder(tmp_path).again == (block,), "it stands in another file now"
+        memory.lifecycle.delete([block])
+        assert memory.ingest_file(tmp_path / "pier.md").again == (block,)
+
+
+def test_a_file_that_goes_back_to_what_it_said_brings_a_deleted_text_back(tmp_path: Path) -> None:
+    note = write_notes(tmp_path, {"pier.md": FOUR}) / "pier.md"
+    with open_memory() as memory:
+        memory.ingest_file(note)
+        (block,) = memory.resolve_source("pier.md")
+        note.write_text("The weir is open.", encoding="utf-8")
+        memory.sources.apply(memory.sources.plan_file(note))
+        memory.lifecycle.delete([block])
+        note.write_text(FOUR, encoding="utf-8")
+        plan = memory.sources.plan_file(note)
+        assert plan.count("restored") == 1
+        memory.sources.apply(plan)
+        assert found(memory, "Alder pier") == [block] and memory.verify().ok
+
+
+def test_of_two_sources_that_held_a_text_the_one_that_says_it_again_is_enough(tmp_path: Path) -> None:
+    with open_memory() as memory:
+        for source in ("harbour", "log"):
+            memory.ingest_text(FOUR, meta={"source": source})
+        (block,) = memory.blocks(EVERY)
+        memory.lifecycle.delete([block.id])
+        report = memory.ingest_text(FOUR, meta={"source": "log"})
+        assert report.again == (block.id,)
+        assert memory.block(block.id).meta["sources"] == ["harbour", "log"]
+
+
+def test_a_message_that_says_it_again_counts() -> None:
+    with open_memory() as memory:
+        memory.conversation.add("pier", [{"speaker": "Ilse", "text": FOUR}])
+        (block,) = memory.blocks(EVERY)
+        memory.lifecycle.delete([block.id])
+        done = memory.conversation.add("pier", [{"speaker": "Ilse", "text": FOUR}])
+        assert (done.blocks, done.again) == (0, 1) and block.id in found(memory, "Alder pier")
+
+
+def test_the_pieces_of_a_long_text_hold_again_together() -> None:
+    text = "\n\n".join(
+        f"Buoy {n} lies {n} cables off the mole, painted in the colour of day {n}." for n in range(90)
+    )
+    with open_memory() as memory:
+        pieces = memory.ingest_text(text).added
+        memory.lifecycle.delete(pieces)
+        assert set(memory.ingest_text(text).again) == set(pieces) and len(pieces) > 1

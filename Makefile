@@ -1,4 +1,4 @@
-# run: open the workstation. test: everything that guards it. Each works on a clean machine.
+# run: open the workstation. test: what everybody runs. safety: what guards data. Each works on a clean machine.
 PYTHON ?= python3
 BIN := .venv/bin
 DRAWS ?= 1600
@@ -6,14 +6,18 @@ RUNNING := .venv/.running
 STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test removal explore check format bench snapshots cast sample docs site wheel base release clean
+.PHONY: run test safety removal explore check format bench snapshots cast sample docs site wheel base release clean
 
 run: $(RUNNING)
 	@$(BIN)/amgs --corpus "$(or $(CORPUS),sample_corpus)" $(ARGS)
 
 # One process more than two cores: tests of the screen and of servers wait a part of their time.
 test: check
-	$(BIN)/pytest -n 3 --dist loadfile
+	$(BIN)/pytest -n 3 --dist loadfile --ignore tests/safety
+
+# What guards people's data: kills, hostile input, damage, a full disk, a store of the first release, each wing taken out.
+safety: $(STAMP)
+	$(BIN)/pytest -n 3 --dist loadfile tests/safety
 
 # Each wing taken out of a copy of the checkout: the rest must stand, with its types, contracts and tests.
 removal: $(STAMP)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.hostile.draws import Draws
 from tests.postgres_server import running_server
+from tests.safety.hostile.draws import Draws
 
 ROOT = Path(__file__).parents[1]
 
@@ -29,7 +29,7 @@ settings.register_profile("reseeded", deadline=None, max_examples=60)
 settings.register_profile("explore", deadline=None, max_examples=200, print_blob=True)
 settings.load_profile("workstation")
 HOSTILE_DRAWS = 60
-SCHEDULED = frozenset(("tui", "service", "gateway", "golden"))
+SCHEDULED = frozenset(("tui", "service", "gateway", "golden", "safety"))
 """Folders of such tests, those of wings too."""
 REAL, BUSY = 30, 4
 """How many plain tests one with a real model is as long as, and one that drives a screen or a server, about."""

@@ -33,7 +33,7 @@ from amgs.sessions.opening import open_session, sessions_in
 from amgs.settings import IngestSettings
 from tests.engine.foreign_samples import SAMPLES
 from tests.engine.session_samples import CLAUDE_CODE, CODEX
-from tests.hostile.draws import WORDS, Draws, patience
+from tests.safety.hostile.draws import WORDS, Draws, patience
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 SECONDS = 10

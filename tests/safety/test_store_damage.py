@@ -12,9 +12,9 @@ from amgs.clock import FixedClock
 from amgs.errors import StoreCorruptError
 from amgs.memory import Memory
 from amgs.storage.duckdb.last_commit import Note, WriteAhead, Written
-from tests.engine.damage_world import build, damage, examine, files, main, rows
-from tests.engine.kill_world import AT
 from tests.engine.memory_world import consolidated, open_memory
+from tests.safety.damage_world import build, damage, examine, files, main, rows
+from tests.safety.kill_world import AT
 
 
 @pytest.fixture(scope="module")

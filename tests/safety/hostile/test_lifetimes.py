@@ -32,7 +32,7 @@ from amgs_focus.tree.journal import JOURNAL
 from amgs_focus.tree.node_set import NodeSet
 from amgs_focus.tree.retention import act_of
 from tests.focus.focus_world import MODEL
-from tests.hostile.draws import Draws, everything_in, patience
+from tests.safety.hostile.draws import Draws, everything_in, patience
 
 BLOCK = 4
 LOCK = ("lock",)

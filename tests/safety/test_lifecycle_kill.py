@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.kill_world import STAGES, faults_after, kill, many
+from tests.safety.kill_world import STAGES, faults_after, kill, many
 
 
 @pytest.mark.parametrize("stage", STAGES)

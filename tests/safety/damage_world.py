@@ -1,6 +1,6 @@
 """A store as a killed process leaves it, damaged at random on the disk, and what opening it then says.
 
-`python -m tests.engine.damage_world COUNT [SEED]` damages it so many times and prints what came of it.
+`python -m tests.safety.damage_world COUNT [SEED]` damages it so many times and prints what came of it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from amgs.clock import FixedClock
 from amgs.errors import AmgsError
 from amgs.memory import Memory
-from tests.engine.kill_world import AT, consolidate, take_in
+from tests.safety.kill_world import AT, consolidate, take_in
 
 _PAGE = 4096
 KINDS = ("cut", "zero", "flip", "noise", "remove")

@@ -1,7 +1,7 @@
 """Processes that are killed in the middle of a write, and a look at what they left.
 
-`python -m tests.engine.kill_world ROUNDS [SEED]` kills each stage so many times and prints what was found.
-`python -m tests.engine.kill_world --count 1000 [--seed 0] [--until HH:MM]` kills that many processes in all, the stages
+`python -m tests.safety.kill_world ROUNDS [SEED]` kills each stage so many times and prints what was found.
+`python -m tests.safety.kill_world --count 1000 [--seed 0] [--until HH:MM]` kills that many processes in all, the stages
 in turn, and stops at that time of the day.
 """
 
@@ -212,7 +212,7 @@ def live(path: str, stage: str, start: int) -> None:
 
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["tests.engine.kill_world"])
+_CONTEXT.set_forkserver_preload(["tests.safety.kill_world"])
 
 
 def kill(path: Path, stage: str, start: int, after: float) -> None:
@@ -359,7 +359,7 @@ def main(rounds: int, seed: int) -> int:
 
 def command_line(words: list[str]) -> int:
     """See the module."""
-    reader = argparse.ArgumentParser(prog="python -m tests.engine.kill_world")
+    reader = argparse.ArgumentParser(prog="python -m tests.safety.kill_world")
     reader.add_argument("rounds", nargs="?", type=int, default=1)
     reader.add_argument("seed_", nargs="?", type=int, default=0)
     reader.add_argument("--count", type=int, default=0)

@@ -27,7 +27,7 @@ from amgs_app.shell.script import parse_step, run_step
 from amgs_app.terminal.line import quote
 from amgs_app.terminal.printable import UNSAFE
 from amgs_tui.__main__ import run
-from tests.hostile.draws import WORDS, Draws, patience
+from tests.safety.hostile.draws import WORDS, Draws, patience
 from tests.tui.headless_world import write_corpus
 
 PLAIN = (

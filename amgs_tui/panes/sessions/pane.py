@@ -209,7 +209,7 @@ followed."""
             case "lost":
                 return figures.lost_rows(review.losses, palette, self.content_size.width)
             case "regret":
-                return figures.regret_rows(review.regrets, palette)
+                return figures.regret_rows(review.regrets, palette, review.kinds)
             case "cache":
                 return figures.cache_rows(review.cache, palette)
             case "turns" | "window":

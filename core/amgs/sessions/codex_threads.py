@@ -65,17 +65,17 @@ class CopiedBeginning:
             if not self._foreign and timed[0][0] > self.id:
                 return 0
             return next((at for id, at in timed if id > self.id), all_turns)
-        above = next(thread_files(self.path, self.parent), None)
-        if above is not None:
-            same = 0
-            told = ((text(one.get("type")), fields(one.get("payload"))) for one in _records(above))
-            marks = [_mark(kind, payload) for kind, payload in told if kind != "session_meta"]
-            for (mark, _), other in zip(self._lines, marks, strict=False):
-                if mark != other:
-                    break
-                same += 1
+        same = max((self._same_as(above) for above in thread_files(self.path, self.parent)), default=0)
+        if same:
             return self._lines[same][1] if same < len(self._lines) else all_turns
         return self._starts[-1][1] if self._foreign and self._starts else 0
+
+    def _same_as(self, above: Path) -> int:
+        """How many of the lines another file begins with, too."""
+        told = ((text(one.get("type")), fields(one.get("payload"))) for one in _records(above))
+        marks = (_mark(kind, payload) for kind, payload in told if kind != "session_meta")
+        pairs = enumerate(zip(self._lines, marks, strict=False))
+        return next((place for place, ((own, _), mark) in pairs if own != mark), len(self._lines))
 
 
 def lines_before(path: Path, base: Record, depth: int = 0) -> list[Record] | None:

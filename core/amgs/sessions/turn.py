@@ -59,7 +59,7 @@ class Turn:
     whether the user went back before it, so that no later window holds it. cut: characters of the text that were left
     in the file; `Session.text` reads them. speaker: who says it, by name, of a result its tool, and of what was put in
     whose words they are, where the format tells. copied: whether it is another session's, which this one began with.
-    cost: of the request, in dollars, where the file tells it.
+    cost, model: of the request, in dollars and by name, where the file tells them of each.
     """
 
     number: int
@@ -83,6 +83,7 @@ class Turn:
     speaker: str = ""
     copied: bool = False
     cost: float = 0.0
+    model: str = ""
 
     @property
     def words(self) -> str:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from amgs.wings.sessions.review import facts_of
+from amgs_app.views.sessions import figures
 from amgs_tui.__main__ import run
 from tests.wings.sessions.claude_world import LISTING, ClaudeFile
 
@@ -60,6 +62,38 @@ def test_each_view_tells_what_it_is_for(
 def test_a_turn_is_shown_whole_and_a_loss_explained(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "4711 rows" in told(capsys, "orchard-1", "--view", "text", "--at", "1")
     assert "It does not stand" in told(capsys, "orchard-1", "--view", "why", "--find", "4711")
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "kind"),
+    [
+        ("store.py", "/home/ilse/orchard/store.py", "path"),
+        ("HARVEST  table", "Never drop the harvest table of 4711 rows", "constraint"),
+        ("mend  THE store", "mend the store", "words"),
+    ],
+)
+def test_what_became_of_words_is_told_however_they_are_given(
+    path: Path, capsys: pytest.CaptureFixture[str], words: str, what: str, kind: str
+) -> None:
+    out = told(capsys, str(path), "--view", "why", "--find", words)
+    assert what.lower() in out.lower() and kind in out
+
+
+def test_numbers_of_turns_agree_wherever_they_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = ClaudeFile(tmp_path / "a.jsonl")
+    file.say("Mow the meadow.")
+    file.answer("It is mown.")
+    file.add(
+        type="assistant", isSidechain=True, agentId="a7", message={"role": "assistant", "content": "Mown."}
+    )
+    session = file.open()
+    facts = facts_of(session)
+    assert facts.all_turns == len(session.turns) == 3
+    assert "turns: 3, 1 of 1 subagent; of the rest: 2 said" in told(capsys, str(file.path))
+    assert "3 of 3 turns, 1 of them of 1 subagent" in told(capsys, str(file.path), "--view", "turns")
+    assert figures._facts(facts)[0] == "3 turns"
 
 
 def test_json_holds_all_that_is_told(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

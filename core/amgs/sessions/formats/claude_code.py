@@ -125,6 +125,7 @@ class ClaudeReading:
             model = text(said.get("model"))
             if model != "<synthetic>":
                 self.made.know(**{"side_model" if side else "model": model})
+                common["model"] = model
             usage = usage_of(said.get("usage"))
             common["usage"] = usage if usage.window else None
         told, whose, human = self._told(who, record, side=side)

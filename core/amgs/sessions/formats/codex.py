@@ -55,6 +55,7 @@ class _Reading:
         self._requests = 0
         self._total = -1
         self._last = Usage()
+        self._model = ""
         self._messages: dict[int, str] = {}
         """The number of a message's turn, by the hash of its whole text."""
         self._typed: set[str] = set()
@@ -149,7 +150,8 @@ class _Reading:
         self.made.know(notes=(f"{told}{where}.",))
 
     def _context(self, payload: Record) -> None:
-        self.made.know(model=text(payload.get("model")), project=text(payload.get("cwd")))
+        self._model = text(payload.get("model")) or self._model
+        self.made.know(model=self._model, project=text(payload.get("cwd")))
         told = text(payload.get("user_instructions"))
         if told and not any(rules.text == told for rules in self.made.rules):
             self.made.rules.append(LoadedRules("AGENTS.md", told, len(self.made.turns) + 1))
@@ -228,7 +230,7 @@ class _Reading:
         self._requests += 1
         for turn in self._unpaid:
             now = self.made.turns[turn.number - 1]
-            self.made.change(now, usage=self._last, request=f"request {self._requests}")
+            self.made.change(now, usage=self._last, request=f"request {self._requests}", model=self._model)
         self._unpaid = []
 
     def _compacted(self, payload: Record, place: Place, at: Any) -> None:

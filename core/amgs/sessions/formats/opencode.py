@@ -112,7 +112,13 @@ class _Reading:
         }
         if info.get("role") == "assistant":
             usage = _usage(fields(info.get("tokens")))
-            more |= {"request": one.id, "usage": usage if usage.window else None}
+            more |= {
+                "request": one.id,
+                "usage": usage if usage.window else None,
+                "model": text(info.get("modelID")),
+            }
+            if isinstance(cost := info.get("cost"), float) and cost > 0:
+                more["cost"] = cost
             if not one.agent:
                 self.made.know(
                     model=text(info.get("modelID")), project=text(fields(info.get("path")).get("cwd"))

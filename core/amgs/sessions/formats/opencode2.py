@@ -115,6 +115,7 @@ class _Reading(RecordReading):
         more = more | {
             "request": more["id"],
             "usage": usage if usage.window else None,
+            "model": text(fields(record.get("model")).get("id")),
             "cost": cost if isinstance(cost, float) and cost > 0 else 0.0,
         }
         if not self._agent:

@@ -78,7 +78,8 @@ class _Reading(RecordReading):
             self.made.turn(place, "user", "injected", told, speaker=kind, **more)
 
     def _assistant(self, message: Record, place: Place, more: dict[str, Any]) -> None:
-        if model := text(message.get("model")):
+        model = text(message.get("model"))
+        if model:
             self.made.facts["model"] = model
         used = fields(message.get("usage"))
         usage = Usage(*(count(used.get(key)) for key in ("input", "cacheWrite", "cacheRead", "output")))
@@ -86,6 +87,7 @@ class _Reading(RecordReading):
         more = more | {
             "request": text(message.get("responseId")) or more["id"] or f"line {place.line}",
             "usage": usage if usage.window else None,
+            "model": model,
             "cost": cost if isinstance(cost, float) and cost > 0 else 0.0,
         }
         content = message.get("content")

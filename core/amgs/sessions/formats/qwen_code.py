@@ -56,7 +56,11 @@ class _Reading(RecordReading):
             self.made.know(model=text(record.get("model")))
             usage = _usage(fields(record.get("usageMetadata")))
             self._window = usage.window + usage.output if usage.window else self._window
-            more |= {"request": id, "usage": usage if usage.window else None}
+            more |= {
+                "request": id,
+                "usage": usage if usage.window else None,
+                "model": text(record.get("model")),
+            }
         if kind == "system":
             self._system(record, place, more)
         else:

@@ -16,7 +16,7 @@ from typing import Final
 from amgs.errors import AmgsError, InputError
 from amgs.sessions.building import ListMarks, SessionFormat
 from amgs.sessions.lines import is_packed, open_unpacked
-from amgs.sessions.opening import FORMATS
+from amgs.sessions.opening import FORMATS, format_of
 from amgs.types import Progress
 from amgs.wings.sessions.review import TurnRow, row_of
 
@@ -272,6 +272,21 @@ def _files(home: Path, agent: str) -> Iterator[tuple[SessionFormat, Path, float,
                 packed = path.suffix in (".zst", ".gz")
                 if about.st_size and not (packed and path.with_suffix("").exists()):
                     yield form, path, about.st_mtime, about.st_size
+
+
+def session_files(home: Path) -> Iterator[tuple[SessionFormat, Path]]:
+    """(format, path) of each file where sessions lie, each once, the oldest first."""
+    found = {path: (form, at) for form, path, at, _ in _files(home, "")}
+    for path, (form, _) in sorted(found.items(), key=lambda one: one[1][1]):
+        yield _format_of(form, path), path
+
+
+def _format_of(form: SessionFormat, path: Path) -> SessionFormat:
+    """The format of a file that lies where one's files do: of two with the same folder, the one that it is of."""
+    try:
+        return format_of(path)
+    except AmgsError:
+        return form
 
 
 def _listed(form: SessionFormat, path: Path, changed: float, size: int, *, counted: bool) -> ListedSession:

@@ -91,13 +91,15 @@ def loss_at(session: Session, boundary: Turn) -> Loss:
 
 @dataclass(frozen=True, slots=True)
 class LossReason:
-    """What became of one finding at a compaction.
+    """What became of something at a compaction. what: as it stood there. kind: the class of the finding, "words" for
+    what is none.
 
     fate: verbatim, reworded or gone. nearest: the sentence of the new window that shares most of its words, "" where
     none shares any; shared: which share, from 0 to 1. said: numbers of the turns that held it before.
     """
 
-    finding: SessionFinding
+    what: str
+    kind: str
     boundary: int
     fate: str
     nearest: str
@@ -106,27 +108,47 @@ class LossReason:
 
 
 def explain(session: Session, boundary: Turn, told: str) -> LossReason | None:
-    """Why something that stood in the window before a compaction is there after it or not; None where no finding of
-    the dropped turns says that.
+    """Why something that stood in the window before a compaction is there after it or not: the finding of the dropped
+    turns that says it or, best one that is gone, holds it, else the words themselves; None where no dropped turn holds
+    them.
     """
-    found = [one for turn in dropped_at(session, boundary) for one in findings_in(turn) if one.text == told]
-    if not found:
-        return None
+    dropped, wanted = dropped_at(session, boundary), _plain(told)
     window = "\n".join(turn.words for turn in opening_after(session, boundary))
     sentences = [" ".join(one.split()) for one in sentences_of(window)]
     words = [frozenset(words_of(one)) for one in sentences]
-    own = frozenset(words_of(told))
+    line = " ".join(window.split())
+    every = [one for turn in dropped for one in findings_in(turn)]
+    found = [one for one in every if one.text == told] or [one for one in every if wanted in _plain(one.text)]
+    if found:
+        fates = {one.text: fate_of(one, line, words) for one in found}
+        chosen = next((one for one in reversed(found) if fates[one.text] == "gone"), found[-1])
+        what, kind, fate = chosen.text, str(chosen.kind), fates[chosen.text]
+        said = [one.turn for one in found if one.text == what]
+    else:
+        said = [turn.number for turn in dropped if wanted in _plain(session.text(turn) + turn.words)]
+        what, kind, fate = " ".join(told.split()), "words", "verbatim" if wanted in _plain(line) else "gone"
+    if not wanted or not said:
+        return None
+    own = frozenset(words_of(what))
     shared = [len(own & others) / len(own) if own else 0.0 for others in words]
     best = max(range(len(shared)), key=shared.__getitem__, default=None)
     near = best is not None and shared[best] > 0
+    if kind == "words" and fate == "gone" and len(own) > 1 and max(shared, default=0.0) >= _SHARED:
+        fate = "reworded"
     return LossReason(
-        found[-1],
+        what,
+        kind,
         boundary.number,
-        fate_of(found[-1], " ".join(window.split()), words),
+        fate,
         sentences[best] if best is not None and near else "",
         shared[best] if best is not None else 0.0,
-        tuple(dict.fromkeys(one.turn for one in found)),
+        tuple(dict.fromkeys(said)),
     )
+
+
+def _plain(told: str) -> str:
+    """A text in small letters on one line."""
+    return " ".join(told.lower().split())
 
 
 def sentences_of(window: str) -> list[str]:

@@ -30,8 +30,9 @@ POINTS: Final = 400
 class SessionFacts:
     """What a session is. records: lines or records of the file; taken: those that hold turns; evidence: the others by
     what they are; unread: line and reason of those that cannot be read. turns: by kind, of the main conversation.
-    subagents: how many. has_system, has_tools: whether the file holds the system prompt and the definitions of tools.
-    partial: whether only the end of the file was read. parent, relation, notes: see `Session`.
+    subagents: how many; side: turns of theirs. abandoned: turns of the main one that were taken back. has_system,
+    has_tools: whether the file holds the system prompt and the definitions of tools. partial: whether only the end of
+    the file was read. parent, relation, notes: see `Session`.
     """
 
     agent: str
@@ -58,6 +59,12 @@ class SessionFacts:
     parent: str = ""
     relation: Relation = ""
     notes: tuple[str, ...] = ()
+    side: int = 0
+
+    @property
+    def all_turns(self) -> int:
+        """All turns of the file, those of subagents and those that were taken back too."""
+        return sum(self.turns.values()) + self.side + self.abandoned
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +151,14 @@ def facts_of(session: Session) -> SessionFacts:
         session.unread,
         dict(kinds),
         len({turn.agent for turn in session.turns} - {""}),
-        sum(turn.abandoned for turn in session.turns),
+        sum(turn.abandoned and not turn.agent for turn in session.turns),
         session.system is not None,
         session.tools is not None,
         session.partial,
         session.parent,
         session.relation,
         session.notes,
+        sum(bool(turn.agent) for turn in session.turns),
     )
 
 

@@ -29,11 +29,15 @@ if TYPE_CHECKING:
     from amgs.wings.sessions.losses import LossReason
     from amgs.wings.sessions.regrets import Regret
     from amgs.wings.sessions.review import SessionReview
+    from amgs.wings.sessions.tasks import SessionTree, SessionUsage
     from amgs_app.engine import Engine
     from amgs_app.results.memory import PageWritten
 
 View = Literal["overview", "turns", "window", "text", "lost", "why", "regret", "cache", "rules", "outlook"]
+SumBy = Literal["task", "project", "day", "model"]
 Class = Literal["path", "number", "id", "command", "decision", "constraint", "error"]
+USAGE = "usage"
+"""The name under which the sums of all sessions are asked for."""
 SAMPLE = "sample"
 """The name of a session that ships with the program, made for showing it."""
 _TURNS, _FOUND = 200, 20
@@ -54,7 +58,7 @@ def session(
         str,
         Arg(
             metavar="FILE|ID",
-            help="A session file, the beginning of an id, last, or sample; default: list those found here.",
+            help="A session file, the beginning of an id, last, sample, or usage for sums of all; default: list them.",
         ),
         Takes("file"),
     ] = "",
@@ -92,6 +96,15 @@ def session(
         str,
         Option("--agent", metavar="NAME", help="Of a list: sessions of one program, such as claude-code."),
     ] = "",
+    tree: Annotated[
+        bool,
+        Option(
+            "--tree", help="Subagents, forks, resumed and copied sessions as one tree; each request once."
+        ),
+    ] = False,
+    by: Annotated[
+        SumBy, Option("--by", metavar="BY", help="Of usage: sums by task, project, day or model.")
+    ] = "task",
     subagents: Annotated[bool, Option("--subagents", help="Of a list: also files of subagents.")] = False,
     limit: Annotated[
         int | None,
@@ -109,6 +122,8 @@ def session(
     progress: Progress | None = None,
 ) -> (
     SessionListing
+    | SessionTree
+    | SessionUsage
     | FoundTurns
     | SessionReview
     | SessionTurns
@@ -130,8 +145,20 @@ def session(
     again, beside what is done again anyway. cache: what each request read from the provider's cache. rules:
     instructions that were loaded, and rules that were broken. outlook: what a compaction now would drop. Nothing is
     changed or stored, and no model is asked.
+
+    With --tree, a session, or all of them, with those that came from it; `session usage` sums the tokens and the cost
+    of all sessions by task, project, day or model, each request once.
     """
     del engine
+    if name == USAGE:
+        from amgs.wings.sessions.tasks import usage_of_sessions
+
+        _check_agent(agent)
+        return usage_of_sessions(Path.home(), by, project=project, agent=agent, progress=progress)
+    if tree:
+        from amgs.wings.sessions.tasks import tree_at
+
+        return tree_at(Path.home(), _path_of(name) if name else None, progress)
     if not name and find:
         from amgs.wings.sessions.listing import search_sessions
 
@@ -211,12 +238,17 @@ def _path_of(name: str) -> Path:
     return path if is_path else find_session(Path.home(), name)
 
 
-def _list(project: str, agent: str, *, subagents: bool, limit: int) -> SessionListing:
+def _check_agent(agent: str) -> None:
     from amgs.sessions.opening import FORMATS
-    from amgs.wings.sessions.listing import list_sessions
 
     if agent and agent not in (known := [one.key for one in FORMATS]):
         raise UsageError(f"No agent is called {agent!r} here.", way_out=f"Known: {', '.join(known)}.")
+
+
+def _list(project: str, agent: str, *, subagents: bool, limit: int) -> SessionListing:
+    from amgs.wings.sessions.listing import list_sessions
+
+    _check_agent(agent)
     found = list_sessions(Path.home(), project=project, agent=agent, subagents=subagents)
     return replace(found, sessions=found.sessions[:limit], more=max(0, len(found.sessions) - limit))
 
@@ -292,13 +324,14 @@ def _why(opened: Session, at: int | None, told: str) -> SessionWhy:
             ]
             return SessionWhy(facts_of(opened), reason, tuple(again))
     raise UsageError(
-        f"No compaction dropped {told[:60]!r}.", way_out="`--view lost` lists what they dropped."
+        f"No compaction dropped {told[:60]!r}: no turn that left the window holds it.",
+        way_out="`--view lost` lists what they dropped, `--view turns --find WORDS` all turns that hold words.",
     )
 
 
 def _about(one: Regret, reason: LossReason) -> bool:
     """Whether what was needed again is what was lost, or came from a turn that said it."""
-    return one.what == reason.finding.text or one.before in reason.said
+    return one.what == reason.what or one.before in reason.said
 
 
 def _regrets(opened: Session, at: int | None) -> SessionRegrets:

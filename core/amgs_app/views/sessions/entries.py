@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from amgs.wings.sessions.losses import Loss, LostClass
     from amgs.wings.sessions.regrets import Regret
     from amgs.wings.sessions.review import SessionFacts, SessionReview, TurnRow
+    from amgs.wings.sessions.tasks import SessionTree, SessionUsage, UseSum
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.session.operator import Operator
     from amgs_app.views.sessions.results import (
@@ -89,6 +90,58 @@ def session_listing(result: SessionListing) -> ResultTable:
     return sheet("Sessions", columns, rows, notes)
 
 
+_FROM = {"subagent": "subagent", "fork": "fork", "continues": "goes on", "copy": "copy"}
+
+
+@entry(figure=tabled)
+def session_tree(result: SessionTree) -> ResultTable:
+    rows = [
+        (
+            f"└{'─' * (one.depth - 1)} {one.session.id}" if one.depth else one.session.id,
+            _FROM.get(one.session.relation, "") if one.depth else "",
+            one.session.agent,
+            one.session.title,
+            one.session.started,
+            one.own.requests,
+            one.told or None,
+            *_tokens(one.own),
+        )
+        for one in result.rows
+    ]
+    note = f"{plural(len(rows), 'session')}, {_sum_told(result.total, result.prices)}"
+    columns = "id from agent what* began:at requests:n elsewhere:n fresh:n written:n cached:n output:n $"
+    return sheet("Sessions and what came from them", columns, rows, [note if rows else NONE_HERE])
+
+
+@entry(figure=tabled)
+def session_usage(result: SessionUsage) -> ResultTable:
+    rows = [(one.name, one.sessions, one.requests, *_tokens(one)) for one in result.rows]
+    notes = [
+        f"all: {plural(result.total.sessions, 'session')}, {_sum_told(result.total, result.prices)}"
+        if rows
+        else NONE_HERE,
+        f"{plural(result.failed, 'file')} could not be read" if result.failed else "",
+    ]
+    columns = f"{result.by}* sessions:n requests:n fresh:n written:n cached:n output:n $"
+    return sheet("Usage", columns, rows, notes)
+
+
+def _tokens(told: UseSum) -> tuple[Any, ...]:
+    """The tokens of a sum, and its cost, marked where a part of it has no known price."""
+    cost = f"{told.cost:,.2f}" if told.unpriced < told.requests else "–"
+    more = "+" if 0 < told.unpriced < told.requests else ""
+    return told.fresh, told.written, told.cached, told.output, f"{cost}{more}" if told.requests else ""
+
+
+def _sum_told(total: UseSum, prices: str) -> str:
+    read = total.fresh + total.written + total.cached
+    told = f"{plural(total.requests, 'request')}, {read:,} tokens read ({total.cached:,} from the cache)"
+    told += f", {total.output:,} written"
+    if total.unpriced < total.requests:
+        told += f", $ {total.cost:,.2f} at list prices of {prices}"
+    return told + (f"; {plural(total.unpriced, 'request')} without a known price" if total.unpriced else "")
+
+
 def _drawn(operator: Operator, result: SessionReview, canvas: Canvas) -> Text:
     del operator
     from amgs_app.views.sessions.figures import overview
@@ -140,9 +193,7 @@ def _facts_told(facts: SessionFacts) -> Iterator[str]:
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in facts.turns.items() if kind != "boundary")
     span = f", {facts.started:%Y-%m-%d %H:%M} to {facts.ended:%H:%M}" if facts.started and facts.ended else ""
     yield f"id {facts.id}{span}" + (f", {facts.model}" if facts.model else "")
-    yield f"turns: {kinds or 'none'}" + (
-        f"; {plural(facts.subagents, 'subagent')}" if facts.subagents else ""
-    )
+    yield f"turns: {facts.all_turns:,}{_aside(facts)}: {kinds or 'none'}"
     other = sum(facts.evidence.values())
     yield (
         f"records: {facts.records:,}, of which {facts.taken:,} hold turns, {other:,} do not"
@@ -163,6 +214,13 @@ def _facts_told(facts: SessionFacts) -> Iterator[str]:
     ]
     if missing:
         yield f"not in the file: {' and '.join(missing)}"
+
+
+def _aside(facts: SessionFacts) -> str:
+    """Which of the turns are not of the main conversation, or were taken back."""
+    told = [f"{facts.side:,} of {plural(facts.subagents, 'subagent')}"] if facts.side else []
+    told += [f"{facts.abandoned:,} taken back"] if facts.abandoned else []
+    return f", {' and '.join(told)}; of the rest" if told else ""
 
 
 def _gone(loss: Loss) -> str:
@@ -191,6 +249,8 @@ def _price_told(result: SessionReview) -> str:
 @entry(figure=tabled)
 def session_turns(result: SessionTurns) -> ResultTable:
     shown = f"{len(result.turns):,} of {plural(result.total, 'turn')}"
+    if result.facts.side and not result.find:
+        shown += f", {result.facts.side:,} of them of {plural(result.facts.subagents, 'subagent')}"
     title = f"{shown} with {result.find!r}" if result.find else shown
     return sheet(title, "turn:n kind at:at tokens:n agent~ what*", _turn_rows(result.turns))
 
@@ -254,8 +314,8 @@ def session_why(result: SessionWhy) -> ResultTable:
         "gone": "It does not stand in the new window.",
     }
     rows = [
-        ("what", reason.finding.text),
-        ("class", reason.finding.kind),
+        ("what", reason.what),
+        ("class", reason.kind),
         ("said at turn", ", ".join(map(str, reason.said))),
         ("compacted at turn", reason.boundary),
         ("there now", fates.get(reason.fate, reason.fate)),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from amgs.wings.sessions.cache import CacheLine
+    from amgs.wings.sessions.controls import KindRate
     from amgs.wings.sessions.findings import SessionFinding
     from amgs.wings.sessions.listing import ListedSession
     from amgs.wings.sessions.losses import Loss, LostClass
@@ -74,11 +75,17 @@ def head(region: Region, result: SessionReview) -> int:
 
 
 def _facts(facts: SessionFacts) -> list[str]:
-    told = [f"{sum(facts.turns.values()):,} turns"]
+    told = [f"{facts.all_turns:,} turns"]
     if facts.started and facts.ended:
         told.append(f"{facts.started:%Y-%m-%d %H:%M} to {facts.ended:%H:%M}")
     told += [
-        word for word in (facts.model, plural(facts.subagents, "subagent") if facts.subagents else "") if word
+        word
+        for word in (
+            facts.model,
+            f"{facts.side:,} turns of {plural(facts.subagents, 'subagent')}" if facts.side else "",
+            f"{facts.abandoned:,} turns taken back" if facts.abandoned else "",
+        )
+        if word
     ]
     if facts.partial:
         told.insert(0, "the end of a large file, the rest is being read")
@@ -314,9 +321,17 @@ def turn_rows(turns: Sequence[TurnRow], palette: Palette) -> list[SessionRow]:
     return rows
 
 
-def regret_rows(regrets: Sequence[Regret], palette: Palette) -> list[SessionRow]:
-    """What was needed again, one a line."""
-    return [SessionRow(_regret_pieces(one, palette), one.after, one.boundary) for one in regrets]
+def regret_rows(
+    regrets: Sequence[Regret], palette: Palette, kinds: Sequence[KindRate] | None = None
+) -> list[SessionRow]:
+    """What was needed again, one a line. kinds: marks those that are not counted."""
+    counted = {row.kind for row in kinds if row.counted} if kinds is not None else None
+    note: Piece = (", not counted", ink(palette.faint))
+    rows = []
+    for one in regrets:
+        more = (note,) if counted is not None and one.kind not in counted else ()
+        rows.append(SessionRow((*_regret_pieces(one, palette), *more), one.after, one.boundary))
+    return rows
 
 
 def cache_rows(cache: CacheLine, palette: Palette) -> list[SessionRow]:

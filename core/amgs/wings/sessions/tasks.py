@@ -1,0 +1,315 @@
+"""One task across its files: subagents, forks, resumed, continued and copied sessions as one tree, and sums in which
+each request counts once, whichever of the files tell it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Final, Literal
+
+from amgs.errors import AmgsError, InputError
+from amgs.sessions.building import SessionFormat
+from amgs.sessions.turn import Session, Turn
+from amgs.types import Progress
+from amgs.types.usage import Usage
+from amgs.wings.sessions.listing import session_files
+from amgs.wings.sessions.prices import cost_of, price_table
+
+SumBy = Literal["task", "project", "day", "model"]
+_GLOBAL: Final = 16
+"""Characters from which on the id of a request is taken to be the only one of its name in the world."""
+_NUMBERED: Final = ("request ", "turn ", "line ", "message ", "step ")
+"""How ids begin that a reader gives where the file has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRequest:
+    """A request, once. cost: in dollars, None where neither the file nor the price table tells it."""
+
+    key: tuple[object, ...]
+    model: str
+    at: datetime | None
+    usage: Usage
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUse:
+    """A session with the requests that it tells, and where it came from. format: the key of its reader."""
+
+    id: str
+    agent: str
+    format: str
+    path: str
+    project: str
+    title: str
+    started: datetime | None
+    parent: str
+    relation: str
+    continued: str
+    requests: tuple[CountedRequest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UseSum:
+    """A sum. name: of what. unpriced: requests whose cost is unknown, which `cost` leaves out."""
+
+    name: str
+    sessions: int = 0
+    requests: int = 0
+    fresh: int = 0
+    written: int = 0
+    cached: int = 0
+    output: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
+
+    def plus(self, one: CountedRequest) -> UseSum:
+        """The sum with one request more."""
+        return replace(
+            self,
+            requests=self.requests + 1,
+            fresh=self.fresh + one.usage.fresh,
+            written=self.written + one.usage.written,
+            cached=self.cached + one.usage.cached,
+            output=self.output + one.usage.output,
+            cost=self.cost + (one.cost or 0.0),
+            unpriced=self.unpriced + (one.cost is None),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRow:
+    """A session in its tree, with the requests that count for it. depth: 0 for the first. told: requests of its file
+    that count for another.
+    """
+
+    depth: int
+    session: SessionUse
+    own: UseSum
+    told: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTree:
+    """Trees of sessions, the latest first, each from its root down; and all of it together."""
+
+    rows: tuple[TreeRow, ...]
+    total: UseSum
+    prices: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUsage:
+    """`session usage`: what requests took, by task, project, day or model. failed: files that could not be read."""
+
+    by: SumBy
+    rows: tuple[UseSum, ...]
+    total: UseSum
+    prices: str = ""
+    failed: int = 0
+
+
+def use_of(session: Session) -> SessionUse:
+    """The requests that a session tells, those of its subagents and those that were taken back too; what it copied
+    from another is that one's.
+    """
+    groups: dict[tuple[str, str], list[Turn]] = {}
+    for turn in session.turns:
+        if turn.usage is not None and turn.role == "assistant" and not turn.copied:
+            name = (turn.agent, turn.request or f"turn {turn.number}")
+            groups.setdefault(name, []).append(turn)
+    return SessionUse(
+        session.id,
+        session.agent,
+        session.format,
+        session.path,
+        session.project,
+        session.title or _first_words(session),
+        session.started,
+        session.parent,
+        session.relation,
+        session.continued,
+        tuple(_counted(session, request, turns) for (_, request), turns in groups.items()),
+    )
+
+
+def _counted(session: Session, request: str, turns: Sequence[Turn]) -> CountedRequest:
+    usage = max((turn.usage for turn in turns if turn.usage), key=lambda one: (one.window, one.output))
+    model = next((turn.model for turn in turns if turn.model), "" if turns[0].agent else session.model)
+    at = turns[0].at
+    told = next((turn.cost for turn in turns if turn.cost), None)
+    key: tuple[object, ...] = (request,)
+    if request.startswith(_NUMBERED):
+        key = (session.agent, at or (session.id, request), usage)
+    elif len(request) < _GLOBAL:
+        key = (request, usage.window, turns[0].words[:200])
+    cost = told if told is not None else cost_of(model, usage, at.date() if at else None)
+    return CountedRequest(key, model, at, usage, cost)
+
+
+def _first_words(session: Session) -> str:
+    own = (turn for turn in session.main if not turn.copied)
+    said = next((turn for turn in own if turn.kind == "said" and turn.role == "user"), None)
+    return " ".join(said.text[:200].split())[:80] if said else ""
+
+
+def read_uses(home: Path, progress: Progress | None = None) -> tuple[list[SessionUse], int]:
+    """(the sessions below a home folder, how many files could not be read). Raises Cancelled."""
+    files = [*session_files(home)]
+    found: list[SessionUse] = []
+    failed = 0
+    for done, (form, path) in enumerate(files):
+        if progress is not None:
+            progress(done, len(files), path.name)
+        try:
+            found += (use_of(session) for session in _sessions(form, path))
+        except InputError:
+            failed += 1
+    return found, failed
+
+
+def _sessions(form: SessionFormat, path: Path) -> Iterator[Session]:
+    if form.inside is None or form.read_one is None:
+        yield form.read(path)
+        return
+    for id in form.inside(path):
+        yield form.read_one(path, id)
+
+
+def trees_of(uses: Sequence[SessionUse]) -> tuple[TreeRow, ...]:
+    """The trees that sessions make; in each, a request counts for the first that tells it."""
+    order = sorted(uses, key=_when)
+    owner: dict[tuple[object, ...], int] = {}
+    for number, use in enumerate(order):
+        for one in use.requests:
+            owner.setdefault(one.key, number)
+    parents = [_parent(order, number, owner) for number in range(len(order))]
+    children: dict[int, list[int]] = {}
+    for number, parent in enumerate(parents):
+        children.setdefault(parent, []).append(number)
+    rows: list[TreeRow] = []
+    for root in reversed(children.get(-1, [])):
+        waiting = [(root, 0)]
+        while waiting:
+            number, depth = waiting.pop()
+            use = order[number]
+            above = order[parents[number]] if parents[number] >= 0 else None
+            own = [one for one in use.requests if owner[one.key] == number]
+            if above is not None and not use.relation:
+                shared = any(owner[one.key] != number for one in use.requests)
+                use = replace(use, relation=("fork" if own else "copy") if shared else "continues")
+            total = UseSum(use.id, 1)
+            for one in own:
+                total = total.plus(one)
+            told = len(use.requests) - len(own)
+            rows.append(TreeRow(depth, replace(use, requests=tuple(own)), total, told))
+            waiting += [(child, depth + 1) for child in reversed(children.get(number, []))]
+    return tuple(rows)
+
+
+def _when(use: SessionUse) -> tuple[bool, float, bool, str]:
+    """Sessions in order; of two that begin at once, the one that names another comes after it."""
+    return (use.started is None, use.started.timestamp() if use.started else 0.0, bool(use.parent), use.path)
+
+
+def _parent(order: Sequence[SessionUse], number: int, owner: dict[tuple[object, ...], int]) -> int:
+    """The place of the session that one came from; -1 for none. It comes earlier, so that there is no circle."""
+    use = order[number]
+    named = [
+        place
+        for place, other in enumerate(order)
+        if place != number
+        and ((use.parent and other.id == use.parent) or (other.continued and other.continued == use.id))
+    ]
+    for place in (*named, *(owner[one.key] for one in use.requests)):
+        if place < number or (place in named and not _leads(order, place, use)):
+            return place
+    return -1
+
+
+def _leads(order: Sequence[SessionUse], place: int, use: SessionUse) -> bool:
+    """Whether a session names one as what it came from, straight or over others."""
+    seen: set[int] = set()
+    while place not in seen:
+        seen.add(place)
+        above = order[place].parent
+        if not above:
+            return False
+        if above == use.id:
+            return True
+        place = next((n for n, other in enumerate(order) if other.id == above), place)
+    return False
+
+
+def tree_at(home: Path, path: Path | None = None, progress: Progress | None = None) -> SessionTree:
+    """The trees of the sessions below a home folder, or the one that holds a file. Raises Cancelled, and InputError for
+    a file that cannot be read.
+    """
+    uses, _ = read_uses(home, progress)
+    if path is not None and not any(Path(use.path) == path for use in uses):
+        uses = [*uses, *_beside(path)]
+    rows = trees_of(uses)
+    if path is not None:
+        at = next(n for n, row in enumerate(rows) if Path(row.session.path) == path)
+        first = max(n for n in range(at + 1) if rows[n].depth == 0)
+        end = next((n for n in range(at + 1, len(rows)) if rows[n].depth == 0), len(rows))
+        rows = rows[first:end]
+    return SessionTree(rows, _sum("all", [row.own for row in rows]), price_table()["checked"])
+
+
+def _beside(path: Path) -> Iterator[SessionUse]:
+    """A file that lies elsewhere, and those of its format beside and below it."""
+    from amgs.sessions.opening import format_of
+
+    yield use_of(format_of(path).read(path))
+    near = [*path.parent.glob(f"*{path.suffix}"), *path.with_suffix("").rglob(f"*{path.suffix}")]
+    for other in near:
+        if other != path:
+            try:
+                yield use_of(format_of(other).read(other))
+            except AmgsError:
+                continue
+
+
+def usage_of_sessions(
+    home: Path, by: SumBy, *, project: str = "", agent: str = "", progress: Progress | None = None
+) -> SessionUsage:
+    """What the requests of all sessions below a home folder took, each once. project: those whose folder holds it;
+    agent: the key of a format. Raises Cancelled.
+    """
+    uses, failed = read_uses(home, progress)
+    rows = trees_of(uses)
+    sums: dict[str, UseSum] = {}
+    task, folder, sessions = "", "", 0
+    for row in rows:
+        use = row.session
+        if row.depth == 0:
+            task, folder = use.title or use.id, ""
+        folder = use.project or folder
+        if project.lower() not in folder.lower() or (agent and agent != use.format):
+            continue
+        told: set[str] = set()
+        sessions += 1
+        for one in use.requests:
+            day = f"{one.at.astimezone():%Y-%m-%d}" if one.at else "unknown"
+            names = {"task": task, "project": folder, "day": day, "model": one.model}
+            name = names[by] or "unknown"
+            told.add(name)
+            sums[name] = sums.get(name, UseSum(name)).plus(one)
+        for name in told:
+            sums[name] = replace(sums[name], sessions=sums[name].sessions + 1)
+    order = sorted(
+        sums.values(), key=lambda one: one.name if by == "day" else -(one.cost or one.fresh + one.cached)
+    )
+    total = replace(_sum("all", order), sessions=sessions)
+    return SessionUsage(by, tuple(order), total, price_table()["checked"], failed)
+
+
+def _sum(name: str, sums: Sequence[UseSum]) -> UseSum:
+    fields = ("sessions", "requests", "fresh", "written", "cached", "output", "unpriced")
+    whole = {field: sum(getattr(one, field) for one in sums) for field in fields}
+    return UseSum(name, **whole, cost=sum(one.cost for one in sums))

@@ -6,6 +6,7 @@ Source: `RolloutLine` and `SessionMeta` of the openai/codex repository.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -74,8 +75,8 @@ class CopiedBeginning:
         """How many of the lines another file begins with, too."""
         told = ((text(one.get("type")), fields(one.get("payload"))) for one in _records(above))
         marks = (_mark(kind, payload) for kind, payload in told if kind != "session_meta")
-        pairs = enumerate(zip(self._lines, marks, strict=False))
-        return next((place for place, ((own, _), mark) in pairs if own != mark), len(self._lines))
+        pairs = zip(self._lines, marks, strict=False)
+        return sum(1 for _ in itertools.takewhile(lambda pair: pair[0][0] == pair[1], pairs))
 
 
 def lines_before(path: Path, base: Record, depth: int = 0) -> list[Record] | None:

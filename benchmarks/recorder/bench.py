@@ -34,11 +34,11 @@ from amgs.wings.recorder.bodies import contents_of, read_body
 from amgs.wings.recorder.foreign_memory import memory_of
 from amgs.wings.recorder.span_files import SpanReader
 from amgs.wings.recorder.uses import review_scores
-from amgs.wings.recorder.versus import Contender, compare, controls
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.locomo_data import read_folder
 from benchmarks.recorder.bisected import measure_causes
 from benchmarks.recorder.examples import DAY, conventional, planted
+from benchmarks.recorder.versus import Contender, compare, controls
 from benchmarks.stores import block_ids, conversation_store
 
 if TYPE_CHECKING:

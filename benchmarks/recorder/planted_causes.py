@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from amgs.wings.recorder.bisection import WindowMessage
+from benchmarks.recorder.bisection import WindowMessage
 
 Kind = Literal["shared words", "other words", "instruction"]
 SPANS: Final = 12

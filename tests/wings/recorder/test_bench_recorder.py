@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
-from amgs.wings.recorder.bisection import SpanWeight, cut
 from amgs.wings.recorder.word_search import WordSearch
 from amgs_focus.model.tiny import TinyModel
 from benchmarks.bench_results import MemoryRig
 from benchmarks.recorder.bench import run
 from benchmarks.recorder.bisected import measure_window, summary
+from benchmarks.recorder.bisection import SpanWeight, cut
 from benchmarks.recorder.planted_causes import SPANS, planted_causes
 
 

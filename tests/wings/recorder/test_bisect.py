@@ -1,23 +1,14 @@
-"""`bisect`: which span of a window is found, when it cannot be told, and whom it asks again."""
+"""The bench of causes: which span of a window is found, and when it cannot be told."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
-from fastapi import Request, Response
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.errors import Cancelled
-from amgs.types import Progress
-from amgs.wings.recorder.bisection import CALLS, AskedModel, Score, WindowMessage, cut, find_cause, without
-from amgs_tui.__main__ import run
-from tests.gateway.recorder import Recorder, gateway
-from tests.service.serving import client, running
-from tests.wings.recorder.spans_of import SpanWorld
+from benchmarks.recorder.bisection import CALLS, AskedModel, Score, WindowMessage, cut, find_cause, without
 
 QUESTION = WindowMessage("user", "When does the boat leave?")
 
@@ -152,122 +143,3 @@ def test_frames_are_cut_by_blocks_long_messages_by_paragraphs_and_the_question_i
     assert [one.text[:12] for one in spans] == [
         "# SESSION: b", "(5d4f27f2) T", "(07ac91d3) I", *["word word wo"] * 3, "Context: it ",
     ]  # fmt: skip
-
-
-class Obedient(Recorder):
-    """A model that greets a captain where it was told to."""
-
-    async def _respond(self, request: Request) -> Response:
-        told = "captain" in (await request.body()).decode()
-        self.says("It leaves at nine, Captain Ilse Haugen." if told else "At nine.")
-        return await super()._respond(request)
-
-
-def test_what_went_through_the_gateway_is_asked_again_at_the_server_behind_it(tmp_path: Path) -> None:
-    upstream = Obedient()
-    notes = [{"role": "user", "content": f"Pump {n} was oiled."} for n in range(9)]
-    system = {"role": "system", "content": "You know boats.\n\n" + "Be brief. " * 60 + "\n\nSay captain."}
-    with (
-        running(upstream.app) as behind,
-        gateway(behind, store=tmp_path / "a.duckdb") as address,
-        client(address) as asking,
-    ):
-        asked = {"model": "m", "messages": [system, *notes, {"role": "user", "content": QUESTION.text}]}
-        number = asking.post("/v1/chat/completions", json=asked).headers["amgs-exchange"]
-        before = len(upstream.sent)
-        given = {
-            "exchange": number,
-            "sentence": "It leaves at nine, Captain Ilse Haugen.",
-            "upstream": behind,
-        }
-        for _ in range(1000):
-            answer = asking.post("/v1/operations/bisect", json=given)
-            if answer.status_code == 200:
-                break
-        told = answer.json()
-    found = told["found"]
-    assert (
-        told["said"] and told["asked"] == "m" and 2 <= len(upstream.sent) - before == len(found["calls"]) <= 6
-    )
-    if found["named"]:  # the tiny model weighs as it likes: the cause is among its five or it is not
-        assert found["spans"][found["named"][0] - 1]["text"] == "Say captain."
-    assert bool(found["named"]) == (
-        "Say captain." in [found["spans"][one["first"] - 1]["text"] for one in found["weights"][:5]]
-    )
-    assert upstream.last["model"] == "m" and upstream.last["temperature"] == 0
-
-
-@pytest.fixture
-def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
-    """A conversation of another program, whose model read three notes."""
-    monkeypatch.setenv("AMGS_DATA", str(tmp_path / "data"))
-    world = SpanWorld()
-    read = [{"role": "user", "content": text} for text in ("Ilse rows.", "It rains.", "Anton sails.")]
-    asked = [*read, {"role": "user", "content": QUESTION.text}]
-    written = [{"role": "assistant", "content": "Never. Go home."}]
-    world.add(
-        "chat",
-        "c1",
-        request__model="large",
-        input__messages=json.dumps(asked),
-        output__messages=json.dumps(written),
-    )
-    (tmp_path / "spans.json").write_bytes(world.body)
-    assert run(["record", str(tmp_path / "spans.json")]) == 0
-    capsys.readouterr()
-    return tmp_path
-
-
-TINY = ("--store", ":memory:", "--model", "tiny")
-
-
-def test_a_recorded_answer_is_asked_of_the_own_model(
-    recorded: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run([*TINY, "bisect", "c1", "Never.", "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [one["text"] for one in told["found"]["spans"]] == ["Ilse rows.", "It rains.", "Anton sails."]
-    assert sorted(one["first"] for one in told["found"]["weights"]) == [1, 2, 3]
-    assert (told["weighed_by"], told["asked"], told["said"], told["answered"]) == (
-        "tiny-7",
-        "",
-        True,
-        "large",
-    )
-    assert run([*TINY, "bisect", "c1", "Not this."]) == 0
-    shown = capsys.readouterr().out
-    assert "does not hold the sentence" in shown and "tiny-7 weighed them; large had answered" in shown
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("bisect", "7", "Never."), "No request 7 is kept."),
-        (("bisect", "c2", "Never."), "No span tells what a model read in 'c2'."),
-        (("bisect", "c1", " "), "Which sentence?"),
-        (("bisect", "c1", "…", "--upstream", "http://127.0.0.1:1"), "Which sentence?"),
-        (
-            ("bisect", "c1", "Never.", "--upstream", "http://127.0.0.1:1"),
-            "http://127.0.0.1:1/v1 does not answer",
-        ),
-    ],
-)
-def test_what_cannot_be_asked_is_said_in_a_sentence(
-    words: tuple[str, ...], says: str, recorded: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run([*TINY, *words]) != 0
-    assert says in capsys.readouterr().err
-
-
-def test_it_says_how_far_it_is_and_can_be_cancelled() -> None:
-    seen: list[tuple[int, int]] = []
-
-    def report(done: int, total: int, _: str) -> None:
-        seen.append((done, total))
-        if done == 2:
-            progress.cancel()
-
-    progress = Progress(report)
-    with pytest.raises(Cancelled):
-        find_cause(window(12), losing(3), progress=progress)
-    assert seen == [(0, 26), (1, 26), (2, 26)]

@@ -1,4 +1,4 @@
-"""The recorder in the application: `record`, `recorded`, `versus`, `bisect`, their results, and how they are shown."""
+"""The recorder in the application: `record`, `recorded`, their results, and how they are shown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from amgs_app.wing_views import WingView
 
 VIEW: Final = WingView(
-    words=("record", "recorded", "versus", "bisect"),
+    words=("record", "recorded"),
     about="Take in what the memory of another program does, by OpenTelemetry.",
     heading="Watch another memory",
     operations="amgs_app.views.recorder.commands",

@@ -1,6 +1,4 @@
-"""The memory of another program, as its OpenTelemetry spans tell of it: `record` takes them, `recorded` shows them,
-`versus` compares memories, and `bisect` tells what in a window made a model say a sentence.
-"""
+"""The memory of another program, as its OpenTelemetry spans tell of it: `record` takes them, `recorded` shows them."""
 
 from __future__ import annotations
 
@@ -15,8 +13,6 @@ from amgs_app.calls.operation import operation
 from amgs_app.places.folders import data_folder
 from amgs_app.views.recorder import showing
 from amgs_app.views.recorder.results import (
-    CauseSearch,
-    MemoriesCompared,
     MemoryAudit,
     MemoryRecords,
     MemoryTraffic,
@@ -40,8 +36,6 @@ _EVERY: Final = 0.5
 _HELD: Final = 32 * 2**20
 """Bytes up to which what was read last is kept, parsed, until more came: it takes some five times as many."""
 _SHOWN, _EXAMPLES = 50, 10
-_HITS: Final = 400
-"""What our own memory is asked for, where a budget says how much of it counts."""
 
 
 def _folder(engine: Engine) -> Path:
@@ -251,14 +245,6 @@ Everything = tuple[tuple["RecordedSpan", ...], int, "ForeignMemory"]
 """The spans that were recorded, how many bodies are not whole, and the memory that they tell of."""
 
 
-def _spans(folder: Path) -> Everything:
-    """What was recorded; raises InputError where nothing was."""
-    read = _read(folder)
-    if not read[0]:
-        raise _nothing_recorded()
-    return read
-
-
 def _nothing_recorded() -> InputError:
     return InputError(
         "Nothing is recorded here.",
@@ -295,140 +281,3 @@ def _search(memory: ForeignMemory, number: int | None) -> MemoryOperation:
         told = "No search was recorded." if number is None else f"Operation {number} is no search."
         raise UsageError(told, way_out="`recorded` lists what was.")
     return found[-1]
-
-
-@operation(
-    "versus",
-    place="here",
-    summary="Compare memories on your own questions: as much text each, judged by what it holds.",
-    synonyms=("compare memories", "benchmark", "mem0", "langgraph"),
-    example="versus questions.yml --with amgs --with plain-files=notes --budget 1000",
-    long=True,
-)
-def versus(
-    engine: Engine,
-    file: Annotated[
-        Path,
-        Arg(metavar="FILE", help="A YAML file of questions, as `question add` writes it."),
-        Takes("file"),
-    ],
-    *,
-    memories: Annotated[
-        list[str] | None,
-        Option(
-            "--with",
-            metavar="NAME[=WHAT]",
-            help="amgs, plain-files=DIR, langgraph, mem0, recorded, NAME=FILE.jsonl or NAME=COMMAND; may be repeated.",
-        ),
-    ] = None,
-    budget: Annotated[
-        int, Option("--budget", metavar="N", min=1, help="Tokens of text that count for a question.")
-    ] = 1000,
-    top: Annotated[
-        int | None, Option("--top", metavar="N", min=1, help="Instead of a budget, so many texts.")
-    ] = None,
-    progress: Progress | None = None,
-) -> MemoriesCompared:
-    """Ask every memory the same questions, and count those of which what it gives within the budget holds all that
-    must_contain names and nothing of must_not_contain. Beside them stand BM25 over the texts of your memory, as many of
-    them at random, and all of them.
-
-    langgraph and mem0 are given the texts of your memory, with vectors of the same encoder; plain-files are paragraphs
-    that hold words of the question. recorded: what the searches that `record` took in gave for the same questions. A
-    command reads `{"question": …}` a line and writes `{"texts": […]}`; a file of such lines holds both. No model
-    judges.
-    """
-    from contextlib import ExitStack
-
-    from amgs.exchange.question_cases import read_cases
-    from amgs.types import BlockFilter
-    from amgs.wings.recorder.contenders import contender
-    from amgs.wings.recorder.versus import compare, controls
-
-    cases = [case for case in read_cases(file) if case.must_contain or case.must_not_contain]
-    if not cases:
-        raise InputError(
-            f"{file} holds no question that says what its answer must contain.",
-            way_out="Add one with `question add`.",
-        )
-    memory = engine.memory
-    memory.load(progress)
-    texts = [block.content for block in memory.blocks(BlockFilter())]
-
-    def ask(question: str) -> list[str]:
-        return [hit.block.content for hit in memory.search(question, top_k=top or _HITS).hits]
-
-    with ExitStack() as held:
-        chosen = [
-            contender(
-                one,
-                texts,
-                amgs=ask,
-                embed=memory.embed,
-                dimension=memory.space[1],
-                recorded=lambda: _spans(_folder(engine))[2],
-                held=held,
-            )
-            for one in memories or ("amgs",)
-        ]
-        every = [*chosen, *controls(texts, engine.seed)]
-        scores = compare(cases, every, budget=budget, top=top, progress=progress)
-    questions = tuple(case.question for case in cases)
-    return MemoriesCompared(str(file), len(texts), budget if top is None else None, top, questions, scores)
-
-
-@operation(
-    "bisect",
-    summary="Find what in its window made a model say a sentence: spans are left out, and it is asked again.",
-    synonyms=("cause", "blame", "attribution", "wrong sentence"),
-    example='bisect 3 "The boiler was replaced in May."',
-    long=True,
-)
-def bisect(
-    engine: Engine,
-    exchange: Annotated[
-        str,
-        Arg(
-            metavar="EXCHANGE",
-            help="A request, by its number in `conversation exchanges`; or the last answer of a recorded conversation.",
-        ),
-    ],
-    sentence: Annotated[str, Arg(metavar="SENTENCE", help="What the model said, a sentence of its answer.")],
-    *,
-    upstream: Annotated[
-        str,
-        Option(
-            "--upstream",
-            metavar="URL",
-            help="The server to ask again, as http://127.0.0.1:8000/v1#NAME; own: this program's model. "
-            "Default: `model.server` in the settings, else own.",
-        ),
-    ] = "",
-    progress: Progress | None = None,
-) -> CauseSearch:
-    """Cut the window into spans (messages, paragraphs of long ones, blocks of frames) and ask which of them the
-    sentence comes from. The question always stays.
-
-    This program's model says how likely the sentence is without each span, and with that span alone: a span weighs what
-    is lost without it, and half of what it gives alone. A server is asked again without those that weigh most, at
-    temperature 0 and six times at most, the whole window first, until a quarter of the sentence's words is lost. Where
-    no span accounts for it, it cannot tell, and says so. What a server is asked through a gateway is kept there as a
-    conversation: give the address of the server behind it.
-    """
-    from amgs.wings.recorder.bisection import find_cause
-    from amgs_app.views.recorder import asking_again
-
-    if not any(map(str.isalnum, sentence)):
-        raise UsageError("Which sentence?", way_out="Give one that the model said, in quotation marks.")
-    if exchange.isdecimal():
-        window = asking_again.of_gateway(engine.memory.gateway.exchange(int(exchange)))
-    else:
-        window = asking_again.of_spans(_spans(_folder(engine))[0], exchange)
-    chosen = upstream or engine.settings.model.server or asking_again.OWN
-    with asking_again.asked_model(chosen, window.model, sentence.strip()) as asked:
-        weighed_by, score = asking_again.small_model(engine, sentence.strip())
-        found = find_cause(window.messages, score, asked, progress)
-    said = " ".join(sentence.split()) in " ".join(window.said.split())
-    return CauseSearch(
-        exchange, sentence, said, window.model, weighed_by, asked.name if asked is not None else "", found
-    )

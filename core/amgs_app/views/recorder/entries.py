@@ -12,11 +12,7 @@ from amgs_app.views.recorder import figures
 from amgs_app.views.recorder.figures import asked
 
 if TYPE_CHECKING:
-    from amgs.wings.recorder.bisection import Bisection
-    from amgs.wings.recorder.versus import ContenderScore
     from amgs_app.views.recorder.results import (
-        CauseSearch,
-        MemoriesCompared,
         MemoryAudit,
         MemoryRecords,
         MemoryTraffic,
@@ -27,8 +23,6 @@ if TYPE_CHECKING:
         SpansRecorded,
     )
 
-_WORDS = 80
-"""Characters of a span or a sentence."""
 _OPT_IN = (
     "texts of records are told only where the program is asked to capture content, as by"
     " OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -212,102 +206,3 @@ def recorded_conversations(result: RecordedConversations) -> ResultTable:
         else "`--out FILE` writes them for `session FILE`",
     )
     return sheet("Conversations", "id* ended:at turns:n answers:n recalls:n", rows, notes)
-
-
-def _promised(one: ContenderScore) -> str:
-    """`a further question like these: amgs needs at most 300 tokens with 80 %, 612 with 90 %`."""
-    told = [f"{tokens:,} with {level:.0%}" for level, tokens in one.promises if tokens is not None]
-    return f"a further question like these: {one.name} needs at most " + (
-        f"tokens: {', '.join(told)}"
-        if told
-        else "what cannot be promised from so few, or so many that it never held"
-    )
-
-
-@entry(figure=tabled)
-def memories_compared(result: MemoriesCompared) -> ResultTable:
-    rows = [
-        (
-            f"({one.name})" if one.control else one.name,
-            one.held,
-            f"{one.held / one.asked:.0%}" if one.asked else None,
-            f"{one.low:.0%} to {one.high:.0%}",
-            one.evidence,
-            round(one.tokens),
-            round(one.milliseconds, 1),
-            one.better,
-            one.worse,
-        )
-        for one in result.scores
-    ]
-    bound = f"{result.budget:,} tokens" if result.budget is not None else plural(result.top or 0, "text")
-    first = result.scores[0].name if result.scores else ""
-    nobody = [
-        question
-        for question, *verdicts in zip(
-            result.questions, *(one.verdicts for one in result.scores if not one.control), strict=True
-        )
-        if not any(verdicts)
-    ]
-    notes = [
-        f"held: of {plural(len(result.questions), 'question')}, all that {result.file} asks for, within {bound}",
-        f"better, worse: than {first}, question by question; (…): no memory, over {plural(result.texts, 'text')}",
-        f"no memory held: {'; '.join(nobody[:3])}{' …' if len(nobody) > 3 else ''}" if nobody else "",
-        *(_promised(one) for one in result.scores if not one.control),
-    ]
-    columns = "memory held:n share 95_% evidence:score tokens:n ms:n better:n worse:n"
-    return sheet("Memories compared", columns, rows, notes)
-
-
-def _cause_told(result: CauseSearch) -> str:
-    found = result.found
-    if found.named is None:
-        return f"Cannot tell: {found.because}"
-    return f"{_numbers(*found.named)} made it say that: {_begins(found, found.named[0])}"
-
-
-def _numbers(first: int, last: int) -> str:
-    return f"Span {first}" if first == last else f"Spans {first} to {last}"
-
-
-def _begins(found: Bisection, number: int) -> str:
-    """The role of a span, and its first words."""
-    return "".join(f"{one.role}: {_shortened(one.text)}" for one in found.spans[number - 1 : number])
-
-
-def _shortened(text: str) -> str:
-    told = " ".join(text.split())
-    return told if len(told) <= _WORDS else f"{told[: _WORDS - 1]}…"
-
-
-@entry(figure=tabled, sentence=_cause_told)
-def cause_search(result: CauseSearch) -> ResultTable:
-    found = result.found
-    lost = {(one.first, one.last): one.loss for one in found.calls}
-    rows = [
-        (
-            _numbers(one.first, one.last).lower(),
-            f"{one.lost:+.2f}",
-            f"{one.alone:+.2f}",
-            f"{one.weight:+.2f}",
-            f"{lost[place]:.0%}" if (place := (one.first, one.last)) in lost else None,
-            _begins(found, one.first),
-        )
-        for one in found.weights
-    ]
-    other = result.answered and result.answered not in (result.asked, result.weighed_by)
-    asked = f", {result.asked} was asked {plural(len(found.calls), 'time')}" if result.asked else ""
-    notes = (
-        f"cannot tell: {found.because}"
-        if found.named is None
-        else f"{_numbers(*found.named).lower()} of {len(found.spans)}: {found.because}",
-        f"{result.weighed_by} weighed them{asked}{f'; {result.answered} had answered' if other else ''}",
-        "lost: nats of the sentence without the span; alone: nats that the span gives it with the question only;"
-        " weight: lost and half of alone",
-        "asked again: share of the sentence's words that is lost without the span" if found.calls else "",
-        ""
-        if result.said
-        else "the answer does not hold the sentence as it stands; it was asked for all the same",
-    )
-    title = f"What made it say: {_shortened(result.sentence)}"
-    return sheet(title, "span lost alone weight asked_again begins*", rows, notes)

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from amgs.wings.recorder.bisection import Bisection
     from amgs.wings.recorder.foreign_memory import MemoryOperation
     from amgs.wings.recorder.uses import ScoreReview
-    from amgs.wings.recorder.versus import ContenderScore
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,32 +157,3 @@ class RecordedConversations:
 
     conversations: tuple[ConversationRow, ...]
     out: str
-
-
-@dataclass(frozen=True, slots=True)
-class MemoriesCompared:
-    """`versus`: how memories fared, in the order in which they were named, and controls. texts: of our own memory.
-    budget: tokens that counted for a question; None where `top` texts did. questions: as they were asked.
-    """
-
-    file: str
-    texts: int
-    budget: int | None
-    top: int | None
-    questions: tuple[str, ...]
-    scores: tuple[ContenderScore, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CauseSearch:
-    """`bisect`: what was found. said: whether the answer holds the sentence. answered: the model that gave it, "" where
-    it is not told; weighed_by: the one that weighed the spans; asked: the one that was asked again, "" for none.
-    """
-
-    exchange: str
-    sentence: str
-    said: bool
-    answered: str
-    weighed_by: str
-    asked: str
-    found: Bisection

@@ -38,6 +38,17 @@ line prints them and maps them to an exit code.
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
+_SECRETS: Final = re.compile(r"(?<=://)[^\s@]*:\S*@|(?<=http://)\S*@|(?<=https://)\S*@")
+"""What stands before the @ of an address: a key, or a user with a password."""
+
+
+def hide_secrets(text: str) -> str:
+    """A text that is said, without the keys and passwords of the addresses in it."""
+    return _SECRETS.sub("…@", text) if "://" in text else text
+
 
 class AmgsError(Exception):
     """Root of the tree.
@@ -52,9 +63,9 @@ class AmgsError(Exception):
     about = ""
 
     def __init__(self, message: str, *, way_out: str = "", title: str | None = None, about: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.way_out = way_out
+        self.message = hide_secrets(message)
+        super().__init__(self.message)
+        self.way_out = hide_secrets(way_out)
         if about:
             self.about = about
         if title is not None:

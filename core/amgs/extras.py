@@ -37,6 +37,7 @@ EXTRA_OF: Final[Mapping[str, str]] = MappingProxyType(
         "uvicorn": "server",
         "prometheus_client": "server",
         "mcp": "server",
+        "zstandard": "server",
         "peft": "train",
         "optuna": "train",
         "psycopg": "postgres",

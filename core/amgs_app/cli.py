@@ -15,6 +15,7 @@ from typing import Any
 import typer
 import typer.main
 
+from amgs.errors import hide_secrets
 from amgs_app import __version__
 from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation
@@ -346,5 +347,5 @@ def _complain_of_usage(error: typer.TyperException, words: Sequence[str]) -> int
             )
         else:
             text = f"There is no command {unknown[1]!r}."
-    sys.stderr.write(printable(f"amgs: {text}\nSee `{path} --help`.\n"))
+    sys.stderr.write(printable(f"amgs: {hide_secrets(text)}\nSee `{path} --help`.\n"))
     return ExitCode.USAGE

@@ -30,6 +30,7 @@ class Recorder:
         self.address = ""
         self.sent: list[bytes] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
         self.status = 200
         self.answer: dict[str, Any] = {}
         self.pieces: list[str] = []
@@ -37,11 +38,12 @@ class Recorder:
         self.cut = False
         self.seconds = self.pause = 0.0
         self.app = FastAPI()
-        self.app.add_api_route("/{path:path}", self._respond, methods=["GET", "POST"])
+        self.app.add_api_route("/{path:path}", self._respond, methods=["GET", "POST", "DELETE"])
 
     async def _respond(self, request: Request) -> Response:
         self.sent.append(await request.body())
         self.headers.append(dict(request.headers))
+        self.paths.append(request.url.path)
         await asyncio.sleep(self.seconds)
         if self.pieces:
             return StreamingResponse(self._stream(), self.status, self.more, "text/event-stream")

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from amgs_app.gateway.conversing import Conversing
 from amgs_app.gateway.served_model import model_app
 from amgs_app.server.tokens import add_token, read_tokens
 from amgs_focus.model.tiny import TinyModel
+from amgs_tui.__main__ import run
 from tests.gateway.recorder import Recorder, gateway, recorder
 from tests.service.serving import NOW, client, running
 
@@ -36,6 +38,7 @@ def fresh(upstream: Recorder) -> Recorder:
     """The recorder, with nothing recorded."""
     upstream.sent.clear()
     upstream.headers.clear()
+    upstream.paths.clear()
     upstream.status, upstream.pieces, upstream.more = 200, [], {}
     upstream.says("Sunny.")
     return upstream
@@ -416,6 +419,105 @@ def test_what_is_no_answer_is_passed_on(fresh: Recorder, observing: str) -> None
     assert agent(observing).models.list().data == []
     with client(observing) as asking:
         assert asking.get("/healthz").json()["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/v1/responses/compact"),
+        ("POST", "/v1/completions"),
+        ("GET", "/v1/files"),
+        ("GET", "/v1/files/f-1/content"),
+        ("POST", "/v1/messages/batches"),
+        ("DELETE", "/v1/responses/r-1"),
+    ],
+)
+def test_what_else_a_provider_has_goes_on_with_a_line_in_the_log(
+    fresh: Recorder, observing: str, method: str, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with client(observing) as asking:
+        answer = asking.request(method, path, content=b"any bytes" if method == "POST" else None)
+    assert answer.status_code == 200 and len(fresh.sent) == 1 and fresh.paths == [path]
+    assert f"{method} {path} went on unread" in caplog.text
+
+
+ELSEWHERE = (
+    "/v1/models/../../admin",
+    "/v1/models/%2e%2e/%2e%2e/admin",
+    "/v1/models/..%2f..%2fadmin",
+    "/v1/models/%252e%252e/admin",
+    "/v1/models//admin",
+    "/v1/models/.",
+    "/v1/models/..%5c..%5cadmin",
+    "/v1/models/x%3fkey=1",
+    "/v1/models/x%23y",
+    "/v1/models/x%0d%0aHost:%20other",
+    "/v1/models/..;/admin",
+    "/v1/files/../../../admin",
+    "//v1/models/x",
+)
+
+
+@pytest.mark.parametrize("path", ELSEWHERE)
+def test_a_path_that_leads_elsewhere_does_not_go_on(fresh: Recorder, observing: str, path: str) -> None:
+    """The request line is written as it stands: a client would tidy it up."""
+    host, _, port = observing.removeprefix("http://").partition(":")
+    asking = HTTPConnection(host, int(port))
+    asking.putrequest("GET", path)
+    asking.endheaders()
+    assert asking.getresponse().status == 404 and not fresh.sent
+    asking.close()
+
+
+@pytest.mark.parametrize("name", ["llama3:8b", "org/model-1.5", "a b@2024"])
+def test_a_name_of_a_model_goes_on_as_it_is(fresh: Recorder, observing: str, name: str) -> None:
+    with client(observing) as asking:
+        assert asking.get(f"/v1/models/{name}").status_code == 200
+    assert fresh.paths == [f"/v1/models/{name}"]
+
+
+def test_headers_about_one_connection_go_on_in_neither_direction(fresh: Recorder, observing: str) -> None:
+    fresh.more = {"Connection": "close, X-Inner", "X-Inner": "1", "Keep-Alive": "timeout=5", "X-Outer": "2"}
+    with client(observing) as asking:
+        answer = asking.post(
+            "/v1/embeddings",
+            json={},
+            headers={"Connection": "X-Hop, keep-alive", "X-Hop": "1", "TE": "trailers", "X-End": "2"},
+        )
+    sent = fresh.headers[-1]
+    assert sent["x-end"] == "2" and not {"x-hop", "te", "keep-alive"} & set(sent)
+    assert answer.headers["x-outer"] == "2" and not {"x-inner", "keep-alive"} & set(answer.headers)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://user:PLANTED@127.0.0.1:1",
+        "https://PLANTED@api.example.com",
+        "http://user:PLAN/PLANTED@host",
+        "http://host/v1?key=PLANTED",
+        "ftp://user:PLANTED@host",
+    ],
+)
+def test_an_upstream_with_a_key_is_refused_and_the_key_is_said_nowhere(
+    address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["--store", str(tmp_path / "a.duckdb"), "gateway", "--port", "0", "--upstream", address]) == 2
+    said = capsys.readouterr()
+    assert "PLANTED" not in said.out + said.err and "holds no key" in said.err
+
+
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/chat/completions"])
+def test_who_asks_for_a_websocket_is_told_to_use_http(fresh: Recorder, observing: str, path: str) -> None:
+    host, _, port = observing.removeprefix("http://").partition(":")
+    asking = HTTPConnection(host, int(port))
+    key = {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version": "13"}
+    for headers in ({"Connection": "Upgrade", "Upgrade": "websocket", **key}, {}):
+        asking.request("GET", path, headers=headers)
+        answer = asking.getresponse()
+        answer.read()
+        assert answer.status == 426 and not fresh.sent
+    asking.close()
 
 
 def test_this_program_s_own_model_answers_and_the_gateway_keeps_what_it_is_asked_within_its_window(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import time
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+import zstandard
 
 from amgs_app.gateway import forwarding
 from amgs_app.gateway import upstream as upstreams
@@ -189,12 +191,47 @@ def test_texts_of_any_kind_reach_the_model_as_they_are(world: tuple[Recorder, st
         assert held(address, seen["conversation"]) == [text, "Sunny."]
 
 
-def test_a_body_that_is_packed_goes_on_as_it_is(world: tuple[Recorder, str]) -> None:
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "zstd": zstandard.ZstdCompressor().compress,
+    "deflate": zlib.compress,
+}
+
+
+@pytest.mark.parametrize("encoding", PACKED)
+def test_a_packed_body_is_read_cut_and_kept(world: tuple[Recorder, str], encoding: str) -> None:
     upstream, address = world
-    body = gzip.compress(b'{"model": "m", "messages": []}')
+    asked = {"model": "m", "messages": [{"role": "system", "content": f"Packed by {encoding}."}, *long()]}
     with client(address) as asking:
-        asking.post("/v1/chat/completions", content=body, headers={"Content-Encoding": "gzip"})
-    assert upstream.sent == [body] and upstream.headers[0]["content-encoding"] == "gzip"
+        answer = asking.post(
+            "/v1/chat/completions",
+            content=PACKED[encoding](json.dumps(asked).encode()),
+            headers={"Content-Encoding": encoding},
+        )
+    assert "shortened" in answer.headers["amgs-context"]
+    assert len(upstream.last["messages"]) < len(asked["messages"])
+    assert "content-encoding" not in upstream.headers[0]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("br", b"whatever"),
+        ("gzip", b"no gzip"),
+        ("gzip", gzip.compress(b'{"model": "m", "messages": []}')[:-12]),
+        ("zstd", b"no zstd"),
+        ("zstd", zstandard.ZstdCompressor().compress(bytes(80 * 1024 * 1024))),
+        ("gzip, zstd", gzip.compress(b"{}")),
+    ],
+)
+def test_a_body_that_is_not_read_goes_on_as_it_is(
+    world: tuple[Recorder, str], encoding: str, body: bytes
+) -> None:
+    upstream, address = world
+    with client(address) as asking:
+        answer = asking.post("/v1/chat/completions", content=body, headers={"Content-Encoding": encoding})
+    assert upstream.sent == [body] and upstream.headers[0]["content-encoding"] == encoding
+    assert "packed in a way that is not read" in answer.headers["amgs-context"]
 
 
 def test_a_memory_is_given_time_until_it_has_answered_once(

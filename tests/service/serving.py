@@ -34,7 +34,8 @@ def options(store: Path | str | None = None) -> Options:
 def running(app: FastAPI, listening: socket.socket | None = None) -> Iterator[str]:
     """The address of an application that runs in a thread; it is ended on leaving."""
     listening = listening or socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=2))
+    config = uvicorn.Config(app, log_config=None, lifespan="on", ws="none", timeout_graceful_shutdown=2)
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     for _ in range(2000):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from amgs import extras
+from amgs.addresses import check_address
 from amgs.client.ask import Ask, given, plain, whole
 from amgs.client.exchange import Lost, Rules, Sent, Step, Wait, steps
 from amgs.errors import UsageError
@@ -71,10 +72,7 @@ def connection(
     chance: Callable[[], float] | None,
 ) -> ServiceConnection:
     """What the arguments of a client say; raises UsageError for an address that is none."""
-    if not base_url.startswith(("http://", "https://")):
-        raise UsageError(
-            f"{base_url!r} is not the address of a service.", way_out=f"An address looks like {ADDRESS}."
-        )
+    check_address(base_url, "a service", f"It looks like {ADDRESS}; give the token apart.")
     if retries < 0:
         raise UsageError("Retries cannot be fewer than none.", way_out="Give 0 to try once.")
     spread = chance or (lambda: secrets.randbelow(1000) / 1000)

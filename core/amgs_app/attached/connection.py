@@ -17,6 +17,7 @@ from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
 from amgs import extras, wire
+from amgs.addresses import check_address
 from amgs.client.exchange import Lost, refused, unreachable
 from amgs.client.transport import lost
 from amgs.errors import Cancelled, ServiceError, UsageError
@@ -148,15 +149,8 @@ def place_of(address: str) -> tuple[str, str]:
 
 
 def _parts(address: str) -> SplitResult:
-    try:
-        parts = urlsplit(address if "://" in address else f"http://{address}")
-        right = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        right = False
-    if not right or "@" in parts.netloc or parts.query or parts.fragment:
-        raise UsageError(
-            f"{address!r} is no address of a served memory.", way_out="Write it as http://127.0.0.1:8420."
-        )
+    way_out = "Write it as http://127.0.0.1:8420, and give the token apart."
+    parts = check_address(address if "://" in address else f"http://{address}", "a served memory", way_out)
     if parts.path.strip("/") and not _NAMESPACE.fullmatch(parts.path.strip("/")):
         raise UsageError(
             f"{parts.path!r} is no name for a namespace.",

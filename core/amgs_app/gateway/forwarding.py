@@ -7,7 +7,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,6 +23,7 @@ from amgs.types.gateway import GatewayExchange, GatewayOutcome
 from amgs.types.usage import Usage
 from amgs_app.gateway.conversing import Conversing, Fitted
 from amgs_app.gateway.formats.spoken import Body, Format, Spoken, answer_said, body_of, usage_in
+from amgs_app.gateway.packed import unpack
 from amgs_app.gateway.prompts import storable
 from amgs_app.gateway.upstream import Upstream, UpstreamAnswer
 from amgs_app.results.service_event import ServiceEvent
@@ -84,13 +85,18 @@ class Gateway:
         """Answer a request of this form with what the model's server says."""
         begun, number = time.perf_counter(), await self._number()
         content = await request.body()
-        asked = body_of(content)
-        fitted = Fitted(None, "it is no JSON object")
+        headers: Mapping[str, str] = request.headers
+        unpacked = await asyncio.to_thread(unpack, content, headers.get("content-encoding", ""))
+        asked = None if unpacked is None else body_of(unpacked)
+        fitted = Fitted(
+            None, "it is packed in a way that is not read" if unpacked is None else "it is no JSON object"
+        )
         if asked is not None:
-            fitted = await self._fitted(form, asked, request.headers.get(NAMED, ""))
+            fitted = await self._fitted(form, asked, headers.get(NAMED, ""))
             fitted = replace(fitted, request=asked)
         if fitted.body is not None:
             content = json.dumps(fitted.body, ensure_ascii=False).encode()
+            headers = {name: value for name, value in headers.items() if name != "content-encoding"}
         taken = time.perf_counter()
         context = fitted.context
         exchange = GatewayExchange(
@@ -119,7 +125,7 @@ class Gateway:
         )
         try:
             answer = await self.upstream.ask(
-                request.method, request.url.path, request.url.query, request.headers, content
+                request.method, request.url.path, request.url.query, headers, content
             )
         except httpx2.HTTPError as error:
             exchange = replace(exchange, all_ms=_milliseconds(time.perf_counter() - taken))

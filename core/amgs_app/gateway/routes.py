@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
+from urllib.parse import unquote
 
 import httpx2
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 
+from amgs.errors import NotFoundError
 from amgs.types.conversation import ContextConfiguration
 from amgs_app.gateway.conversing import Conversing
 from amgs_app.gateway.formats.anthropic_messages import AnthropicMessages
@@ -31,10 +34,26 @@ PASSED: Final = (
     ("POST", "/v1/messages/count_tokens"),
 )
 """What agents ask of a provider beside answers: it goes on as it is."""
-
+BESIDE: Final = (
+    "audio batches completions containers files images messages moderations responses uploads vector_stores"
+)
+"""Below these, whatever else a provider has goes on as it is, with a line in the log: nothing of it is remembered."""
+log = logging.getLogger("amgs.gateway")
 
 TOKEN: Final = "AMGS-Token"
 """The header with a token of the service: `Authorization` is for the model's provider."""
+
+
+def leads_elsewhere(path: str) -> bool:
+    """Whether a path, decoded as often as a server behind may decode it, is another than it seems to be."""
+    while (decoded := unquote(path)) != path:
+        path = decoded
+    steps = path.replace("\\", "/").split("/")[1:]
+    return (
+        any(step in ("", ".", "..") for step in steps)
+        or not path.isprintable()
+        or not set(path).isdisjoint("?#;")
+    )
 
 
 def routes(
@@ -71,19 +90,39 @@ def routes(
     async def passed(request: Request) -> Response:
         gateway_of(request)
         content = await request.body()
-        path, query = request.url.path, request.url.query
+        path, query = request.scope["path"], request.url.query
+        if leads_elsewhere(path):
+            raise NotFoundError(f"{path!r} leads out of what goes on.", way_out="Ask for the path itself.")
         try:
             found = await upstream.ask(request.method, path, query, request.headers, content)
         except httpx2.HTTPError as error:
             return unreachable(upstream, error)
         return StreamingResponse(found.pieces, found.status, dict(found.headers))
 
+    async def beside(request: Request) -> Response:
+        answer = await passed(request)
+        log.warning(
+            "%s %s went on unread: nothing of it is remembered", request.method, request.scope["path"]
+        )
+        return answer
+
+    async def no_websocket() -> Response:
+        return Response(
+            "This gateway answers over HTTP.", 426, {"Upgrade": "HTTP/1.1", "Connection": "Upgrade"}
+        )
+
     for path in FORMS:
         router.add_api_route(
             path, answer, methods=["POST"], operation_id=f"gateway {path}", include_in_schema=False
         )
+        router.add_api_route(path, no_websocket, methods=["GET"], include_in_schema=False)
     for method, path in PASSED:
         router.add_api_route(
             path, passed, methods=[method], operation_id=f"gateway {path}", include_in_schema=False
         )
+    for name in BESIDE.split():
+        for path in (f"/v1/{name}", f"/v1/{name}/{{rest:path}}"):
+            router.add_api_route(
+                path, beside, methods=["GET", "POST", "DELETE"], operation_id=path, include_in_schema=False
+            )
     return router

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import quote
 
 import httpx2
 
-from amgs.errors import UsageError
+from amgs.addresses import check_address
 
 _HOP: Final = frozenset(
     (
         "connection",
+        "proxy-connection",
         "keep-alive",
         "proxy-authenticate",
         "proxy-authorization",
@@ -53,12 +54,11 @@ class Upstream:
     """
 
     def __init__(self, address: str, transport: httpx2.AsyncBaseTransport | None = None) -> None:
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise UsageError(
-                f"{address!r} is no address of a model's server.",
-                way_out="Give one such as https://api.openai.com or http://127.0.0.1:8000.",
-            )
+        check_address(
+            address,
+            "a model's server",
+            "Give one such as https://api.openai.com; agents send their own key with each request.",
+        )
         self.address = address.rstrip("/")
         self._client = httpx2.AsyncClient(
             timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
@@ -76,7 +76,7 @@ class Upstream:
         encoded = {name: headers[name] for name in ("content-encoding",) if name in headers}
         request = self._client.build_request(
             method,
-            self.address + path + (f"?{query}" if query else ""),
+            self.address + quote(path, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else ""),
             headers={**passed(headers), **encoded, "accept-encoding": "identity"},
             content=content or None,
         )
@@ -97,9 +97,11 @@ async def _pieces(response: httpx2.Response) -> AsyncGenerator[bytes]:
 
 
 def passed(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers that go on: neither about one connection nor meant for the gateway."""
+    """Headers that go on: neither about one connection, also those that `Connection` names, nor for the gateway."""
+    named = ",".join(value for name, value in headers.items() if name.lower() == "connection")
+    gone = _HOP.union(each.strip().lower() for each in named.split(","))
     return {
         name: value
         for name, value in headers.items()
-        if name.lower() not in _HOP and not name.lower().startswith(_OWN)
+        if name.lower() not in gone and not name.lower().startswith(_OWN)
     }

@@ -10,11 +10,11 @@ import json
 import time
 from collections.abc import Sequence
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import httpx2
 
-from amgs.errors import ModelError, UsageError
+from amgs.addresses import check_address
+from amgs.errors import ModelError
 
 KEY: Final = "AMGS_MODEL_KEY"
 """The environment variable with the key of the server. It is sent to it and kept nowhere."""
@@ -44,12 +44,10 @@ class ModelServer:
         seconds: float = SECONDS,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.netloc or "@" in parts.netloc or parts.query:
-            raise UsageError(
-                f"model.server = {parts.scheme}://{parts.netloc.rpartition('@')[2]} is no address of a model's server.",
-                way_out=f"Give one such as http://127.0.0.1:8000/v1#NAME, and its key in the variable {KEY}.",
-            )
+        way_out = (
+            f"Give model.server such as http://127.0.0.1:8000/v1#NAME, and its key in the variable {KEY}."
+        )
+        parts = check_address(address, "a model's server", way_out, fragment=True)
         self._base = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/v1')}/v1"
         self._named = parts.fragment
         self._seconds = seconds

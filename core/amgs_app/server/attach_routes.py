@@ -39,6 +39,7 @@ from amgs_app.shell.output import intended
 from amgs_app.terminal.exit_codes import code_of
 
 if TYPE_CHECKING:
+    from amgs.lifecycle.revision import RevisionPlan
     from amgs_app.engine import Engine
 
 router = APIRouter(include_in_schema=False)
@@ -201,9 +202,19 @@ def _import(engine: Engine) -> Callable[..., Any]:
     return load
 
 
+def _apply(engine: Engine) -> Callable[..., Any]:
+    def apply(plan: RevisionPlan) -> Any:
+        if plan.names:  # where files lie: `source update` would read them here
+            raise UsageError("A client's files are read by the client.", way_out="Send the text itself.")
+        return engine.memory.sources.apply(plan)
+
+    return apply
+
+
 _OWN: Final[Mapping[str, Callable[[Engine], Callable[..., Any]]]] = {
     "memory.exchange.export": _export,
     "memory.exchange.load": _import,
+    "memory.sources.apply": _apply,
 }
 """What is asked by the content of a file instead of its path."""
 

@@ -88,6 +88,7 @@ def serve(
         app,
         log_config=None,
         lifespan="on",
+        ws="none",  # who asks for a websocket is answered over HTTP
         timeout_graceful_shutdown=5,
         limit_concurrency=256,
         access_log=False,

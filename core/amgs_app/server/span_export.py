@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from amgs.errors import UsageError
+from amgs.addresses import check_address
 from amgs.sessions.spans import RecordedSpan, as_otlp
 
 if TYPE_CHECKING:
@@ -62,10 +62,7 @@ class SpanExport:
         self, address: str, now: Callable[[], int] = time.time_ns, *, content: bool | None = None
     ) -> None:
         """address: with or without `/v1/traces`. content: whether texts are told; None as the environment says."""
-        if not address.startswith(("http://", "https://")):
-            raise UsageError(
-                f"{address} is no address of a collector.", way_out="For example http://127.0.0.1:4318."
-            )
+        check_address(address, "a collector", "For example http://127.0.0.1:4318.")
         base = address.rstrip("/")
         self._address = base if base.endswith("/v1/traces") else f"{base}/v1/traces"
         self._now = now

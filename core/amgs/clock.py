@@ -7,6 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST = datetime(1, 1, 1, tzinfo=UTC)
+LAST = datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
+"""Where the calendar ends."""
 
 
 class Clock(Protocol):
@@ -62,6 +65,19 @@ class ShiftedClock:
 def as_utc(instant: datetime) -> datetime:
     """An aware UTC instant; a naive one is taken to be UTC."""
     return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+
+
+def earlier(instant: datetime, by: timedelta) -> datetime:
+    """So much before an instant, or after it for less than nothing; where the calendar ends, its end."""
+    try:
+        return instant - by
+    except OverflowError:
+        return FIRST if by > timedelta() else LAST
+
+
+def changed_at(seconds: float) -> datetime:
+    """The instant of a file's time; where the calendar ends, its end."""
+    return earlier(EPOCH, timedelta(seconds=-max(min(seconds, 1e12), -1e12)))
 
 
 def microseconds_of(instant: datetime) -> int:

@@ -51,7 +51,7 @@ def falls_below(decay_lambda: float, since: datetime, threshold: float) -> datet
         return None
     hours = -math.log(threshold) / decay_lambda
     try:
-        return since + timedelta(hours=hours) if hours < 24 * 365 * 1000 else None
+        return since + timedelta(hours=hours)
     except OverflowError:
         return None  # beyond the last year that a calendar holds
 

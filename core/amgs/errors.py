@@ -17,6 +17,7 @@ line prints them and maps them to an exit code.
     ├── InputError                 exit 3   a file, folder or text cannot be taken in
     │   └── MessageError                    messages that are no conversation
     ├── StoreError                 exit 4   the store cannot be opened or trusted
+    │   ├── StoreAwayError                  the database does not answer
     │   ├── StoreLockedError                another process writes to it
     │   ├── StoreTooNewError                it was written by a later version
     │   └── StoreCorruptError               its content contradicts itself
@@ -154,6 +155,12 @@ class StoreError(AmgsError):
     title = "The store cannot be used"
     exit_code = 4
     about = "store"
+
+
+class StoreAwayError(StoreError):
+    """The database of the store does not answer, and may a moment later."""
+
+    retry_after = 2
 
 
 class StoreLockedError(StoreError):

@@ -20,6 +20,7 @@ _STATUS: Final[tuple[tuple[type[AmgsError], int], ...]] = (
     (errors.UsageError, 400),
     (errors.InputError, 422),
     (errors.StoreLockedError, 503),
+    (errors.StoreAwayError, 503),
     (errors.StoreError, 500),
     (errors.ModelError, 503),
     (errors.UnknownCallerError, 401),

@@ -1,10 +1,16 @@
-"""Whether what a path names can be read to its end."""
+"""What a path names, and whether it can be read to its end."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from amgs.errors import InputError
+
+
+def real_path(path: Path) -> Path:
+    """The path without links; of one that leads to itself as far as it goes, so that whoever opens it is told."""
+    return Path(os.path.realpath(path))
 
 
 def check_ends(path: Path) -> None:

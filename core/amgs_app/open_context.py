@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amgs.errors import UsageError
+from amgs.regular_file import real_path
 
 if TYPE_CHECKING:
     from amgs.clock import Clock
@@ -126,7 +127,7 @@ class OpenContext:
         settings = self._settings().focus
         tree = None
         if folder is not None:
-            if self._kept == folder.resolve() and self._runtime is not None:
+            if self._kept == real_path(folder) and self._runtime is not None:
                 self.let_go()  # it holds the folder that is opened anew
                 self._runtime = None
             tree = LifetimeTree.open(folder, model, gist, block_size=settings.block_size)
@@ -267,7 +268,7 @@ class OpenContext:
             fresh.replace(path)
             writer.moved(path)
         self._runtime, self._trace, self._view = runtime, writer, runtime.snapshot()
-        self._kept = folder.resolve() if folder is not None else None
+        self._kept = real_path(folder) if folder is not None else None
         return runtime
 
     def _nothing_open(self) -> UsageError:

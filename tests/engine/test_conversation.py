@@ -211,7 +211,7 @@ def test_configurations_differ_in_how_much_they_send_and_what_they_protect(memor
 
 
 def test_everything_comes_back_byte_for_byte(memory: amgs.Memory) -> None:
-    odd = " tail \r\n\n\n\nof\ttabs \x1b[31m and é\u0301 \x00 end \n"
+    odd = " tail \r\n\n\n\nof\ttabs \x1b[31m and é\u0301 \x01 end \n"
     given: list[Any] = [
         {"speaker": "Ann", "text": odd},
         {"speaker": "Ben", "text": "word " * 3000},
@@ -279,6 +279,7 @@ def test_adding_and_clearing_are_undone_and_redone(memory: amgs.Memory) -> None:
         ([{"content": "x"}], "has no role"),
         (["x"], "is no object"),
         ([{"role": "user", "content": "\ud800"}], "surrogate"),
+        ([{"role": "user", "content": "\0"}], "a NUL"),
         ([{"role": "assistant", "tool_calls": [{"id": "a"}]}], "names no tool"),
     ],
 )

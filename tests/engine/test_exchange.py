@@ -47,7 +47,7 @@ def test_everything_comes_back_and_answers_as_before(
     with consolidated(tmp_path / "notes") as memory:
         frame = memory.assemble("SESSION", query="dome valve")
         memory.feedback(frame.selected[0].block.id, useful=True)
-        memory.ingest_text("raw and\x00 strange \r\n \x1b[0m ]]> & < \u2028 שלום 🎉 json:{}")
+        memory.ingest_text("raw and\x01 strange \r\n \x1b[0m ]]> & < \u2028 שלום 🎉 json:{}")
         memory.ingest_text('json:"coded"')
         done = memory.exchange.export(path, form)
         wanted, hits = rows(memory), memory.search("dome valve").hits

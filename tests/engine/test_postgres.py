@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs.errors import StoreError, UsageError
+from amgs.errors import StoreAwayError, StoreError, UsageError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.storage.opening import open_storage
@@ -102,6 +102,46 @@ def test_a_server_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     pytest.importorskip("psycopg")
     with pytest.raises(StoreError, match="cannot be reached"):
         open_storage(f"postgresql:///db?host={tmp_path}")
+
+
+@pytest.mark.parametrize(
+    ("state", "message", "kind", "said"),
+    [
+        (None, "server closed the connection unexpectedly", StoreAwayError, "open the store again"),
+        (
+            "57P01",
+            "terminating connection due to administrator command",
+            StoreAwayError,
+            "open the store again",
+        ),
+        ("57P03", "the database system is starting up", StoreAwayError, "open the store again"),
+        ("08006", "connection failure", StoreAwayError, "open the store again"),
+        ("53300", "sorry, too many clients already", StoreAwayError, "open the store again"),
+        (None, "fe_sendauth: no password supplied", StoreError, "PGPASSWORD"),
+        (None, 'password authentication failed for user "ann"', StoreError, "PGPASSWORD"),
+        ("42601", "syntax error", StoreError, "Nothing was changed"),
+    ],
+)
+def test_an_error_of_the_server_says_whether_it_is_away_and_what_to_do(
+    state: str | None, message: str, kind: type[StoreError], said: str
+) -> None:
+    psycopg = pytest.importorskip("psycopg")
+    from amgs.problems import status_of
+    from amgs.storage.postgres.server_errors import translating
+
+    error = (psycopg.errors.lookup(state) if state else psycopg.OperationalError)(message)
+    with pytest.raises(StoreError) as raised, translating("postgresql://host/db"):
+        raise error
+    assert type(raised.value) is kind and said in raised.value.way_out
+    assert status_of(raised.value) == (503 if kind is StoreAwayError else 500)
+
+
+def test_a_server_that_is_too_old_is_named(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import psycopg
+
+    monkeypatch.setattr(psycopg.ConnectionInfo, "server_version", 150_008)
+    with pytest.raises(StoreError, match="is on PostgreSQL 15, and needs 16"):
+        open_storage(namespace(postgres))
 
 
 def test_rows_stay_in_order_of_insertion_when_a_later_step_adds_a_column(postgres: str) -> None:

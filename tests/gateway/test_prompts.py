@@ -133,7 +133,7 @@ CHAT = {
 @pytest.mark.parametrize(
     ("form", "request_", "found"),
     [
-        (ChatCompletions(), CHAT, [("tools", 0), ("Be brief.", 0), ("It is ? noon.", 4)]),
+        (ChatCompletions(), CHAT, [("tools", 0), ("Be brief.", 0), ("It is \ufffd noon.", 4)]),
         (
             AnthropicMessages(),
             {"system": [{"type": "text", "text": "Brief"}], "messages": [{"role": "user", "content": "Hi"}]},

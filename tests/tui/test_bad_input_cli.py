@@ -90,7 +90,7 @@ def test_a_wrong_word_changes_nothing(amgs: Amgs, arguments: list[str], code: in
 @pytest.mark.parametrize(
     "text",
     [
-        "\x00 null \x1b[31m red",
+        "\x01 bell \x1b[31m red",
         "שלום \u202e right to left",
         "👩\u200d👧 a family",
         "```\nnever closed",

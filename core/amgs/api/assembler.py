@@ -17,6 +17,7 @@ from amgs.frames.cache import KeptPool
 from amgs.frames.registry import Definitions
 from amgs.log import reinforcement as reinforcing
 from amgs.retrieval.sources import Sources
+from amgs.storable import check_storable
 from amgs.storage.assemblies import AssemblyRecord, WaterfallRow, version_of
 from amgs.storage.frames import CacheRow
 from amgs.text.loading import load
@@ -42,6 +43,7 @@ class Assembler(MemoryPart):
         reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only, and so is a look
         at what held as of an instant.
         """
+        check_storable(query)
         known = self._context.definitions()
         asked = pipeline.FrameRequest(query, budget, weights, None if as_of is None else as_utc(as_of))
         definition = registry.find(name, known)

@@ -12,6 +12,7 @@ from amgs.api.context import MemoryPart
 from amgs.clock import as_utc
 from amgs.errors import InputError, UsageError
 from amgs.identity import file_of
+from amgs.regular_file import real_path
 
 if TYPE_CHECKING:
     from amgs.ingest.raw_blocks import FolderContents, RawBlock, SourceOf
@@ -135,7 +136,7 @@ class Intake(MemoryPart):
         dated = None if created_at is None else as_utc(created_at)
         reading = read_folder(folder, self._context.settings.ingest, progress, dated=dated)
         named = source_names.of_folder(self._context.storage, folder, marked(reading, meta or {}))
-        return self._ingest(named, folder.resolve().name, progress, reread=True)
+        return self._ingest(named, real_path(folder).name, progress, reread=True)
 
     def ingest_many(self, drafts: Iterable[RawBlock], progress: Progress | None = None) -> IngestReport:
         """Take in drafts as they are, without splitting, in one transaction."""

@@ -13,6 +13,7 @@ from amgs.errors import UsageError
 from amgs.retrieval import search_log, waterfall
 from amgs.retrieval import why as following
 from amgs.retrieval.score import SEARCH_WEIGHTS
+from amgs.storable import check_storable
 from amgs.text.loading import load
 from amgs.types import BlockFilter, Explanation, PastSearch, SearchResult, Weights
 
@@ -46,6 +47,7 @@ class Retrieval(MemoryPart):
         only.
         Raises UsageError for a layer there is not, WeightsError for weights that do not sum to one.
         """
+        check_storable(query)
         wanted = filter or SEARCHED
         if as_of is not None:
             wanted = replace(wanted, as_of=as_utc(as_of))
@@ -63,7 +65,7 @@ class Retrieval(MemoryPart):
                     query,
                     gathered,
                     at=sources.clock.now(),
-                    places=top_k,
+                    places=bounds.count("The number of hits", top_k),
                     weights=request.weights,
                     most=self._context.settings.retrieval.searches,
                 )

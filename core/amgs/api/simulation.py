@@ -11,7 +11,7 @@ import numpy as np
 from amgs.api.context import MemoryContext
 from amgs.calibration.questions import Labelled, Question, label
 from amgs.calibration.questions import recall as recall_of
-from amgs.clock import as_utc
+from amgs.clock import as_utc, earlier
 from amgs.errors import UsageError
 from amgs.graph.centrality import BRIEF_BYTES
 from amgs.identity import block_id, canonical
@@ -234,7 +234,7 @@ class Simulation:
         context, now = self._context, self._context.clock.now()
         facts = context.storage.block_columns.facts(_LIVE)
         if rate is None:
-            since = as_utc(now) - timedelta(days=_MEASURED_DAYS)
+            since = earlier(as_utc(now), timedelta(days=_MEASURED_DAYS))
             events = context.storage.reinforcements.count(since=since)
             rate = events / _MEASURED_DAYS or _UNUSED
         with context.derived.reading() as state:

@@ -10,10 +10,11 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from amgs.api.context import MemoryPart
+from amgs.clock import changed_at
 from amgs.errors import InputError, UsageError
 from amgs.identity import file_of
 from amgs.ingest import raw_blocks, source_names
@@ -22,6 +23,7 @@ from amgs.ingest.reading import read_file, read_folder, read_note
 from amgs.ingest.source_names import NamedReading
 from amgs.lifecycle import revision
 from amgs.lifecycle.revision import Revision, RevisionPlan, SourceText
+from amgs.regular_file import real_path
 from amgs.storage.sources import SourceName, SourcePiece
 from amgs.types import Progress
 
@@ -71,7 +73,7 @@ class SourceLibrary(MemoryPart):
 
     def knows(self, path: Path) -> bool:
         """Whether a file, or something in a folder, is a source already."""
-        whole = str(path.resolve())
+        whole = str(real_path(path))
         held = {piece.source for piece in self._context.storage.sources.held()}
         return any(
             one.name in held and (one.place == whole or one.place.startswith(f"{whole}/"))
@@ -85,7 +87,7 @@ class SourceLibrary(MemoryPart):
         folder is known, or none of its name is gone.
         """
         storage = self._context.storage
-        moved = source_names.moved_here(storage.sources.names(), folder.resolve())
+        moved = source_names.moved_here(storage.sources.names(), real_path(folder))
         if moved:
             with storage.transaction():
                 storage.sources.put_names(moved)
@@ -99,7 +101,7 @@ class SourceLibrary(MemoryPart):
         """
         reading = read_folder(folder, self._context.settings.ingest, progress)
         named = source_names.of_folder(self._context.storage, folder, reading)
-        whole = folder.resolve()
+        whole = real_path(folder)
         kept = [str(whole / refusal.source) for refusal in reading.refused]
         read = {one.name for one in named.names if one.place.startswith(f"{whole}/")}
         read &= {file_of(str(draft.meta["source"])) for draft in named.reading.drafts}
@@ -192,14 +194,14 @@ class SourceLibrary(MemoryPart):
 
     def _names(self, path: Path) -> tuple[SourceName, ...]:
         """The sources, those of a folder that was moved at its new place."""
-        return source_names.followed(self._context.storage, path.resolve())
+        return source_names.followed(self._context.storage, real_path(path))
 
     def _known(self, name: str) -> str:
         """The source with a name, or the only one at a place or whose name ends so."""
         held = {piece.source for piece in self._context.storage.sources.held()}
         if name in held:
             return name
-        whole = str(Path(name).expanduser().resolve()) if name.strip() else ""
+        whole = str(real_path(Path(name).expanduser())) if name.strip() else ""
         at = [
             one.name
             for one in self._context.storage.sources.names()
@@ -227,6 +229,6 @@ def _files(folder: Path) -> frozenset[tuple[str, int, int]]:
 def _written(place: str) -> datetime | None:
     """When a file was last written; None where there is none."""
     try:
-        return datetime.fromtimestamp(Path(place).stat().st_mtime, UTC) if place else None
+        return changed_at(Path(place).stat().st_mtime) if place else None
     except OSError:
         return None

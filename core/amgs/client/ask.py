@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from amgs import wire
+from amgs.storable import check_storable
 
 R = TypeVar("R")
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -73,6 +74,7 @@ def sending(
 
 def given(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that say something, as JSON knows them."""
+    check_storable(arguments)
     return {name: _json(value) for name, value in arguments.items() if value is not None}
 
 

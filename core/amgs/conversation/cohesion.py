@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.index.terms import clean, idf, word_analyzer
+from amgs.index.terms import idf, word_analyzer
+from amgs.storable import make_storable
 from amgs.text.stop_words import COMMON_WORDS
 from amgs.types import Vector
 
@@ -85,7 +86,9 @@ def word_vectors(texts: Sequence[str]) -> Vector:
 def stems(text: str) -> Counter[str]:
     """The stemmed words of a text that say what it is about, counted."""
     common = _common()
-    return Counter(word for word in _analyzer().analyze(clean(text)) if len(word) > 1 and word not in common)
+    return Counter(
+        word for word in _analyzer().analyze(make_storable(text)) if len(word) > 1 and word not in common
+    )
 
 
 def centre(texts: Sequence[str], vectors: Vector) -> Vector:
@@ -130,7 +133,9 @@ def _unit(vectors: NDArray[Any]) -> NDArray[Any]:
 def spell_stem(text: str, stem: str) -> str:
     """The commonest word of a text with this stem, as it stands there in lower case."""
     words = Counter(word.lower() for word in _WORD.findall(text[:_LONGEST]))
-    return next((word for word, _ in words.most_common() if _analyzer().analyze(clean(word)) == [stem]), stem)
+    return next(
+        (word for word, _ in words.most_common() if _analyzer().analyze(make_storable(word)) == [stem]), stem
+    )
 
 
 @lru_cache(maxsize=1)

@@ -15,6 +15,7 @@ from amgs.errors import MessageError
 from amgs.exchange.importers.parsing import instant
 from amgs.sessions.lines import name
 from amgs.sessions.messages import LISTS, THOUGHTS, TIMES, SaidMessage, said_in, text_of, unwrapped
+from amgs.storable import why_unstorable
 from amgs.types.conversation import ROLES, Message, Role
 
 _EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
@@ -185,13 +186,8 @@ def _wrong(place: int, told: str, way_out: str) -> MessageError:
 
 
 def _check_text(message: Message, place: int) -> None:
-    for text in (message.text, message.speaker, *(c.arguments for c in message.calls)):
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError:
-            raise _wrong(
-                place, "holds half a surrogate pair, which cannot be stored", "Mend its text."
-            ) from None
+    if why := why_unstorable(message):
+        raise _wrong(place, f"holds {why}, which cannot be stored", "Mend its text.")
 
 
 def _role(told: str, place: int) -> Role:

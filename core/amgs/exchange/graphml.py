@@ -79,7 +79,7 @@ def read(path: Path) -> StoreDocument:
         root = ElementTree.parse(path).getroot()
     except OSError as error:
         raise unreadable(path, error) from error
-    except (ElementTree.ParseError, ValueError, RecursionError) as error:
+    except (ElementTree.ParseError, ValueError, LookupError, RecursionError) as error:
         raise damaged(path, f"it is not whole XML: {error}") from error
     graph = root.find(f"{{{_SPACE}}}graph")
     try:

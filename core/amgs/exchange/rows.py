@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from amgs.calibration import coverage
 from amgs.calibration.recalibrate import read_curve
 from amgs.clock import parse_instant
+from amgs.errors import StoreCorruptError, UsageError
 from amgs.exchange.value_kinds import (
     LARGEST,
     Calls,
@@ -37,13 +38,16 @@ from amgs.exchange.value_kinds import (
     read_metadata,
     readable,
 )
+from amgs.frames.registry import check
 from amgs.storage.forecasts import NEEDS
-from amgs.storage.frames import decode
+from amgs.storage.frames import decode, definition_of
+from amgs.storage.journal import JournalTarget
 from amgs.storage.meta import DIMENSION, EMBEDDER
 from amgs.storage.store import Storage
 from amgs.storage.tables import TableColumn
-from amgs.types import Fault, Status
+from amgs.types import Fault, FrameDefinition, Status, Weights
 from amgs.types.calibration import UseSign
+from amgs.types.frame import Assembly, BudgetStrategy, Merge
 from amgs.types.gateway import PromptKind, prompt_id
 from amgs.types.mentions import MentionKind, MentionType
 
@@ -177,7 +181,45 @@ class _PromptRow(Row):
         return self
 
 
-BASES: Mapping[str, type[Row]] = {"operation_rows": _JournalRow, "prompts": _PromptRow}
+class _Definition(BaseModel):
+    """A frame's definition whose fields, and those of its rule, are what their types say."""
+
+    model_config = ConfigDict(revalidate_instances="always", strict=True)
+
+    definition: FrameDefinition
+
+
+_Definition.model_rebuild(_types_namespace={"Mapping": Mapping, "Status": Status, "Weights": Weights})
+
+
+def _check_definition(definition: FrameDefinition) -> None:
+    """Raise ValueError for a definition that `frame define` would refuse."""
+    _Definition(definition=definition)
+    try:
+        check(definition)
+    except UsageError as error:
+        raise ValueError(error.message.rstrip(".")) from error
+
+
+class _FrameRow(Row):
+    """A frame's definition; its children stand in another table."""
+
+    @model_validator(mode="after")
+    def _defines(self) -> _FrameRow:
+        row = list(self.__dict__.values())
+        del row[1]  # whether it is a composite
+        try:
+            _check_definition(definition_of(row, ()))
+        except StoreCorruptError as error:
+            raise ValueError("it is no definition of a frame") from error
+        return self
+
+
+BASES: Mapping[str, type[Row]] = {
+    "operation_rows": _JournalRow,
+    "prompts": _PromptRow,
+    "frame_definitions": _FrameRow,
+}
 
 TYPES: Mapping[str, Any] = {
     "VARCHAR": Text,
@@ -209,6 +251,16 @@ KNOWN: Mapping[tuple[str, str], Any] = {
     ("edges", "weight"): Share,
     ("edges", "confidence"): Share,
     ("edges", "decay_lambda"): Rate,
+    ("frame_definitions", "frame_type"): Literal["atomic", "composite"],
+    ("frame_definitions", "assembly_strategy"): Assembly,
+    ("frame_definitions", "merge_strategy"): Merge,
+    ("frame_definitions", "budget_strategy"): BudgetStrategy,
+    ("frame_definitions", "budget"): Number,
+    ("frame_definitions", "refresh_hours"): Rate,
+    ("frame_definitions", "semantic_threshold"): Share,
+    ("frame_definitions", "scoring_weights"): Scores,
+    ("frame_definitions", "rescore_weights"): Scores,
+    ("frame_compositions", "merge_strategy"): Merge,
     ("frame_compositions", "budget_allocation"): Share,
     ("calibration_log", "predicted"): Share,
     ("calibration_log", "actual"): Share,
@@ -217,7 +269,7 @@ KNOWN: Mapping[tuple[str, str], Any] = {
     ("operations", "id"): Number,
     ("operations", "blocks"): Count,
     ("operations", "edges"): Count,
-    ("operation_rows", "target"): Name,
+    ("operation_rows", "target"): JournalTarget,
     ("operation_rows", "key"): Name,
     ("operation_rows", "before"): Object,
     ("operation_rows", "after"): Object,
@@ -263,7 +315,8 @@ KNOWN: Mapping[tuple[str, str], Any] = {
     ("assemblies", "walked"): list[Annotated[str, Field(pattern=r"^\S+ \S+ .+$")]],
     ("assemblies", "kept"): Object,
     ("frame_versions", "definitions"): Annotated[
-        str, readable(lambda data: [decode(one) for one in data], "list of frame definitions")
+        str,
+        readable(lambda data: [_check_definition(decode(one)) for one in data], "list of frame definitions"),
     ],
     ("frame_cache", "assembly"): Object,
     ("frame_cache", "identity"): Object,

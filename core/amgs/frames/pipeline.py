@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
-from amgs.clock import ShiftedClock
+from amgs.clock import ShiftedClock, earlier
 from amgs.frames.assemble import Assembled, CountTokens, FrameSection, Shortener, Template, assemble
 from amgs.frames.compose import Filled, Pool, Pools, fill
 from amgs.frames.registry import Definitions, check_budget, leaves
@@ -219,7 +219,7 @@ def windowed(definition: FrameDefinition, request: FrameRequest, sources: Source
     wanted = replace(rule.filter, current=request.as_of is None, as_of=request.as_of)
     if rule.window_hours is None:
         return wanted
-    since = sources.clock.now() - timedelta(hours=rule.window_hours)
+    since = earlier(sources.clock.now(), timedelta(hours=rule.window_hours))
     given = wanted.reinforced_since
     return replace(wanted, reinforced_since=since if given is None else max(since, given))
 

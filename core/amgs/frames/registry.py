@@ -103,6 +103,11 @@ def check(definition: FrameDefinition) -> None:
             way_out="Use capitals, digits and underscores, starting with a capital.",
         )
     check_budget(definition.budget)
+    if not (math.isfinite(definition.refresh_hours) and definition.refresh_hours >= 0):
+        raise UsageError(
+            f"{definition.name} stays fresh for {definition.refresh_hours} hours.",
+            way_out="Give a number of hours from 0 up.",
+        )
     _check_rule(definition)
     shares = [child.share for child in definition.children]
     if any(not math.isfinite(share) or not 0 < share <= 1 for share in shares):

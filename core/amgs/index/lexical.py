@@ -24,7 +24,6 @@ from amgs.index.terms import (
     IdentifierTerm,
     LexicalQuery,
     Term,
-    clean,
     common,
     has_digit,
     identifiers,
@@ -34,6 +33,7 @@ from amgs.index.terms import (
     word_analyzer,
     words_of,
 )
+from amgs.storable import make_storable
 from amgs.text.language import ENGLISH, foreign_function_words, language_of
 from amgs.text.scripts import spaced
 
@@ -54,7 +54,7 @@ _REMEMBERED = 50_000
 @lru_cache(maxsize=_REMEMBERED)
 def _stems(word: str) -> tuple[str, ...]:
     """What a word is looked up as where all documents are English."""
-    return tuple(word_analyzer().analyze(spaced(clean(word), singles=True)))
+    return tuple(word_analyzer().analyze(spaced(make_storable(word), singles=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class LexicalIndex(ABC):
         """Cut a query into terms, without the commonest words of its language unless it has no others. Any text is
         allowed: what has no letter or digit has no terms.
         """
-        text = clean(text[:LONGEST_QUERY])
+        text = make_storable(text[:LONGEST_QUERY])
         language = language_of(text)
         every = dict.fromkeys(self._terms_of(spaced(text, singles=False), language))
         idle = set[str]()
@@ -197,7 +197,7 @@ class LexicalIndex(ABC):
             return list(_stems(words))
         known = self._stemmed.get((words, language))
         if known is None:  # the words of hits are asked for again and again
-            known = self._terms_of(spaced(clean(words), singles=True), language)
+            known = self._terms_of(spaced(make_storable(words), singles=True), language)
             if len(self._stemmed) < _REMEMBERED:
                 self._stemmed[words, language] = known
         return list(known)

@@ -10,6 +10,7 @@ from functools import cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
+from amgs.storable import make_storable
 from amgs.text.language import ENGLISH, OTHER_LANGUAGES, language_of
 from amgs.text.scripts import grammatical, spaced, without_spaceless
 from amgs.text.stop_words import COMMON_WORDS
@@ -92,11 +93,6 @@ def cut_analyzer() -> TextAnalyzer:
     return TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.remove_long(LONGEST_IDENTIFIER)).build()
 
 
-def clean(text: str) -> str:
-    """The text with lone surrogates replaced: the index speaks UTF-8."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 @cache
 def common_stems() -> frozenset[str]:
     """The stems of the commonest English words."""
@@ -134,7 +130,7 @@ class CutText:
 
 def cut(text: str) -> CutText:
     """A text as an index of words holds it, by the stemmer of its language."""
-    text = clean(text)
+    text = make_storable(text)
     language = language_of(text)
     analyzer = word_analyzer(language)
     opening = _BLANK_LINE.split(text.strip(), 1)[0][:LONGEST_OPENING]

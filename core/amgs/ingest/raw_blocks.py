@@ -12,6 +12,7 @@ from amgs.identity import block_id, canonical, file_of
 from amgs.ingest import metadata
 from amgs.ingest.said_again import hold_again
 from amgs.log import journal
+from amgs.storable import why_unstorable
 from amgs.storage.journal import JournalRow
 from amgs.storage.sources import SourceName, SourcePiece
 from amgs.storage.store import Storage
@@ -69,8 +70,7 @@ def ingest(
     sources. source_of: the name of the source in which a piece has this `source`. reread: a folder is looked through
     again; what stands where it stood is not said again.
 
-    Refused: empty text, text with half a surrogate pair, which no encoding can store, and metadata that no JSON
-    can hold.
+    Refused: empty text, text that cannot be stored (`amgs.storable`), and metadata that no JSON can hold.
     """
     wanted = tuple(drafts)
     added: list[str] = []
@@ -189,12 +189,8 @@ def fit(draft: RawBlock) -> RawBlock:
         raise ValueError(f"it is a {type(draft.content).__name__}, not a text")
     if not canonical(draft.content):
         raise ValueError("it is empty")
-    try:
-        draft.content.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"it holds half a surrogate pair at character {error.start}, which cannot be stored"
-        ) from None
+    if why := why_unstorable((draft.content, draft.meta)):
+        raise ValueError(f"it holds {why}, which cannot be stored")
     return replace(draft, meta=metadata.fit(draft.meta))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from amgs.clock import changed_at
 from amgs.errors import InputError, MissingExtraError
 from amgs.identity import block_id
 from amgs.ingest import metadata
@@ -17,6 +18,7 @@ from amgs.ingest.pieces import Piece, cut, pieces
 from amgs.ingest.raw_blocks import FolderContents, RawBlock, shown
 from amgs.ingest.readers import markdown
 from amgs.ingest.readers.registry import Reader, reader_of
+from amgs.regular_file import real_path
 from amgs.settings import IngestSettings
 from amgs.text.intervals import note_date
 from amgs.text.links import definitions, references, relative
@@ -74,7 +76,7 @@ def read_folder(
         reading = read_file(path, path.relative_to(folder).as_posix(), settings, dated=dated)
         drafts += reading.drafts
         warnings += reading.warnings
-        if reading.drafts and path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
+        if reading.drafts and path.is_symlink() and not real_path(path).is_relative_to(real_path(folder)):
             warnings.append(
                 Refusal(path.relative_to(folder).as_posix(), "it is a link that leads out of the folder")
             )
@@ -166,7 +168,7 @@ def read_file(
         return _refused(source, f"{error.message} {error.way_out}".rstrip("."))
     if document.form == "code":
         document = replace(document, title=path.name)
-    modified = datetime.fromtimestamp(status.st_mtime, UTC)
+    modified = changed_at(status.st_mtime)
     return drafts_of(document, source, modified, settings, dated=dated)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 
 from amgs.identity import block_id, file_of
 from amgs.ingest.raw_blocks import FolderContents, RawBlock
+from amgs.regular_file import real_path
 from amgs.storage.sources import SourceName
 from amgs.storage.store import Storage
 
@@ -27,17 +28,17 @@ class NamedReading:
 
 def of_folder(storage: Storage, folder: Path, reading: FolderContents) -> NamedReading:
     """What was read from a folder, its sources told apart from those of other folders."""
-    known, moved = _followed(storage.sources.names(), folder.resolve())
+    known, moved = _followed(storage.sources.names(), real_path(folder))
     book = _Names(known, _claimed(storage, reading.drafts))
     files = dict.fromkeys(file_of(str(draft.meta["source"])) for draft in reading.drafts)
-    names = {path: book.of(folder.resolve(), path, files) for path in files}
+    names = {path: book.of(real_path(folder), path, files) for path in files}
     named = _renamed(reading, lambda source: _named(source, names))
     return NamedReading(named, (*moved, *names.values()))
 
 
 def of_file(storage: Storage, path: Path, reading: FolderContents) -> NamedReading:
     """The same for a file that was taken in by itself; one of a known folder has the source that it has there."""
-    whole = path.resolve()
+    whole = real_path(path)
     book = _Names(storage.sources.names(), _claimed(storage, reading.drafts))
     name = book.of(whole.parent, whole.name, (whole.name,), alone=True)
     if name.name == path.name:

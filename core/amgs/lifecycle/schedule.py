@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from amgs.clock import earlier
 from amgs.settings import ConsolidationSettings
 
 
@@ -36,8 +37,7 @@ def due(
     since = last if last is not None else oldest if oldest is not None else now
     # A clock that went back must not put the next consolidation off for ever.
     since = min(since, now)
-    interval = timedelta(minutes=settings.interval_minutes)
-    next_at = since + interval
+    next_at = earlier(since, -timedelta(minutes=settings.interval_minutes))
     if waiting >= settings.volume:
         return Due(True, f"{waiting} blocks wait, the limit is {settings.volume}", waiting, last, next_at)
     minutes = (now - since).total_seconds() / 60.0

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
+from amgs.clock import earlier
 from amgs.text.intervals import Modality, ToldDays, dates_in, told_days
 from amgs.text.stop_words import COMMON_WORDS
 from amgs.types import Block, BlockFilter
@@ -58,7 +59,7 @@ class AskedDays:
     def within(self, wanted: BlockFilter) -> BlockFilter:
         """The filter, for what was written on these days in UTC."""
         since = datetime.combine(self.first, time.min, UTC)
-        until = datetime.combine(self.last, time.min, UTC) + timedelta(days=1)
+        until = earlier(datetime.combine(self.last, time.min, UTC), -timedelta(days=1))
         return replace(
             wanted,
             since=since if wanted.since is None else max(since, wanted.since),

@@ -17,6 +17,7 @@ import numpy as np
 
 from amgs.retrieval.layers import saturated
 from amgs.retrieval.stored_candidates import WHOLE, StoredCandidate, as_it_was, found_by, pack, unpack
+from amgs.storable import make_storable
 from amgs.storage.assemblies import SearchRow
 from amgs.types import Block, Explanation, LayerVerdict, Weights
 
@@ -63,7 +64,7 @@ class SearchLog:
             if self._last is None:
                 self._last = next((row.serial for row in self._storage.searches.latest(1)), 0)
             self._last += 1
-            self._pending.append(_Pending(self._last, at, query, places, weights, gathered))
+            self._pending.append(_Pending(self._last, at, make_storable(query), places, weights, gathered))
             while len(self._pending) > most:
                 self._pending.popleft()
 

@@ -19,6 +19,7 @@ import zstandard
 
 from amgs.errors import InputError
 from amgs.sessions.turn import Place
+from amgs.storable import make_storable
 
 _LONGEST: Final = 64 * 1024 * 1024
 """Bytes of one line beyond which it is counted and not read: no turn is so long, a picture in it may be."""
@@ -159,14 +160,8 @@ def _line(raw: bytes, place: Place) -> Line:
 
 
 def text(value: Any) -> str:
-    """A text, without halves of surrogate pairs, which nothing can store; "" for anything else."""
-    if not isinstance(value, str):
-        return ""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return value.encode("utf-8", "replace").decode()
-    return value
+    """A text, without what cannot be stored; "" for anything else."""
+    return make_storable(value) if isinstance(value, str) else ""
 
 
 def name(value: Any) -> str:
@@ -174,12 +169,16 @@ def name(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     told = " ".join(str(value).split())
-    return told.encode("utf-8", "backslashreplace").decode("utf-8")[:_LONGEST_NAME]
+    return make_storable(told)[:_LONGEST_NAME]
+
+
+_MOST: Final = 2**53
+"""Beyond it a number has no exact float, and of 400 digits it has none at all."""
 
 
 def count(value: Any) -> int:
-    """A number of tokens; 0 for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    """A number of tokens; 0 for anything else, also for one that no model has read."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MOST else 0
 
 
 def fields(value: Any) -> Record:

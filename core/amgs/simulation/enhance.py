@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.clock import earlier
 from amgs.decay import hours_between
 from amgs.lifecycle.change import Change
 from amgs.simulation.draws import ALIVE, Floats, Places, Spread, Wiring, check, luck, spread, stays, top
@@ -117,7 +118,7 @@ def simulate(
     check(days, draws)
     after = changed(before, change)
     ids = tuple(dict.fromkeys([*before.titles, *after.titles]))
-    then = now + timedelta(days=days)
+    then = earlier(now, -timedelta(days=days))
     chance = _Chance(before, after, seed)
     one, two = _Cast(before, ids, chance, now, then), _Cast(after, ids, chance, now, then)
     even = np.ones(one.size)

@@ -141,10 +141,11 @@ class FrameStorage:
             "refresh_hours, merge_strategy, budget_strategy, semantic_threshold, rescore_weights::VARCHAR "
             "FROM frame_definitions ORDER BY name"
         )
-        return tuple(_definition(row, tuple(children.get(str(row[0]), ()))) for row in found)
+        return tuple(definition_of(row, tuple(children.get(str(row[0]), ()))) for row in found)
 
 
-def _definition(row: tuple[Any, ...], children: tuple[ChildFrame, ...]) -> FrameDefinition:
+def definition_of(row: Sequence[Any], children: tuple[ChildFrame, ...]) -> FrameDefinition:
+    """The definition in a row, in the order of the columns; raises StoreCorruptError for what is none."""
     try:
         return FrameDefinition(
             name=row[0],

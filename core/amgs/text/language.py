@@ -7,6 +7,7 @@ from functools import cache, lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
+from amgs.storable import make_storable
 from amgs.text.scripts import other_script
 from amgs.text.stop_words import COMMON_WORDS
 
@@ -111,7 +112,7 @@ def foreign_function_words(question: str) -> frozenset[str]:
 
 
 def _read(text: str) -> str:
-    return text[:LONGEST_READ].encode("utf-8", "replace").decode("utf-8")
+    return make_storable(text[:LONGEST_READ])
 
 
 _COMMON = frozenset(COMMON_WORDS)

@@ -15,6 +15,7 @@ import numpy as np
 
 from amgs.errors import ModelError
 from amgs.extras import installed
+from amgs.storable import make_storable
 from amgs.text.bert import BertEncoder
 from amgs.text.embedding import normalised
 from amgs.text.encoder_process import EncoderLoadError, EncoderProcess, encoder_process
@@ -80,7 +81,7 @@ class MiniLM:
         return self._model().dimension if alone is None else alone.dimension
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vector:
-        texts = [text.replace("\0", " ") for text in texts]
+        texts = [make_storable(text) for text in texts]
         alone = self._one_by_one() if len(texts) == 1 or self._few(texts) else None
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         if alone is not None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from amgs.errors import ModelError
 from amgs.extras import install_line, installed
+from amgs.storable import make_storable
 from amgs.text.embedding import normalised
 from amgs.types import Progress, Vector
 
@@ -110,7 +111,7 @@ class MultilingualE5:
         return vector
 
     def _raw(self, texts: Sequence[str], *, question: bool) -> Vector:
-        cut = [text.replace("\0", " ")[:_LONGEST].encode("utf-8", "replace").decode() for text in texts]
+        cut = [make_storable(text[:_LONGEST]) for text in texts]
         vectors: Vector = np.asarray(self._model.encode(cut, is_query=question), dtype=np.float32)
         return vectors
 

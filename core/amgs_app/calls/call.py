@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from amgs import extras
 from amgs.clock import as_utc
 from amgs.errors import UsageError
+from amgs.storable import check_storable
 from amgs.storage.signature import signed
 from amgs_app.calls.marks import arguments_as_words
 from amgs_app.places.paths import check_place
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 R_co = TypeVar("R_co", covariant=True)
+_LARGEST: Final = 2**63 - 1
+"""What a database holds."""
 
 
 class HasEngine(Protocol):
@@ -59,11 +62,10 @@ class Call(Generic[R_co]):
     def run(self, on: Engine | HasEngine, progress: Progress | None = None) -> R_co:
         """Carry the call out as it stands, and remember nothing: `Operator.run` does that.
 
-        Raises what the engines raise, UsageError for a place where nothing is written or a time that UTC does not have,
-        and TypeError for a call about what one person looks at that is given an Engine alone.
+        Raises what the engines and `check` raise, and TypeError for a call about what one person looks at that is given
+        an Engine alone.
         """
-        self._check_places()
-        self._check_instants()
+        self.check()
         if not self.operation.of_operator:
             engine = on.engine if _is_operator(on) else on
             return engine.carry_out(self, progress)
@@ -82,6 +84,23 @@ class Call(Generic[R_co]):
             arguments["progress"] = progress
         with extras.explained(), signed(operation=self.operation.name):
             return self.operation.function(on, **arguments)
+
+    def check(self) -> None:
+        """Raise UsageError for a place where nothing is written, a time without UTC, what cannot be stored."""
+        self._check_places()
+        self._check_instants()
+        self._check_texts()
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        for name, value in self.arguments.items():
+            if isinstance(value, int) and abs(value) > _LARGEST:
+                raise UsageError(f"{name} is too large a number.", way_out=f"Give at most {_LARGEST:,}.")
+
+    def _check_texts(self) -> None:
+        """Those that are no names of files, which may hold any byte."""
+        of_files = {each.name for each in self.operation.parameters if each.takes in ("file", "folder")}
+        check_storable({name: value for name, value in self.arguments.items() if name not in of_files})
 
     def _check_places(self) -> None:
         for parameter in self.operation.parameters:

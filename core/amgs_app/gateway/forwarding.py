@@ -18,13 +18,13 @@ from fastapi import Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from amgs.errors import AmgsError
+from amgs.storable import make_storable
 from amgs.text.plural import plural
 from amgs.types.gateway import GatewayExchange, GatewayOutcome
 from amgs.types.usage import Usage
 from amgs_app.gateway.conversing import Conversing, Fitted
 from amgs_app.gateway.formats.spoken import Body, Format, Spoken, answer_said, body_of, usage_in
 from amgs_app.gateway.packed import unpack
-from amgs_app.gateway.prompts import storable
 from amgs_app.gateway.upstream import Upstream, UpstreamAnswer
 from amgs_app.results.service_event import ServiceEvent
 from amgs_app.server.hosting import Namespace
@@ -104,8 +104,8 @@ class Gateway:
             self.namespace.engine.clock.now(),
             fitted.conversation,
             request.url.path,
-            storable(str((asked or {}).get("model", "")))[:200],
-            storable(next((each.text for each in reversed(fitted.spoken) if each.role == "user"), "")),
+            make_storable(str((asked or {}).get("model", "")))[:200],
+            make_storable(next((each.text for each in reversed(fitted.spoken) if each.role == "user"), "")),
             len(fitted.spoken),
             context if fitted.body is not None else None,
             fitted.untouched,
@@ -223,7 +223,7 @@ class Gateway:
         outcome: GatewayOutcome = (
             "broken off" if not whole else "answered" if answer.status < 400 else "refused"
         )
-        text = storable("\n\n".join(each.text for each in said if each.text))
+        text = make_storable("\n\n".join(each.text for each in said if each.text))
         counted = usage.window if usage is not None else 0
         exchange = replace(
             exchange, outcome=outcome, said=text, characters=len(text), counted=counted, usage=usage

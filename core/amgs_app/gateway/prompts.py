@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from amgs.sessions.messages import text_of
+from amgs.storable import make_storable
 from amgs.types.gateway import GatewayPrompt
 from amgs_app.gateway.formats.spoken import Body, Spoken
 
@@ -28,7 +29,7 @@ def prompts_in(request: Body, spoken: Sequence[Spoken], numbers: Sequence[int]) 
 def _tools(request: Body) -> Iterator[GatewayPrompt]:
     if tools := request.get("tools") or request.get("functions"):
         bare = [_without_secrets(one) for one in tools] if isinstance(tools, list) else tools
-        yield GatewayPrompt("tools", storable(json.dumps(bare, ensure_ascii=False)))
+        yield GatewayPrompt("tools", make_storable(json.dumps(bare, ensure_ascii=False)))
 
 
 def _without_secrets(tool: Any) -> Any:
@@ -42,16 +43,11 @@ def _system_prompts(
 ) -> Iterator[GatewayPrompt]:
     if not spoken:
         texts = (text_of(request.get(name)) for name in _BESIDE)
-        yield from (GatewayPrompt("system prompt", storable(text)) for text in texts if text.strip())
+        yield from (GatewayPrompt("system prompt", make_storable(text)) for text in texts if text.strip())
     waiting = list(numbers)
     after = 0
     for each in spoken:
         if each.role != "system":
             after = waiting.pop(0) if waiting and each.says else after
         elif each.text.strip():
-            yield GatewayPrompt("system prompt", storable(each.text), after)
-
-
-def storable(text: str) -> str:
-    """A text that can be stored: half a surrogate pair, which JSON can spell, becomes a question mark."""
-    return text.encode("utf-8", "replace").decode()
+            yield GatewayPrompt("system prompt", make_storable(each.text), after)

@@ -15,6 +15,7 @@ import httpx2
 
 from amgs.addresses import check_address
 from amgs.errors import ModelError
+from amgs.storable import make_storable
 
 KEY: Final = "AMGS_MODEL_KEY"
 """The environment variable with the key of the server. It is sent to it and kept nowhere."""
@@ -113,7 +114,7 @@ def _string(value: Any, *steps: str | int) -> str:
             raise _silent("The model's server answers in another form than OpenAI's") from error
     if not isinstance(value, str):
         raise _silent("The model's server answers without a text")
-    return value.encode("utf-8", "replace").decode()
+    return make_storable(value)
 
 
 def _silent(told: str) -> ModelError:

@@ -5,11 +5,12 @@ it: `steer`, `measure`, `set`.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from amgs.clock import changed_at
 from amgs.errors import UsageError
+from amgs.regular_file import real_path
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import DryRun, Lifetime
@@ -233,7 +234,7 @@ def _open_folder(
     if going_on and lifetime is not None:
         journal = SpanJournal(lifetime, "", engine.settings.focus.block_size)
         known = journal.read().span_metadata.versions()
-    plan = plan_corpus(documents, name=folder.resolve().name, known=known, bridges=bridges)
+    plan = plan_corpus(documents, name=real_path(folder).name, known=known, bridges=bridges)
     if dry_run:
         return CorpusRead(str(folder), plan, skipped, False, engine.focus_view)
     if not plan.sections and not going_on:
@@ -257,7 +258,7 @@ def _documents(folder: Path) -> tuple[list[Document], tuple[tuple[str, str], ...
             continue
         try:
             text = file.read_bytes().decode("utf-8")
-            changed = datetime.fromtimestamp(int(file.stat().st_mtime), UTC).isoformat()
+            changed = changed_at(int(file.stat().st_mtime)).isoformat()
         except UnicodeDecodeError as error:
             skipped.append((inside.as_posix(), f"it is not UTF-8 (byte {error.start})"))
         except OSError as error:

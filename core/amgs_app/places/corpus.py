@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from amgs.clock import Clock, ShiftedClock, SystemClock, as_utc, parse_instant
 from amgs.errors import AmgsError, InputError
+from amgs.regular_file import real_path
 from amgs_app.places.paths import is_folder, lies_there
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Corpus:
         """The file name of the store that belongs to it: the folder's name and a short hash of its path."""
         if self.is_sample:
             return f"{SAMPLE_STORE}.duckdb"
-        mark = hashlib.sha256(str(self.path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+        mark = hashlib.sha256(str(real_path(self.path)).encode("utf-8", "surrogateescape")).hexdigest()[:8]
         return f"{self.name}-{mark}.duckdb"
 
     def landmarks(self) -> tuple[str, ...]:
@@ -95,7 +96,7 @@ def open_corpus(folder: Path) -> Corpus:
     if not is_folder(folder):
         found = "is not a folder" if lies_there(folder) else "does not exist"
         raise InputError(f"{str(folder)[:200]} {found}.", way_out="Give --corpus a folder of markdown files.")
-    return _described(folder, is_sample=folder.resolve() == shipped("sample_corpus").resolve())
+    return _described(folder, is_sample=real_path(folder) == real_path(shipped("sample_corpus")))
 
 
 def _described(folder: Path, *, is_sample: bool) -> Corpus:
@@ -110,7 +111,7 @@ def _described(folder: Path, *, is_sample: bool) -> Corpus:
             raise InputError(
                 f"{file} cannot be read: {error}.", way_out="It may contain `now = 2026-03-01T09:00:00Z`."
             ) from error
-    return Corpus(folder, folder.resolve().name or "notes", now, is_sample)
+    return Corpus(folder, real_path(folder).name or "notes", now, is_sample)
 
 
 def _instant(said: object) -> datetime:

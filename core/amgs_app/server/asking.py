@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, is_dataclass
 from functools import partial
 from typing import Annotated, Any, Final, Literal
+from urllib.parse import unquote_to_bytes
 
 from fastapi import Depends, Header, Request, Response
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from amgs import errors, extras, wire
+from amgs.storable import check_storable
 from amgs.storage.signature import signed
 from amgs.text.plural import plural
 from amgs_app.calls.operation import Right
@@ -229,8 +233,25 @@ async def asked_by(
     """
     service: Service = request.app.state.service
     caller, namespace = identify(service, authorization, amgs_namespace)
+    await _check_texts(request)
     request.state.caller, request.state.namespace = caller.name, namespace.name
     return Asked(service, caller, namespace, wire.MEDIA_TYPE in accept, idempotency_key)
+
+
+_UNSTORABLE: Final = (b"\\u0000", b"\\ud", b"\\uD", b"\0", b"\xed")
+"""What stands somewhere in a body that holds a text which cannot be stored."""
+
+
+async def _check_texts(request: Request) -> None:
+    """Raise UsageError for a text in the address or in the JSON of the body that cannot be stored, before anything is
+    done with it, or told to those who listen.
+    """
+    for part in (request.scope["raw_path"], request.scope["query_string"]):
+        check_storable(unquote_to_bytes(part).decode("utf-8", "surrogateescape"))
+    body = await request.body()
+    if any(mark in body for mark in _UNSTORABLE):
+        with suppress(ValueError, RecursionError):  # what is no JSON is refused where it is read
+            check_storable(json.loads(body))
 
 
 def identify(service: Service, authorization: str, namespace: str) -> tuple[Caller, Namespace]:

@@ -19,6 +19,7 @@ from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from amgs import wire
+from amgs.clock import earlier
 from amgs.errors import RepeatedError, UsageError
 from amgs.memory import Memory
 
@@ -108,7 +109,7 @@ def _turn(mark: str) -> Iterator[None]:
 
 
 def _kept(memory: Memory, mark: str, now: datetime) -> dict[str, Any] | None:
-    for day in (now, now - timedelta(days=1)):
+    for day in (now, earlier(now, timedelta(days=1))):
         for value in memory.kept(_name(day, mark)).values():
             found: dict[str, Any] = json.loads(value)
             if datetime.fromisoformat(found["at"]) + KEPT > now:
@@ -145,7 +146,7 @@ def _keep(
     """Keep an answer; or, without one, that the work was begun at a change counter."""
     if not memory.kept(f"{_NAME}{now:%Y-%m-%d}:"):
         for days in range(2, _LOOKED_BACK):
-            for name in memory.kept(f"{_NAME}{now - timedelta(days=days):%Y-%m-%d}:"):
+            for name in memory.kept(f"{_NAME}{earlier(now, timedelta(days=days)):%Y-%m-%d}:"):
                 memory.keep(name, None)
     told: dict[str, Any] = {"at": now.isoformat(), "request": _digest(request)}
     if answer is None:

@@ -19,7 +19,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 
 from amgs import wire
-from amgs.errors import AmgsError, StaleError, TooMuchError
+from amgs.errors import AmgsError, StaleError, StoreAwayError, TooMuchError
 from amgs.problems import MEDIA_TYPE, fault, problem
 from amgs_app import __version__
 from amgs_app.operations.hints import way_out_of
@@ -180,7 +180,7 @@ def answer_errors(app: FastAPI) -> None:
         more = {"changed": form(list(error.changed))} if isinstance(error, StaleError) else {}
         given = _without_paths(request, problem(error, way_out=way_out_of(error), **more))
         headers = {"WWW-Authenticate": "Bearer"} if given["status"] == 401 else {}
-        if isinstance(error, TooMuchError) and error.retry_after:
+        if isinstance(error, TooMuchError | StoreAwayError) and error.retry_after:
             headers["Retry-After"] = str(error.retry_after)
         return _problem(given, headers)
 

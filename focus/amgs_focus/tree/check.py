@@ -132,6 +132,8 @@ def _mended(path: Path, error: CtxError) -> tuple[CtxHeader | None, FileCheck]:
             path.unlink()
             return None, FileCheck(path.name, 0, error.message, mended=True)
         header = repair(path)
+    except OSError as lost:
+        return None, FileCheck(path.name, 0, f"it cannot be read ({lost.strerror}): move it away.")
     except CtxError as still:
         return None, FileCheck(path.name, 0, still.message)
     return header, FileCheck(path.name, header.count, error.message, mended=True)

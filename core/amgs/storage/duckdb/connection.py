@@ -402,7 +402,7 @@ def _translated(error: Exception, path: str) -> AmgsError:
         )
     if "surrogate" in text:
         return UsageError(
-            "The text contains half a surrogate pair, which cannot be encoded.",
+            "The text holds half a surrogate pair, which cannot be stored.",
             way_out="Remove that character.",
         )
     if _NO_ROOM.search(text):

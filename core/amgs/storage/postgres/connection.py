@@ -36,6 +36,8 @@ _SETTING = "amgs.namespace"
 """An earlier version kept the rows of a namespace by policies, which show them only where this is set to its name."""
 _READERS = 8
 """Connections that read at once; who needs one more waits."""
+_OLDEST = 16
+"""The version of PostgreSQL whose SQL is spoken here."""
 _WAIT = 30.0
 """Seconds to wait for a connection."""
 _SIZES_KEPT = 60.0
@@ -90,7 +92,7 @@ class PostgresConnection(SqlConnection):
         writer = connected(address)
         try:
             with translating(address.shown):
-                _check_encoding(writer, address)
+                _check_server(writer, address)
                 version = version_of(writer, address.schema)
                 if not version and (read_only or not create):
                     raise StoreError(
@@ -358,7 +360,12 @@ def _check_alive(connection: psycopg.Connection[Any]) -> None:
         connection.execute("SELECT 1")
 
 
-def _check_encoding(connection: psycopg.Connection[Any], address: Address) -> None:
+def _check_server(connection: psycopg.Connection[Any], address: Address) -> None:
+    if connection.info.server_version < _OLDEST * 10_000:
+        raise StoreError(
+            f"{address.shown} is on PostgreSQL {connection.info.server_version // 10_000}, and needs {_OLDEST}.",
+            way_out=f"Move the database to PostgreSQL {_OLDEST} or later; nothing was changed.",
+        )
     row = connection.execute("SHOW server_encoding").fetchone()
     if row is None or row[0] != "UTF8":
         raise StoreError(

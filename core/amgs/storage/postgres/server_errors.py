@@ -8,8 +8,10 @@ from contextlib import contextmanager
 import psycopg
 from psycopg import errors
 
-from amgs.errors import AmgsError, StoreCorruptError, StoreError, UsageError
+from amgs.errors import AmgsError, StoreAwayError, StoreCorruptError, StoreError, UsageError
 
+_AWAY = ("08", "57P01", "57P02", "57P03", "53300")
+"""Connections that broke, a server that is ending or starting, and one that takes no more of them."""
 _REFUSED = (errors.InsufficientPrivilege, errors.InvalidPassword, errors.InvalidAuthorizationSpecification)
 
 
@@ -20,8 +22,7 @@ def translating(path: str) -> Iterator[None]:
         yield
     except UnicodeEncodeError as error:
         raise UsageError(
-            "The text contains half a surrogate pair, which cannot be encoded.",
-            way_out="Remove that character.",
+            "The text holds half a surrogate pair, which cannot be stored.", way_out="Remove that character."
         ) from error
     except psycopg.Error as error:
         raise _told(error, path) from error
@@ -40,13 +41,14 @@ def _told(error: psycopg.Error, path: str) -> AmgsError:
         return StoreCorruptError(
             f"{path} cannot be read: {text}", way_out="Restore a backup of the database."
         )
-    if isinstance(error, _REFUSED):
+    if isinstance(error, _REFUSED) or "password" in text or "authentication" in text:
         return StoreError(
             f"{path} is not open to this user: {text}",
             way_out="Check the user, PGPASSWORD, ~/.pgpass or the service file, and what the user was granted.",
         )
-    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
-        return StoreError(
+    lost = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and error.sqlstate is None
+    if lost or (error.sqlstate or "").startswith(_AWAY):
+        return StoreAwayError(
             f"{path} cannot be reached: {text}",
             way_out="Check the address and that the server runs, then open the store again. What was not committed "
             "is not in it.",

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from itertools import combinations
 from typing import Final, Literal
 
+from amgs.clock import earlier
 from amgs.diagnosis.facts import numbers, stems
 from amgs.lifecycle.conflict import SUPERSEDES, Words, judge
 from amgs.types.block import Block
@@ -128,7 +129,7 @@ def _block(one: ForeignRecord, number: int) -> Block:
 def _unused(memory: ForeignMemory, now: datetime, days: int) -> Iterator[AuditFinding]:
     """What no search found, though there were searches since."""
     searches = sorted(one.at for one in memory.searches())
-    limit = now - timedelta(days=days)
+    limit = earlier(now, timedelta(days=days))
     for one in memory.present:
         since = len(searches) - bisect_right(searches, one.since)
         if one.since > limit or not since:

@@ -24,10 +24,10 @@ def follow(
     again. Raises InputError for what cannot be read, and Cancelled.
     """
     end = None if seconds is None else time.monotonic() + seconds
-    size = -1
+    size: int | None = None
     while True:
         now = _size(path)
-        if now != size:
+        if size is None or now != size:
             size = now
             session = open_session(path)
             outlook = look_ahead(session)

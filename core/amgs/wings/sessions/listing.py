@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
+from amgs.clock import changed_at
 from amgs.errors import AmgsError, InputError
 from amgs.sessions.building import ListMarks, SessionFormat
 from amgs.sessions.lines import is_packed, open_unpacked
@@ -307,7 +308,7 @@ def _listed(form: SessionFormat, path: Path, changed: float, size: int, *, count
     side = path.name.startswith("agent-") or "subagents" in path.parts
     if form.marks is not None and form.marks.side is not None:
         side = side or form.marks.side.search(head.split(b"\n", 1)[0]) is not None
-    at = datetime.fromtimestamp(changed, UTC)
+    at = changed_at(changed)
     id = _id_of(form, path, head)
     return ListedSession(id, form.agent, str(path), project, at, size, turns, compactions, tokens, side)
 

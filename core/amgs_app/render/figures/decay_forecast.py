@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from datetime import timedelta
 
+from amgs.clock import earlier
 from amgs.decay import profile_name
 from amgs.text.plural import plural
 from amgs.types import CategoryOutlook, Forecast, ForecastRow
@@ -91,7 +92,7 @@ def _meaning(region: Region, result: Forecast) -> None:
     facts = [
         HeaderPart(0, (("nothing is removed before prune", muted),)),
         HeaderPart(1, ((f"{count(result.already_below)} already below", muted),)),
-        HeaderPart(2, ((f"until {day(result.as_of + timedelta(days=result.days))}", muted),)),
+        HeaderPart(2, ((f"until {day(earlier(result.as_of, -timedelta(days=result.days)))}", muted),)),
     ]
     facts_line(region, 0, facts, gap=3, x=1)
 

@@ -23,6 +23,7 @@ from pydantic import Field
 
 from amgs.clock import parse_instant
 from amgs.errors import AmgsError, BudgetError, InputError, UsageError
+from amgs.storable import check_storable
 from amgs.text.plural import plural
 from amgs.text.quoting import quote_text
 from amgs.types import Block
@@ -183,6 +184,7 @@ class Tools:
     async def ingest(self, headers: Headers, text: str, source: str, speaker: str, occurred_at: str) -> str:
         asked = await self._who_asks(headers)
         check_right(asked, "write", "`ingest`")
+        check_storable((text, source, speaker))
         given = IngestRequest(content=text, source=source, speaker=speaker, occurred_at=_instant(occurred_at))
         report = await asked.run(
             "ingest", "write", lambda: take_in(asked, given.items()), text[:80], changes=True
@@ -232,6 +234,7 @@ class Tools:
         operation = standard()[operation_name]
         check_right(asked, operation.right, f"`{operation.name}`")
         call = standard().call(operation.name, **given)
+        call.check()
         engine = asked.namespace.engine
 
         def work() -> Any:

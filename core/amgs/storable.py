@@ -1,0 +1,59 @@
+"""Text that can be stored: the one rule of every border, by which a text comes in or is refused.
+
+Half a surrogate pair, which JSON, an argument in another encoding and Python can spell, has no encoding; NUL ends a
+text in PostgreSQL and in whatever is written in C.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from itertools import chain
+from typing import Any, Final
+
+from amgs.errors import UsageError
+
+_UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
+
+
+def why_unstorable(value: Any) -> str:
+    """What in a text, or in the texts of a value, cannot be stored, as "half a surrogate pair at character 3"; "" where
+    all of it can.
+    """
+    if not isinstance(value, str):
+        return next(filter(None, map(why_unstorable, _parts(value))), "")
+    found = None if _is_storable(value) else _UNSTORABLE.search(value)
+    if found is None:
+        return ""
+    name = "a NUL" if found[0] == "\0" else "half a surrogate pair"
+    return f"{name} at character {found.start()}"
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return chain.from_iterable(value.items())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return (getattr(value, each.name) for each in fields(value))
+    return ()
+
+
+def check_storable(value: Any) -> None:
+    """Raise UsageError for a text, or for a value with one, that cannot be stored."""
+    if why := why_unstorable(value):
+        raise UsageError(f"The text holds {why}, which cannot be stored.", way_out="Remove that character.")
+
+
+def make_storable(text: str) -> str:
+    """The text with a mark in place of what cannot be stored: of what is read, and not given by anybody."""
+    return text if _is_storable(text) else _UNSTORABLE.sub("\ufffd", text)
+
+
+def _is_storable(text: str) -> bool:
+    """Said without a search character by character, which takes seconds of a large session."""
+    try:
+        return "\0" not in text and (text.isascii() or bool(text.encode()))
+    except UnicodeEncodeError:
+        return False

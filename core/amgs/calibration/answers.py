@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from amgs.index.terms import clean, common_stems, identifiers, word_analyzer
+from amgs.index.terms import common_stems, identifiers, word_analyzer
+from amgs.storable import make_storable
 from amgs.storage.store import Storage
 from amgs.text.scripts import spaced
 from amgs.types.calibration import BlockUse, UseSign
@@ -51,7 +52,7 @@ def shared(
 
     def words(text: str) -> Words:
         # Not by the language of each text: of a short answer it is a guess, and the words of both would not meet.
-        stems = analyzer.analyze(spaced(clean(text), singles=True))
+        stems = analyzer.analyze(spaced(make_storable(text), singles=True))
         return frozenset((*stems, *(each.exact for each in identifiers(text)))) - common_stems()
 
     texts = {one: words(text) for one, text in sorted(shown.items())}

@@ -18,7 +18,8 @@ from tantivy import TextAnalyzer
 from amgs.api.context import MemoryContext
 from amgs.api.retrieval import Retrieval
 from amgs.errors import UsageError
-from amgs.index.terms import clean, word_analyzer
+from amgs.index.terms import word_analyzer
+from amgs.storable import make_storable
 from amgs.text.stop_words import COMMON_WORDS
 from amgs.types import STATUSES, Block, BlockFilter, Candidate
 from amgs.types.diagnosis import FactMatch
@@ -55,7 +56,7 @@ def share(text: str, fact: str) -> float:
 
 def stems(text: str) -> frozenset[str]:
     """The stems of a text's words, the commonest words left out unless there are no others."""
-    found = frozenset(_analyzer().analyze(clean(text)))
+    found = frozenset(_analyzer().analyze(make_storable(text)))
     return found - _common() or found
 
 
@@ -66,7 +67,7 @@ def numbers(text: str) -> frozenset[str]:
 
 def names(text: str) -> frozenset[str]:
     """The stems of words that are written like names: with a capital, and not at the beginning of a sentence."""
-    return frozenset(_analyzer().analyze(clean(" ".join(_NAME.findall(text))))) - _common()
+    return frozenset(_analyzer().analyze(make_storable(" ".join(_NAME.findall(text))))) - _common()
 
 
 def says_less(part: str, whole: str, fact: str) -> bool:

@@ -201,6 +201,11 @@ def _check_definition(definition: FrameDefinition) -> None:
         raise ValueError(error.message.rstrip(".")) from error
 
 
+def _check_definitions(data: Any) -> None:
+    for one in data:
+        _check_definition(decode(one))
+
+
 class _FrameRow(Row):
     """A frame's definition; its children stand in another table."""
 
@@ -316,7 +321,7 @@ KNOWN: Mapping[tuple[str, str], Any] = {
     ("assemblies", "kept"): Object,
     ("frame_versions", "definitions"): Annotated[
         str,
-        readable(lambda data: [_check_definition(decode(one)) for one in data], "list of frame definitions"),
+        readable(_check_definitions, "list of frame definitions"),
     ],
     ("frame_cache", "assembly"): Object,
     ("frame_cache", "identity"): Object,

@@ -172,7 +172,7 @@ def test_any_wrong_value_in_graphml_is_refused_or_harmless(
         ("edges", "weight", float("nan"), "weight is nan: it should be a finite number"),
         ("edges", "target_id", "0" * 64, "fault"),
         ("edges", "target_id", "nobody", "target_id is 'nobody'"),
-        ("frame_definitions", "scoring_weights", "{}", "cannot be read"),
+        ("frame_definitions", "scoring_weights", "{}", "no set of weights"),
         ("frame_definitions", "budget", -5, "too small to hold anything"),
         ("operation_rows", "after", '{"status": 3}', "no state of a"),
         ("assemblies", "walked", ["one two"], "walked"),

@@ -85,7 +85,11 @@ def update(
     if text is not None:
         plan = library.plan_text(source, text)
     elif file is not None:
-        plan = library.plan_text(source, file.read_text(encoding="utf-8-sig"))
+        try:
+            plan = library.plan_text(source, file.read_text(encoding="utf-8-sig"))
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "it is not UTF-8"
+            raise InputError(f"{file} cannot be read: {why}.", way_out="Choose another file.") from error
     else:
         plan = library.plan_file(library.file_of(source))
     return plan if dry_run else library.apply(plan)

@@ -260,7 +260,6 @@ KNOWN: Mapping[tuple[str, str], Any] = {
     ("frame_definitions", "assembly_strategy"): Assembly,
     ("frame_definitions", "merge_strategy"): Merge,
     ("frame_definitions", "budget_strategy"): BudgetStrategy,
-    ("frame_definitions", "budget"): Number,
     ("frame_definitions", "refresh_hours"): Rate,
     ("frame_definitions", "semantic_threshold"): Share,
     ("frame_definitions", "scoring_weights"): Scores,

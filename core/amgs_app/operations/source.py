@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from amgs.errors import Cancelled, UsageError
+from amgs.errors import Cancelled, InputError, UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import DryRun, Limit

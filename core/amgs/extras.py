@@ -37,7 +37,6 @@ EXTRA_OF: Final[Mapping[str, str]] = MappingProxyType(
         "uvicorn": "server",
         "prometheus_client": "server",
         "mcp": "server",
-        "zstandard": "server",
         "peft": "train",
         "optuna": "train",
         "psycopg": "postgres",

@@ -181,7 +181,7 @@ class Opening:
     """A session's clock, and what its settings ask for.
 
     consolidates: by itself, as soon as it is due. attached: the engine, where it is one that is served
-    elsewhere. drafts: corrections that an earlier session left. ignored: a line about each retired setting.
+    elsewhere. drafts: corrections that an earlier session left. ignored: a line about each setting that is none.
     """
 
     clock: Clock | None = None

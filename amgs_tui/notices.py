@@ -191,7 +191,7 @@ class Notices:
             self.warn(ThemeError.title, explain(problems))
 
     def ignored_settings(self, lines: Sequence[str]) -> None:
-        """Say of each retired setting where it went."""
+        """Say which settings are ignored."""
         if lines:
             self.warn("Settings ignored" if len(lines) > 1 else "Setting ignored", "\n".join(lines), 12)
 

@@ -56,7 +56,6 @@ _TESTS: Final = (
     "tests/contracts/test_public_api.py",
     "tests/contracts/test_raises.py",
     "tests/contracts/test_render.py",
-    "tests/contracts/test_retired.py",
     "tests/contracts/test_storage.py",
     "tests/golden",
     "tests/engine/test_erasure.py",

@@ -22,7 +22,6 @@ from amgs_app.calls.operation import Operation
 from amgs_app.calls.parsing import callback_of, for_typer
 from amgs_app.calls.plain_values import PlainCommand, PlainGroup
 from amgs_app.calls.registry import Registry
-from amgs_app.calls.retired import retired
 from amgs_app.command_line.front_ends import one_shot, open_shell, open_workstation, run_script, serve_web
 from amgs_app.command_line.global_options import (
     ANNOTATIONS,
@@ -117,7 +116,7 @@ def run(
         sys.stdout.flush()
         return int(code or 0)
     except typer.TyperException as error:
-        return _complain_of_usage(error, _command_words(arguments))
+        return _complain_of_usage(error)
     except (KeyboardInterrupt, typer.Abort):
         sys.stderr.write("\nStopped.\n")
         return ExitCode.STOPPED
@@ -326,12 +325,8 @@ def _globals(context: typer.Context) -> Globals:
     return found if isinstance(found, Globals) else Globals()
 
 
-def _complain_of_usage(error: typer.TyperException, words: Sequence[str]) -> int:
-    """What Typer cannot read: what is wrong, and where the help is. words: the command as it was typed."""
-    gone = retired(words)
-    if gone is not None and " ".join(words[: gone[1]]) not in standard():
-        sys.stderr.write(f"amgs: {gone[0]}\n")
-        return ExitCode.USAGE
+def _complain_of_usage(error: typer.TyperException) -> int:
+    """Say what Typer cannot read, and where the help is."""
     text = " ".join(error.format_message().split()).replace("Value error, ", "")
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "amgs"

@@ -19,7 +19,6 @@ from pydantic import BaseModel, Field, ValidationError
 
 from amgs.errors import UsageError
 from amgs.settings import Settings, SettingsSection
-from amgs_app.retired_settings import RENAMED_VALUES, reason, without_retired
 from amgs_focus.settings import FocusSettings, ForgetRules
 
 _PREFIX, _DELIMITER = "AMGS_", "__"
@@ -146,11 +145,11 @@ def load_settings(file: Path | None = None) -> WorkstationSettings:
     """The settings of this run.
 
     file: a TOML file that must exist; None for the one in the user's configuration folder, if there is one.
-    Raises UsageError that names the key, and the file or the variable it stands in, for what is unknown or out of
-    range. Retired keys are ignored, see `ignored_settings`.
+    Raises UsageError that names the key, and the file or the variable it stands in, for what is out of range. Keys that
+    are none are ignored, see `ignored_settings`: an earlier version may have had them.
     """
     path = file if file is not None else default_file()
-    given, _ = without_retired(_given(path, named=file is not None))
+    given, _ = _known(_given(path, named=file is not None), WorkstationSettings)
     try:
         return WorkstationSettings(**given)
     except ValidationError as error:
@@ -163,27 +162,36 @@ def load_settings(file: Path | None = None) -> WorkstationSettings:
 
 
 def ignored_settings(file: Path | None = None) -> tuple[str, ...]:
-    """A line about each retired key, and each value of another name, that the file or a variable still sets: where it
-    stands and where it went.
+    """Give a line about each key that the file or a variable sets and that is no setting: where it stands, and what it
+    may have been meant for.
     """
     path = file if file is not None else default_file()
-    given = _given(path, named=file is not None)
-    ignored = tuple(
-        f"The setting {key} ({_place(key.split('.'), path, {}) or path}) is ignored: {reason(key)}."
-        for key in without_retired(given)[1]
+    _, unknown = _known(_given(path, named=file is not None), WorkstationSettings)
+    return tuple(
+        f"The setting {key} ({_place(key.split('.'), path, {}) or path}) is ignored: {_unknown(key)}"
+        for key in unknown
     )
-    return ignored + tuple(_renamed(given, path))
 
 
-def _renamed(given: Mapping[str, Any], file: Path) -> Iterator[str]:
-    """A line about each value that has another name now and is read as that."""
-    for key, names in RENAMED_VALUES.items():
-        value: Any = given
-        for step in key.split("."):
-            value = value.get(step) if isinstance(value, dict) else None
-        if isinstance(value, str) and value in names:
-            place = _place(key.split("."), file, {}) or file
-            yield f"The setting {key} = {value} ({place}) is read as {names[value]}, its name now."
+def _known(
+    given: Mapping[str, Any], kind: type[BaseModel], prefix: str = ""
+) -> tuple[dict[str, Any], list[str]]:
+    """Split what is given for a section into what it takes, and the keys that it does not have."""
+    known: dict[str, Any] = {}
+    unknown: list[str] = []
+    for name, value in given.items():
+        if name not in inspect.get_annotations(
+            kind
+        ):  # what it inherits are constants of an engine, no settings
+            unknown.append(f"{prefix}{name}")
+            continue
+        below = kind.model_fields[name].annotation
+        if isinstance(value, dict) and isinstance(below, type) and issubclass(below, BaseModel):
+            known[name], more = _known(value, below, f"{prefix}{name}.")
+            unknown += more
+        else:
+            known[name] = value
+    return known, unknown
 
 
 def _given(file: Path, *, named: bool) -> dict[str, Any]:
@@ -345,11 +353,11 @@ def _fault(fault: Any, file: Path) -> tuple[str, str]:
     """What is wrong with which key, and where the key stands."""
     steps = [str(step) for step in fault["loc"]]
     key, place = ".".join(steps), _place(steps, file, {}) or str(file)
-    return _unknown(key) if fault["type"] == "extra_forbidden" else f"{key}: {fault['msg']}", place
+    return f"{key}: {fault['msg']}", place
 
 
 def _unknown(key: str) -> str:
-    """That there is no such setting, and which of the same section, or of the same name elsewhere, is like it."""
+    """Say that there is no such setting, and which of the same section, or of the same name elsewhere, is like it."""
     from amgs_app.terminal.line import near
 
     *section, name = key.split(".")
@@ -360,4 +368,4 @@ def _unknown(key: str) -> str:
     }
     meant = [".".join([*section, one]) for one in near(name, sorted(beside))]
     meant = meant or [".".join(each) for each in keys if each[-1] == name]
-    return f"no such setting: {key}" + (f", did you mean {' or '.join(meant[:3])}?" if meant else "")
+    return "there is no such setting" + (f"; did you mean {' or '.join(meant[:3])}?" if meant else ".")

@@ -30,7 +30,7 @@ class WingView:
     commands; about: what they do; heading: under which they are listed, "" for those that ask a memory. operations,
     entries: the modules of its commands and of how their results are shown. look: the command that its pane shows,
     without arguments, "" for a wing without a pane. listing: the fields of the pane's rows; terms: of its pictures,
-    with what they mean. retired: its commands that are gone, with what to use instead. source: see there.
+    with what they mean. source: see there.
     """
 
     words: tuple[str, ...]
@@ -40,7 +40,6 @@ class WingView:
     look: str = ""
     listing: str = ""
     terms: str = ""
-    retired: str = ""
     heading: str = ""
     source: TextSource | None = None
 

@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 
 from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation
-from amgs_app.calls.retired import retired
 from amgs_app.terminal.line import LineError, Word, near, split
 
 
@@ -95,15 +94,11 @@ class Registry:
 
     def _choose(self, words: list[Word], line: str) -> tuple[Operation[..., Any], list[Word]]:
         chosen, count = self.find(words)
-        gone = retired(words)
-        if chosen is None or (gone is not None and gone[1] > count):
+        if chosen is None:
             self._refuse(words, line)
         return chosen, words[count:]
 
     def _refuse(self, words: Sequence[Word], line: str) -> NoReturn:
-        gone = retired(words)
-        if gone is not None:
-            raise LineError(gone[0], line=line, column=words[0].column)
         noun = self.nouns().get(words[0]) if words else None
         if noun and noun[0].name != words[0]:
             known = ", ".join(" ".join(one.words[1:]) for one in noun)

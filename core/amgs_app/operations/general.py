@@ -11,7 +11,6 @@ from amgs_app import operations
 from amgs_app.calls.call import Call
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import Operation, operation
-from amgs_app.calls.retired import retired
 from amgs_app.panes.layout import Pane, PaneState
 from amgs_app.results.memory import SettingsList
 from amgs_app.results.overview import Overview
@@ -153,17 +152,12 @@ def settings(
     ] = "",
 ) -> SettingsList:
     """List the settings of this run: the key, its value, its default, and the file or the variable that sets it."""
-    from amgs_app.retired_settings import reason
     from amgs_app.settings import default_file, every_setting
 
     every = every_setting(engine.options.settings)
     found = tuple(each for each in every if each.key.startswith(start))
     if not found:
         sections = dict.fromkeys(each.key.rsplit(".", 1)[0] for each in every)
-        if gone := reason(start):
-            raise UsageError(
-                f"The setting {start} is gone: {gone}.", way_out="`settings` lists those that there are."
-            )
         raise UsageError(f"No setting starts with {start!r}.", way_out=f"Sections: {', '.join(sections)}.")
     return SettingsList(str(engine.options.settings or default_file()), found)
 
@@ -202,10 +196,7 @@ def help_command(
     if typed in ways:
         told = f"A way to work with a memory: `amgs {typed} --help` explains it."
         return HelpList((VerbHelp(typed, typed, "", told, (), example=EXAMPLES[typed]),))
-    chosen, count = registry.find(words)
-    gone = retired(words)
-    if gone is not None and gone[1] > count:
-        raise UsageError(gone[0])
+    chosen, _ = registry.find(words)
     found = found_by(registry, typed) if len(words) == 1 or chosen is None else []
     if chosen is not None:
         also = tuple(_explained(each) for each in found if each is not chosen)

@@ -18,7 +18,6 @@ VIEW: Final = WingView(
     look="amgs_app.views.packs.commands:packs",
     listing="amgs_app.views.packs.row_fields:LISTING",
     terms="amgs_app.views.packs.glossary:WORDS",
-    retired="amgs_app.views.packs.retired:RETIRED",
     source=TextSource(
         asked="From kept packs, instead of a frame",
         operation="pack assemble",

@@ -15,6 +15,5 @@ VIEW: Final = WingView(
     look="amgs_app.views.sessions.commands:session",
     listing="amgs_app.views.sessions.row_fields:LISTING",
     terms="amgs_app.views.sessions.glossary:TERMS",
-    retired="amgs_app.views.sessions.retired:RETIRED",
 )
 """What the application gains."""

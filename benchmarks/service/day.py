@@ -172,7 +172,7 @@ class _Worker:
     def _end_of_hour(self, hour: int) -> None:
         self._post("/v1/lifecycle/consolidate", {})
         if hour % 6 == 5:
-            self._post("/v1/operations/enhance", {})
+            self._post("/v1/operations/enhance", {"apply": True})
         self._post("/v1/operations/prune", {"threshold": 0.5})
         old = []
         while self._noted and self._noted[0][0] <= hour - self._effort.kept:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from amgs.errors import Cancelled
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle.conflict import Words, judge
 from amgs.lifecycle.supersede import CONFIDENCE
 from amgs.text.claims import claims
@@ -276,3 +277,97 @@ def test_a_name_that_opens_a_statement_is_known_from_the_entities_of_its_block()
 )
 def test_other_names_for_who_holds_or_says_it_are_no_other_thing(older: str, newer: str) -> None:
     assert found(older, newer) is not None
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The meeting room is on the second floor.", "Actually it is the third floor, the meeting room."),
+        ("Tomas brings the projector.", "Tomas no longer brings the projector."),
+        ("The standup is in the blue room.", "We moved the standup to the green room."),
+        ("We order the tiles in grey.", "Scratch that, we order the tiles in beige."),
+        ("The deadline of the grant is 3 June.", "Correction: the deadline of the grant is 30 June."),
+        ("Swimming in the quarry is forbidden.", "Swimming in the quarry is allowed again."),
+        ("The frontend is built with webpack.", "The frontend is built with vite instead of webpack."),
+        ("The vet is Dr Hale.", "The vet is not Dr Hale but Dr Moss."),
+        (
+            "The admin password policy asks for 10 characters.",
+            "The admin password policy was changed to 14 characters.",
+        ),
+        ("The nightly job runs at 02:00.", "Now it's 04:30 that the nightly job runs."),
+        ("Olga is the treasurer of the club.", "Olga is not the treasurer of the club any more."),
+        (
+            "The bus to the lake stops at the church.",
+            "The bus to the lake doesn't stop at the church anymore.",
+        ),
+        ("The budget for the garden is 400 euros.", "I was wrong: the budget for the garden is 650 euros."),
+        ("The API returns XML.", "The API returns JSON now, not XML."),
+        ("The recipe takes two eggs.", "Sorry, I meant three eggs for the recipe."),
+        ("Our office is in Harbour Street.", "We have moved our office to Mill Lane."),
+        ("Never deploy on Fridays.", "Deploying on Fridays is fine again."),
+        ("The default branch is master.", "The default branch was renamed from master to main."),
+        ("Use yarn for the web client.", "Use pnpm rather than yarn for the web client."),
+        ("The contact for invoices is Petra.", "Update: the contact for invoices is Selma."),
+        ("The sauna is closed on Sundays.", "The sauna isn't closed on Sundays after all."),
+        ("The bike is locked with code 4412.", "Disregard that, the bike is locked with code 9071."),
+        ("We paint the fence brown.", "Scratch that, we paint the fence black."),
+        ("The launch date is 12 August.", "The launch date slipped to 26 August."),
+    ],
+)
+def test_a_correction_in_other_words_supersedes(older: str, newer: str) -> None:
+    verdict = found(older, newer)
+    assert verdict is not None and verdict[0] == "supersedes", verdict
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Hall 2 is free on Monday.", "Hall 5 is free on Tuesday."),
+        ("Write the tests for the importer in pytest.", "Do not forget to run the tests for the importer."),
+        ("Lina plays the cello.", "Matteo plays the horn."),
+        ("The red kettle boils in 3 minutes.", "The blue kettle boils in 5 minutes."),
+        ("Use the cache for the search page.", "Do not forget to warm the cache for the search page."),
+        ("The bus to the lake takes 20 minutes.", "The bus to the castle takes 35 minutes."),
+        ("The east wing has 12 rooms.", "The west wing has 9 rooms."),
+        ("The choir meets on Tuesday.", "The choir sings in the church on Sunday."),
+        ("Actually I like the new library.", "The library has a nice roof."),
+        ("We moved to the front row to see better.", "The front row was empty."),
+        ("Python 3.11 is on the build server.", "Python 3.12 is on the laptop."),
+        ("Water the ferns on Wednesday.", "Don't forget the ferns on Saturday too."),
+        ("Backups of the shop run at 01:00.", "Backups of the forum run at 03:00."),
+        ("I swam 800 metres today.", "I swam 1,200 metres today."),
+        ("Anna has the key of the cellar.", "Anna has the key of the attic."),
+        ("Remember to enable logging in the worker.", "Never forget to enable logging in the worker."),
+        ("The first lap took 52 seconds.", "The second lap took 55 seconds."),
+        ("Buy milk and bread on Friday.", "Buy eggs and bread on Saturday."),
+        ("The kids no longer nap.", "The nursery has twelve kids."),
+        ("Pay the plumber instead of calling again.", "The plumber comes at noon."),
+        ("Room 4 costs 80 euros.", "Room 6 costs 95 euros."),
+        ("Dora waters the plants in July.", "Dora waters the plants in August too."),
+        ("The garage code is 3391.", "The alarm code is 8802."),
+        ("Track 9 is for the train to Kassel.", "Track 11 is for the train to Bremen."),
+        ("The kitchen on floor 2 has a dishwasher.", "The kitchen on floor 3 has no dishwasher."),
+        ("The gym is open on Saturday.", "The gym is open on Sunday."),
+        ("The blue team won 3 games.", "The green team won 5 games."),
+        ("Do not forget the milk.", "The milk is in the fridge."),
+        ("Check the oil before a long trip.", "Never forget to check the oil before a long trip."),
+        ("I ran 5 km on Monday.", "I ran 8 km on Wednesday."),
+        ("Sorry I was late for the meeting.", "The meeting was about the roof."),
+        ("Update the app on the tablet.", "The tablet lies in the drawer."),
+        ("Ship the blue crates by train.", "Ship the red crates by truck."),
+        ("Actually this soup is great.", "The soup needs salt."),
+        ("Invoice 211 is paid.", "Invoice 212 is not paid."),
+    ],
+)
+def test_statements_that_may_both_hold_say_nothing_against_each_other(older: str, newer: str) -> None:
+    assert found(older, newer) is None
+
+
+def test_a_correction_minutes_later_supersedes() -> None:
+    with open_memory() as memory:
+        for minutes, text in enumerate(
+            ("The choir sings in the barn.", "Scratch that, the choir sings in the chapel.")
+        ):
+            memory.ingest_many([RawBlock(text, DAY + timedelta(minutes=minutes))])
+        memory.apply_consolidation(memory.plan_consolidation())
+        assert [review.kind for review in memory.lifecycle.plan_review().found] == ["supersedes"]

@@ -44,7 +44,7 @@ def test_a_copy_is_a_duplicate_and_a_second_account_an_overlap() -> None:
 def test_a_merge_makes_a_block_of_its_own_hash_and_archives_the_originals() -> None:
     with open_memory() as memory:
         a = f"{OWL}\n\nIlse wrote this down."
-        b = f"{OWL}\n\nRosmarie wrote this down."
+        b = f"{OWL}\n\nThe rail was wet."
         at = datetime(2026, 2, 1, tzinfo=UTC)
         memory.ingest_many(RawBlock(t, at, {"source": f"{n}.md"}) for n, t in enumerate((a, b, *OTHERS)))
         memory.apply_consolidation(memory.plan_consolidation())
@@ -52,7 +52,7 @@ def test_a_merge_makes_a_block_of_its_own_hash_and_archives_the_originals() -> N
         memory.lifecycle.apply_enhancement(memory.lifecycle.plan_enhancement(kinds=["duplicate"]))
         (merged,) = (b for b in memory.blocks(BlockFilter()) if "derived_from" in b.meta)
         assert merged.id == block_id(merged.content)
-        assert "Ilse wrote" in merged.content and "Rosmarie wrote" in merged.content
+        assert "Ilse wrote" in merged.content and "rail was wet" in merged.content
         assert merged.content.count("called four times") == 1
         assert {memory.block(i).status for i in proposal.subjects} == {"archived"}
         derived = {e.target_id for e in memory.edges(merged.id) if e.relation_type == "derived_from"}
@@ -208,3 +208,32 @@ def test_two_frames_of_what_nobody_found_useful_strengthen_no_edge() -> None:
             stronger = _of(memory, "strengthen")
             assert bool(stronger) == judged
             assert all(set(p.subjects) <= useful for p in stronger)
+
+
+def test_what_differs_in_a_value_is_not_merged_and_stays_a_finding() -> None:
+    pairs = (
+        ("The deploy port of the crane is 8080.", "The deploy port of the crane is 8443."),
+        ("Retry the upload of the maps after 30 seconds.", "Retry the upload of the maps after 90 seconds."),
+        ("Greta signs the invoices of the choir.", "Ruben signs the invoices of the choir."),
+    )
+    same = ("Drain the tank before closing the valve.", "Please drain the tank before closing the valve!")
+    with open_memory() as memory:
+        at = datetime(2026, 2, 1, tzinfo=UTC)
+        for days, texts in enumerate(zip(*pairs, same, strict=True)):
+            memory.ingest_many(RawBlock(text, at + timedelta(days=3 * days)) for text in texts)
+        memory.apply_consolidation(memory.plan_consolidation())
+        before = {(r.kind, r.older_id) for r in memory.lifecycle.plan_review().found if r.kind != "merges"}
+        assert len(before) == 2 and {kind for kind, _ in before} == {"contradicts"}
+        memory.lifecycle.apply_enhancement(memory.lifecycle.plan_enhancement())
+        after = {(r.kind, r.older_id) for r in memory.lifecycle.plan_review().found}
+        assert after == before
+        status = {
+            text: memory.block(block_id(text)).status for text in (*same, *(t for p in pairs for t in p))
+        }
+        archived = [text for text, state in status.items() if state == "archived"]
+        assert len(archived) == 1 and archived[0] in same
+        assert not [
+            e
+            for e in memory.edges()
+            if e.relation_type == "duplicates" and e.source_id not in map(block_id, same)
+        ]

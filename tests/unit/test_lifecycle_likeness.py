@@ -15,6 +15,7 @@ from amgs.errors import Cancelled
 from amgs.identity import block_id
 from amgs.lifecycle import similarity
 from amgs.lifecycle.similarity import Pair, pairs, shingles
+from amgs.text.differences import differ, said
 from amgs.types import Block, Progress, Vector
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -71,9 +72,16 @@ def slow(blocks: list[Block], matrix: Vector) -> dict[tuple[str, str], str]:
             a, b = sorted((blocks[i], blocks[j]), key=lambda x: (x.created_at, x.id))
             apart = str(a.meta["source"]).split("#")[0] != str(b.meta["source"]).split("#")[0]
             long = min(len(x.content.split()) for x in (a, b)) >= OVERLAP_WORDS
-            if words >= similarity.COPY_WORDING:
+            near_enough = cosines[i, j] >= similarity.MERGE_COSINE
+            copies = words >= similarity.COPY_WORDING or (near_enough and said(a.content) == said(b.content))
+            if copies and not differ(a.content, b.content):
                 found[a.id, b.id] = "duplicate"
-            elif apart and words >= similarity.MERGE_WORDING and cosines[i, j] >= similarity.MERGE_COSINE:
+            elif (
+                not differ(a.content, b.content)
+                and apart
+                and words >= similarity.MERGE_WORDING
+                and cosines[i, j] >= similarity.MERGE_COSINE
+            ):
                 found[a.id, b.id] = "merge"
             elif (
                 apart
@@ -118,15 +126,15 @@ def test_runs_are_of_three_words_and_a_shorter_text_is_one() -> None:
 
 
 def test_with_too_many_pairs_only_the_rarest_runs_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = ["one two three four", "one two three five", "x y z 1 2 3 4 5", "x y z 1 2 3 4 6"]
+    texts = ["ash elm fir oak", "ash elm fir yew", "x y z 1 2 3 4 5", "so x y z 1 2 3 4 5"]
     texts += [f"same old words {n}" for n in range(9)]
     blocks = [block(t, 0.0, f"{i}.md") for i, t in enumerate(texts)]
     assert similarity._sharing_runs(shingles(texts))[0].keys.size == 2 + 36
-    monkeypatch.setattr(similarity, "_MOST_PAIRS", 6)
+    monkeypatch.setattr(similarity, "_MOST_PAIRS", 7)
     shared, rare = similarity._sharing_runs(shingles(texts))
     assert shared.keys.tolist() == [0 * 13 + 1, 2 * 13 + 3]
-    assert shared.counts.tolist() == [1, 5]
-    assert rare.tolist() == [2, 2, 6, 6] + [1] * 9
+    assert shared.counts.tolist() == [1, 6]
+    assert rare.tolist() == [2, 2, 6, 7] + [1] * 9
     assert list(kinds(pairs(blocks, np.eye(13, dtype=np.float32))).values()) == ["duplicate"]
 
 

@@ -118,11 +118,11 @@ def of_graph(blocks: int, edges: int, alone: int, faded: int) -> HealthLine:
     if not blocks:
         return HealthLine("graph", "unknown", "no blocks yet", "consolidate")
     if not edges:
-        return HealthLine("graph", "act", f"{plural(blocks, 'block')}, no edges", "enhance --dry-run")
+        return HealthLine("graph", "act", f"{plural(blocks, 'block')}, no edges", "enhance")
     loose = alone / blocks >= _SPLIT or faded / edges >= _SPLIT
     told = f"{plural(alone, 'block')} alone, {faded / edges:.0%} of {plural(edges, 'edge')} faded"
     return HealthLine(
-        "graph", "watch" if loose else "well", told, "enhance --dry-run" if loose else "graph stats"
+        "graph", "watch" if loose else "well", told, "enhance" if loose else "graph stats"
     )
 
 

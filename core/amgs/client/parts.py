@@ -166,6 +166,7 @@ PARTS: Final[Mapping[str, PartNames]] = {
             "enhance",
             "operation",
             of="plan_enhancement",
+            also={"apply": True},
             without=("model",),
             kinds="kind",
             says="Carry out what `plan_enhancement` proposes, in one journal entry.",

@@ -13,6 +13,7 @@ import numpy as np
 from amgs.clock import microseconds_of
 from amgs.frames.assemble import GroupKey, group_of
 from amgs.frames.score import entropy_bits
+from amgs.text.differences import say_otherwise
 from amgs.types import Block, Candidate, Fate, SelectionRule, Vector
 
 _NEWER = timedelta(hours=1)
@@ -24,8 +25,9 @@ _BALANCE = 0.15
 class Taken:
     """What an assembly holds so far. A composite's children share it, so that none takes what another has.
 
-    vectors: unit embeddings (d,) by block id. threshold: cosine from which two blocks say the same; None:
-    only equal content. shorten: gives a candidate that costs more than it may, with so many tokens left, as a passage.
+    vectors: unit embeddings (d,) by block id. threshold: cosine from which two blocks say the same, if they do not
+    differ in what they say; None: only equal content. shorten: gives a candidate that costs more than it may, with so
+    many tokens left, as a passage.
     heading: tokens of the heading that the group of a block begins with.
     """
 
@@ -36,7 +38,7 @@ class Taken:
     frame_of: dict[str, str] = field(default_factory=dict)
     _begun: set[tuple[str, GroupKey]] = field(default_factory=set)
     _said: list[datetime] = field(default_factory=list)
-    _ids: list[str] = field(default_factory=list)
+    _blocks: list[Block] = field(default_factory=list)
     _rows: Vector | None = None  # (taken, d)
 
     def duplicate(self, candidate: Candidate) -> str:
@@ -50,10 +52,13 @@ class Taken:
         if self.threshold is None or vector is None or self._rows is None:
             return ""
         cosines = self._rows @ vector
-        nearest = int(np.argmax(cosines))
-        if float(cosines[nearest]) < self.threshold or _later(candidate, self._said[nearest]):
-            return ""
-        return f"duplicate of {self._ids[nearest][:6]}… (cosine {float(cosines[nearest]):.2f})"
+        for near in np.argsort(-cosines, kind="stable").tolist():
+            if float(cosines[near]) < self.threshold:
+                break
+            other = self._blocks[near]
+            if not _later(candidate, self._said[near]) and not say_otherwise(candidate.block, other):
+                return f"duplicate of {other.id[:6]}… (cosine {float(cosines[near]):.2f})"
+        return ""
 
     def written(self, candidate: Candidate, left: int) -> Candidate:
         """The candidate as it would be written with so many tokens left, and with what that costs: the heading of its
@@ -70,7 +75,7 @@ class Taken:
         self._begun.add((candidate.child, group_of(candidate.block)))
         vector = self.vectors.get(candidate.block.id)
         if vector is not None:
-            self._ids.append(candidate.block.id)
+            self._blocks.append(candidate.block)
             self._said.append(_said_at(candidate))
             # Few are taken and many are asked about: the matrix is made here, not for each question.
             self._rows = vector[None] if self._rows is None else np.vstack([self._rows, vector])
@@ -103,8 +108,9 @@ class _Twins:
         if first == len(self._places):
             return None
         alike = np.flatnonzero(self._vectors[first:] @ self._vectors[row] >= self._threshold)
-        twins = [place for place in (self._places[first + k] for k in alike.tolist()) if place in waiting]
         told = self._candidates
+        near = [place for place in (self._places[first + k] for k in alike.tolist()) if place in waiting]
+        twins = [place for place in near if not say_otherwise(told[at].block, told[place].block)]
         return max(twins, key=lambda i: (_said_at(told[i]), told[i].score, told[i].block.id), default=None)
 
 

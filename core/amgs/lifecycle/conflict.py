@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,10 +11,12 @@ from pathlib import PurePosixPath
 
 from amgs.identity import file_of
 from amgs.lifecycle.self_detection import documents
-from amgs.text.claims import MEASURES, Claim, Value, claims, terms
+from amgs.text.claims import CORRECTION, DAYS, MEASURES, Claim, Value, claims, stem, terms
+from amgs.text.differences import replaced
 from amgs.text.markdown import slug
 from amgs.text.mentions import Mention, differ, mentions
 from amgs.text.prose import prose, statements
+from amgs.text.stop_words import COMMON_WORDS
 from amgs.types import Block
 
 SUPERSEDES, CONTRADICTS = "supersedes", "contradicts"
@@ -36,9 +39,28 @@ LATER_HOURS = 12.0
 
 EVENTS = frozenset({"observation", "dialogue", "task"})
 _LATER_DECISION = "a later decision"
+_WORD = re.compile(r"[a-z]+")
+_OPPOSITES = tuple(
+    (stem(a), stem(b))
+    for a, b in (
+        ("open", "closed"),
+        ("on", "off"),
+        ("enabled", "disabled"),
+        ("allowed", "forbidden"),
+        ("allowed", "banned"),
+        ("locked", "unlocked"),
+        ("accepted", "rejected"),
+        ("empty", "full"),
+    )
+)
+_LEAST_DENIED = 3
+"""Content words that an assertion and its denial share at least."""
+_OPENS = re.compile(r"\W*(?:the|our|my|their|its|his|her) ([\w-]+)", re.IGNORECASE)
 _MOST_SURE = 0.95
 _MOSTLY = 0.6
 _RARE_SHARE, _RARE_COUNT = 0.02, 3
+_FEW_BLOCKS = 50
+"""In fewer blocks a word that two hold is no less telling than one that stands in one."""
 """A word is rare when at most so many of all blocks hold it, or so few at all."""
 
 Finding = tuple[str, float, str]
@@ -61,6 +83,7 @@ class Words:
             n += 1
             held.update(topic(block))
         most = max(_RARE_COUNT, _RARE_SHARE * n)
+        n = max(n, _FEW_BLOCKS)
         return cls({t: math.log((n + 1) / count) for t, count in held.items()}, math.log((n + 1) / most))
 
     def sum(self, words: Iterable[str]) -> float:
@@ -128,6 +151,7 @@ class _Pair:
         self.apart = hours > EVENT_HOURS
         self.events = bool(EVENTS & {older.category, newer.category})
         self.later = hours >= LATER_HOURS
+        self.corrects = hours > 0 and bool(CORRECTION.search(newer.content))
         self.manuals = documents(older.content, older.meta) and documents(newer.content, newer.meta)
         self.same_title = words.rare(self.titles[0] & self.titles[1])
 
@@ -139,8 +163,10 @@ class _Pair:
         return replace(claim, values=values, topic=claim.topic | title)
 
     def dated(self, finding: Finding | None) -> Finding | None:
-        """What supersedes must be later: of two texts of one time the one with another value only disagrees."""
-        if finding is None or finding[0] != SUPERSEDES or self.later or self.linked:
+        """What supersedes must be later: of two texts of one time the one with another value only disagrees, unless it
+        says that it corrects.
+        """
+        if finding is None or finding[0] != SUPERSEDES or self.later or self.linked or self.corrects:
             return finding
         return None
 
@@ -246,7 +272,8 @@ class _Pair:
         given = self.words.rare(two.attributes & (one.subject | self.titles[0]))
         if not given or one.change or not (two.change or self.decides):
             return None
-        if both - given or given & self.titles[0]:
+        opens = _OPENS.match(one.text)
+        if both - given or given & self.titles[0] or (opens and stem(opens[1].lower()) in given):
             weight = self.words.covered(one.subject | self.titles[0], two.topic | self.titles[1])
             return SUPERSEDES, 0.5 + 0.3 * weight, f"{min(given)}: {told}"
         return None
@@ -271,7 +298,11 @@ class _Pair:
             sure = self.linked or (about >= 0.4 and self.words.rare(same))
             if about > 0 and self.decides and a.kind != "year" and sure:
                 return SUPERSEDES, 0.4 + 0.5 * subject, f"{_LATER_DECISION}: {told}"
-            if self.apart and (self.events or (one.event and two.event)):
+            if (
+                (self.apart and (self.events or (one.event and two.event)))
+                or a.kind == "day"
+                or _of_two_things(one, two)
+            ):
                 continue
             # An ordinal tells one of several from another.
             enough = about >= (0.5 if a.kind == "year" else 0.3) or (named and about > 0)
@@ -283,7 +314,7 @@ class _Pair:
 
     def _ended(self, one: Claim, two: Claim, own: float) -> Finding | None:
         """A cue of change or of an end over mostly the same telling words, which the older statement does not have."""
-        cue = two.change or two.end
+        cue = two.change or two.end or two.correction
         same = one.topic & two.topic
         # Names alone say whom, and not what: two statements about a town need not be about one thing in it.
         if not cue or one.change or one.end or not self.words.rare(same) or same <= self.names:
@@ -298,15 +329,19 @@ class _Pair:
         )
 
     def _denied(self, one: Claim, two: Claim) -> Finding | None:
-        """Mostly the same words on both sides, and only one statement denies."""
+        """Mostly the same words on both sides, and only one statement denies, or one says the opposite."""
         both = one.topic & two.topic
-        if one.negated == two.negated or (self.events and self.apart) or len(both) < 3:
+        denied = (one.negated != two.negated) != _opposed(one.text, two.text)
+        if not denied or (self.events and self.apart) or len(both) < _LEAST_DENIED:
             return None
+        if any(_rivals(a, b, two.values, one.values) for a in one.values for b in two.values):
+            return None  # room 4 has a stove, room 5 has none
+        again = one.negated and "again" in two.text.split()[-1]
         least = min(self.words.covered(one.topic, two.topic), self.words.covered(two.topic, one.topic))
         if least < 0.4:
             return None
         return (
-            CONTRADICTS,
+            SUPERSEDES if self.later and (two.change or two.correction or again) else CONTRADICTS,
             0.2 + 0.6 * self.words.shared(one.topic, two.topic),
             (f"“{_cut(one.text)}” against “{_cut(two.text)}”"),
         )
@@ -335,6 +370,35 @@ def _rivals(a: Value, b: Value, theirs: Sequence[Value], ours: Sequence[Value]) 
     mine = {v.amount for v in ours if v.kind == a.kind}
     other = {v.amount for v in theirs if v.kind == a.kind and not v.replaced}
     return b.amount not in mine and a.amount not in other
+
+
+def _opposed(one: str, two: str) -> bool:
+    """Whether two statements hold opposite words: "open" and "closed"."""
+    ours, theirs = ({stem(w) for w in _WORD.findall(text.lower())} for text in (one, two))
+    return any(
+        (a in ours - theirs and b in theirs - ours) or (b in ours - theirs and a in theirs - ours)
+        for a, b in _OPPOSITES
+    )
+
+
+def _of_two_things(one: Claim, two: Claim) -> bool:
+    """Whether statements of one build are told of different things: they have other words beside another value ("the
+    red kettle boils in 3 minutes", "the blue one in 5"), or other numbers in the name of what they are about ("pier 4
+    is open").
+    """
+    places = replaced(one.text, two.text)
+    labelled = any(
+        before.isalpha()
+        and before not in COMMON_WORDS
+        and (a + b)[0].isdigit()
+        and (len(places) > 1 or after in COMMON_WORDS)
+        for before, a, b, after in places[:1]
+    )
+    named = any(
+        all(side[0].isalpha() and side[0] not in DAYS and side[0] not in COMMON_WORDS for side in (a, b))
+        for _, a, b, _ in places
+    )
+    return labelled or (len(places) > 1 and named)
 
 
 def _cut(text: str, length: int = 90) -> str:

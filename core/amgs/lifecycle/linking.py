@@ -24,6 +24,7 @@ from amgs.index.neighbours import Near, nearest
 from amgs.lifecycle.self_detection import signed
 from amgs.settings import ConsolidationSettings
 from amgs.text import names
+from amgs.text.differences import differ
 from amgs.text.links import referred, slugs_of
 from amgs.text.markdown import slug
 from amgs.types import Edge, Vector
@@ -324,6 +325,7 @@ def _likeness(
         if (
             cosine >= _DUPLICATE_COSINE
             and overlap(texts.get(later, ""), texts.get(earlier, "")) >= _DUPLICATE_OVERLAP
+            and not differ(texts.get(later, ""), texts.get(earlier, ""))
         ):
             yield _edge(later, earlier, DUPLICATES, cosine, 0.9, "core", now)
 

@@ -18,6 +18,7 @@ from amgs.decay import PROFILES
 from amgs.identity import block_id, canonical
 from amgs.lifecycle.change import Change
 from amgs.lifecycle.linking import NEXT
+from amgs.text.differences import said
 from amgs.text.embedding import Embedder
 from amgs.text.embedding_text import embedding_text
 from amgs.types import Block, Edge, Vector
@@ -27,25 +28,19 @@ SAME_EVENT = "same_event"
 
 _HEADING = re.compile(r"^#{1,6}\s+\S")
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
-_SPACE = re.compile(r"\W+")
 
 
 # --- merging ----------------------------------------------------------------------------------------------
 
 
 def merged_text(a: str, b: str) -> str:
-    """The first text, and below it the paragraphs of the second that it does not hold word for word."""
-    held = {_plain(p) for p in _PARAGRAPH.split(a)}
-    whole = _plain(a)
-    more = [p for p in _PARAGRAPH.split(b) if _plain(p) and _plain(p) not in held and _plain(p) not in whole]
+    """The first text, and below it the paragraphs of the second that it does not say already."""
+    whole = f" {said(a)} "
+    more = [p for p in _PARAGRAPH.split(b) if p.strip() and f" {said(p)} " not in whole]
     # The second heading would read as a section of the first.
     if more and _HEADING.match(more[0]) and "\n" not in more[0].strip():
         more = more[1:]
     return canonical("\n\n".join([a.strip(), *(p.strip("\n") for p in more)]))
-
-
-def _plain(text: str) -> str:
-    return _SPACE.sub(" ", text.lower()).strip()
 
 
 def merge(

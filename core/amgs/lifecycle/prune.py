@@ -28,6 +28,7 @@ from amgs.settings import PruningSettings
 from amgs.storage.blocks import NumberedBlock
 from amgs.storage.erasure import LEDGER
 from amgs.storage.store import Storage
+from amgs.text.differences import say_otherwise
 from amgs.text.plural import plural
 from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry
 
@@ -156,7 +157,8 @@ def _nearest_other(
     storage: Storage, numbers: NDArray[np.int64], asked: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """For the blocks at the places `asked` (m,) of the running numbers (n,), rising: the cosine of the nearest other
-    one (m,), and its place (m,); −1 and −1 without a vector, or in a memory of one.
+    one (m,), and its place (m,); −1 and −1 without a vector, or in a memory of one. One that is redundant by its cosine
+    and says something else counts as just not redundant.
     """
     cosines, places = np.full(asked.size, -1.0), np.full(asked.size, -1, dtype=np.int64)
     held = storage.block_columns.embeddings(wanted=_LIVE)
@@ -172,6 +174,14 @@ def _nearest_other(
     there = np.isfinite(found[line, best])
     cosines[known[there]] = found[line, best][there]
     places[known[there]] = np.searchsorted(numbers, held.numbers[near.rows[line, best][there]])
+    twins = np.flatnonzero(cosines >= REDUNDANT_COSINE)
+    pairs = [(int(numbers[asked[at]]), int(numbers[places[at]])) for at in twins]
+    blocks = {
+        n.number: n.block for n in storage.blocks.by_number(sorted({i for pair in pairs for i in pair}))
+    }
+    for at, (one, other) in zip(twins, pairs, strict=True):
+        if say_otherwise(blocks[one], blocks[other]):
+            cosines[at] = np.nextafter(REDUNDANT_COSINE, 0.0)
     return cosines, places
 
 

@@ -1,7 +1,8 @@
 """Which blocks say the same: copies share their wording, two accounts of one event share their subject and time.
 
 A copy is known by runs of words (shingles; Broder, 1997), an account by standing among each other's nearest
-neighbours in meaning. Only blocks that share a rare run or stand near each other are held side by side.
+neighbours in meaning. Only blocks that share a rare run or stand near each other are held side by side. However alike
+their words are, two that say different things are no copies.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from amgs.identity import file_of
 from amgs.index.neighbours import Within, nearest
 from amgs.lifecycle.self_detection import documents
+from amgs.text.differences import said, say_otherwise
 from amgs.types import Block, Progress, Vector
 
 NEAREST = 3
@@ -142,15 +144,18 @@ def _judge(x: Block, y: Block, words: float, cosine: float, told: bool) -> Pair 
     a, b = sorted((x, y), key=lambda block: (block.created_at, block.id))
     hours = (b.created_at - a.created_at).total_seconds() / 3600.0
     apart = _source(a) != _source(b) or not _source(a)
-    if words >= COPY_WORDING:
-        return Pair("duplicate", a, b, words, cosine, hours, round(0.5 + 0.5 * words, 4))
+    near = cosine >= MERGE_COSINE
+    copies = words >= COPY_WORDING or (near and said(a.content) == said(b.content))
+    one = (copies or (words >= MERGE_WORDING and near and apart)) and not say_otherwise(a, b)
+    if one and copies:
+        return Pair("duplicate", a, b, words, cosine, hours, round(0.5 + 0.5 * max(words, near * cosine), 4))
     if not apart:
         return None
-    if words >= MERGE_WORDING and cosine >= MERGE_COSINE:
+    if one:
         return Pair("merge", a, b, words, cosine, hours, round((words + cosine) / 2, 4))
     if told and cosine >= OVERLAP_COSINE and hours <= OVERLAP_HOURS:
-        near = 1.0 - 0.5 * hours / OVERLAP_HOURS
-        return Pair("overlap", a, b, words, cosine, hours, round(cosine * near, 4))
+        soon = 1.0 - 0.5 * hours / OVERLAP_HOURS
+        return Pair("overlap", a, b, words, cosine, hours, round(cosine * soon, 4))
     return None
 
 

@@ -19,7 +19,7 @@ _NUMBER = re.compile(
     r"(?<![\w.,:/-])(?:(?P<time>\d{1,2}:\d{2})|(?P<code>\d{2,}(?:[ /-]\d{2,}){2,}|\d{3,}[ /-]\d{3,})"
     r"|(?P<number>\d{1,3}(?:[,’']\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?))(?![\w/]|:\d|-\d)"
 )
-_SPELLED: Mapping[str, float] = {
+SPELLED: Mapping[str, float] = {
     word: float(n)
     for n, word in enumerate(
         re.findall(
@@ -32,7 +32,7 @@ _SPELLED: Mapping[str, float] = {
 _ORDINALS = {
     w: n for n, w in enumerate(re.findall(r"\w+", "first second third fourth fifth sixth seventh eighth"), 1)
 }
-_DAYS = frozenset(re.findall(r"\w+", "monday tuesday wednesday thursday friday saturday sunday"))
+DAYS = frozenset(re.findall(r"\w+", "monday tuesday wednesday thursday friday saturday sunday"))
 _STOP = frozenset(
     re.findall(
         r"[\w']+",
@@ -47,15 +47,23 @@ _MONTHS = "january|february|march|april|may|june|july|august|september|october|n
 _SPAN = r" \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?\s*(?:[–—-]|to|through|until)"
 """What makes "from May" the beginning of a span and no change: "from May 15 to 16"."""
 CHANGE = re.compile(
-    r"\bno longer\b|\bnot any ?more\b|\bany ?more\b|\bno more\b|\binstead\b|\bfrom now on\b|\bfrom today\b|\bas of\b"
+    r"\bno longer\b|\bnot any ?more\b|\bany ?more\b|\bany longer\b"
+    r"|\bno more\b|\binstead\b|\bfrom (?:now on|today|tomorrow|next \w+)\b"
+    r"|\bchange of plans?\b|\bstop \w+ing\b|\bas of\b"
     rf"|\bfrom (?:the )?\d{{1,2}}(?:st|nd|rd|th)? [A-Z]\w+|\bfrom (?:{_MONTHS})\b(?!{_SPAN})"
     r"|\bfrom [A-Z]\w+ (?:on|onwards)\b"
     r"|\bsince [^.]{0,40}\bnow\b|\bnow (?:on|at|with|in)\b|\b(?:is|are|has|have) now\b|\bnow\b(?=\s*(?:[,.;]|$))"
     r"|\breplac(?:es|ed|ing)\b|\bsuperse\w+\b|\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|\buntil now\b"
-    r"|\bswitch(?:ed|es)? (?:to|from|over)\b|\bmov(?:es?|ed)\b[^.]{0,40}\b(?:to|from)\b|\btakes? over\b|\btook over\b"
+    r"|\b(?:switch|upgrade|downgrade|migrate|convert)(?:e?[ds])?\b[^.]{0,40}\b(?:to|from|over)\b"
+    r"|\bmov(?:es?|ed)\b[^.]{0,40}\b(?:to|from)\b|\btakes? over\b|\btook over\b"
     r"|\bchanged? (?:to|from)\b|\b(?:raised|lowered|increased|reduced)\b[^.]{0,40}\b(?:to|from)\b|\bsucceeds?\b"
     r"|\brather than\b|\bnew (?:number|price|rate|rule|limit|address|hours?|time|channel|supplier|name|date|day|code"
-    r"|password|chair\w*|owner|version|phone|place|schedule|plan)\b",
+    r"|password|chair\w*|owner|version|phone|place|schedule|plan)\b"
+    r"|^\W*now (?:the|our|my)\b|\bnow (?:it|they|we|he|she)\b|\b(?:renamed|rescheduled|postponed|slipped)\b"
+    r"|\bbrought forward\b"
+    r"|\b(?:allowed|permitted|open|possible|fine|ok(?:ay)?|safe|back|welcome|available|works?|valid|on|off)\b"
+    r"[^.]{0,20}\bagain\b|(?:\bnot\b(?! only)|n['’]t\b)[^.,;]{1,40}\bbut\b(?! also)"
+    r"|, not [\w'’-]+(?: [\w'’-]+)?\W*$",
     re.IGNORECASE,
 )
 """Something is otherwise than it was."""
@@ -70,7 +78,10 @@ END = re.compile(
 """Something came to its end, or went into other hands."""
 
 CORRECTION = re.compile(
-    r"\bcorrect(?:ed|ion|s)\b|\berrat\w+|\bmistake\b"
+    r"\bcorrect(?:ed|ion|s)\b|\berrat\w+|\bmistake\b|\b(?:scratch|disregard|forget|ignore) (?:that|this|what)\b"
+    r"|\bnever ?mind\b|\bI mean(?:t)?\b|^\W*(?:sorry|oops|update|edit|amendment)\b|\bafter all\b|\bturns out\b"
+    r"|\bactually,? (?:it|that|this|he|she|they)\b|\bI was wrong\b|\bmake (?:that|it)\b"
+    r"|\bI misspoke\b|\bwrong \w+ (?:earlier|before|above)\b"
     r"|\b(?:is|was|were|are) (?:wrong|mistaken|false|not true|not right)\b",
     re.IGNORECASE,
 )
@@ -90,6 +101,7 @@ _PRONOUN = re.compile(
 )
 _EVENT = re.compile(
     r"^\W*(?:I|we)\s+(?:\w+ed|sold|bought|saw|had|made|took|got|went|came|put|gave|found|ate|did|was|were|met|spent|won"
+    r"|swam|drank|wrote|read|drove|flew|bought|built|sang|slept"
     r"|lost|sent|brought|kept|left|heard|ran|rode|held|paid)\b",
     re.IGNORECASE,
 )
@@ -103,7 +115,8 @@ _RETIRED = re.compile(
     re.IGNORECASE,
 )
 _REASSIGNED = re.compile(
-    r"\bnew ([a-z][\w-]+)\b|\b(?:our|the|my|their|its) (?:[a-z]+ )?([a-z][\w-]+) (?:is|are) now\b",
+    r"\bnew ([a-z][\w-]+)\b|\b(?:our|the|my|their|its) (?:[a-z]+ )?([a-z][\w-]+) (?:is|are) now\b"
+    r"|\bmove[ds] (?:our|the|my|their|its) ([a-z][\w-]+) (?:to|from)\b",
     re.IGNORECASE,
 )
 _ROLES = (
@@ -124,7 +137,15 @@ _INSTEAD = (
     r"\s+(?:\w+\s+){0,2}"
 )
 _WAS = re.compile(r"\b(?:was|were)\s+(?:\w+\s+){0,2}$", re.IGNORECASE)
-_NEGATION = re.compile(r"\b(?:not|never|no longer|nobody|nothing|none|without)\b|n['’]t\b", re.IGNORECASE)
+_NEGATION = re.compile(
+    # Who is not to forget a thing is to do it.
+    r"(?:\b(?:not|never)\b|n['’]t\b)(?! (?:forget|fail|hesitate|only)\b)|\b(?:no longer|nobody|nothing|none|without)\b",
+    re.IGNORECASE,
+)
+
+
+_ANNOUNCED = 5
+"""So many words say no more than that a correction follows: "Scratch that.", "Change of plan:"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,19 +201,26 @@ def claims(text: str) -> tuple[Claim, ...]:
     """
     found: list[Claim] = []
     before: frozenset[str] = frozenset()
+    announced = ""
     for sentence in _SENTENCE.split(text):
         heading = bool(_HEADING.match(sentence))
         if heading and not _COPULA_WITHIN.search(sentence):
             before = frozenset()
             continue
         subject, values = terms(sentence), _values(sentence)
+        if not values and len(sentence.split()) <= _ANNOUNCED:
+            cue = CORRECTION.search(sentence) or (sentence.endswith(":") and CHANGE.search(sentence))
+            if cue:
+                announced = cue[0]
+                continue
         if len(subject) >= 2 or values or "[[" in sentence:
             carried = (
                 before
                 if found and (_PRONOUN.search(sentence) or found[-1].text.endswith(":"))
                 else frozenset()
             )
-            found.append(_claim(sentence, subject, values, subject | carried))
+            found.append(_claim(sentence, subject, values, subject | carried, announced))
+            announced = ""
         before = found[-1].topic if found and found[-1].subject == subject else subject
     return tuple(found)
 
@@ -201,8 +229,12 @@ _LINK = re.compile(r"\[\[.*?\]\]")
 _COPULA_WITHIN = re.compile(r"\w (?:is|are|was|were) \w", re.IGNORECASE)
 
 
-def _claim(sentence: str, subject: frozenset[str], values: tuple[Value, ...], topic: frozenset[str]) -> Claim:
+def _claim(
+    sentence: str, subject: frozenset[str], values: tuple[Value, ...], topic: frozenset[str], announced: str
+) -> Claim:
+    """announced: the words of correction that stand alone before the statement ("Scratch that.", "Correction:")."""
     change, end, wrong = (cue.search(sentence) for cue in (CHANGE, END, CORRECTION))
+    correction = wrong[0] if wrong else announced
     attributes = {stem(w.lower()) for pair in _REASSIGNED.findall(sentence) for w in pair if w}
     retired = frozenset(t for found in _RETIRED.findall(sentence) for t in terms(found))
     roles = tuple((stem(role.lower()), terms(who)) for form in _ROLES for who, role in form.findall(sentence))
@@ -213,9 +245,9 @@ def _claim(sentence: str, subject: frozenset[str], values: tuple[Value, ...], to
         change[0] if change else "",
         bool(_NEGATION.search(sentence)),
         topic,
-        bool(change or end or wrong or retired or attributes or roles),
+        bool(change or end or correction or retired or attributes or roles),
         end[0] if end else "",
-        wrong[0] if wrong else "",
+        correction,
         retired,
         frozenset(attributes) & subject,
         roles,
@@ -236,9 +268,9 @@ def terms(text: str) -> frozenset[str]:
         for w in words
         if w not in _STOP
         and len(w) > 2
-        and not _SPELLED.keys() >= set(w.split("-"))
+        and not SPELLED.keys() >= set(w.split("-"))
         and w not in _ORDINALS
-        and w not in _DAYS
+        and w not in DAYS
     )
 
 
@@ -264,11 +296,11 @@ def _values(sentence: str) -> tuple[Value, ...]:
         found.append((m.start(), m.end(), _value(kind, amount, sentence, m.start(), m.end(), tokens)))
     for start, end, word in tokens:
         low = word.lower()
-        if low in _SPELLED and low != "one":
-            found.append((start, end, _value("number", f"{_SPELLED[low]:g}", sentence, start, end, tokens)))
+        if low in SPELLED and low != "one":
+            found.append((start, end, _value("number", f"{SPELLED[low]:g}", sentence, start, end, tokens)))
         elif low in _ORDINALS:
             found.append((start, end, _value("ordinal", str(_ORDINALS[low]), sentence, start, end, tokens)))
-        elif low.removesuffix("s") in _DAYS:
+        elif low.removesuffix("s") in DAYS:
             found.append((start, end, _value("day", low.removesuffix("s"), sentence, start, end, tokens)))
     return _in_runs(found, sentence)
 

@@ -95,7 +95,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "loss": "`verify --accept-loss` continues with what is left.",
         "missing": "`ingest`, `import` and `conversation add` create a store.",
         "operation": "`operations` lists the journal.",
-        "proposal": "`enhance --dry-run` lists them.",
+        "proposal": "`enhance` lists them.",
         "reading": "Leave out `--read-only`.",
         "review": "`review list` shows the queue, `review decide ID reject` dismisses a finding.",
         "source": "`source list` shows them.",

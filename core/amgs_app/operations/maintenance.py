@@ -52,7 +52,7 @@ MostOfAKind = Annotated[
     "enhance",
     summary="Repair the graph: duplicates, splits, edges, confidences.",
     synonyms=("deduplicate", "repair", "duplicates"),
-    example="enhance --kind split --dry-run",
+    example="enhance --kind split --apply",
     long=True,
     writes=True,
 )
@@ -62,14 +62,16 @@ def enhance(
     only: Only = None,
     kind: Concerns = None,
     limit: MostOfAKind = None,
+    apply: Annotated[bool, Option("--apply", help="Carry the proposals out.")] = False,
     dry_run: DryRun = False,
     progress: Progress | None = None,
 ) -> EnhancementPlan | Enhanced:
     """Propose merges of duplicates, links between accounts of one event, splits, and changes of edges and
     confidences.
 
-    --dry-run shows the proposals with their ids, reasons and effects; --only applies those it names. A merge or a
-    split makes new blocks and archives the old ones. `undo` reverts all of it.
+    Shows the proposals with their ids, reasons and effects; --apply carries them out, those that --only names or all.
+    What differs in what it says is never merged. A merge or a split makes new blocks and archives the old ones. `undo`
+    reverts all of it.
     """
     lifecycle = engine.memory.lifecycle
     plan = lifecycle.plan_enhancement(
@@ -79,7 +81,7 @@ def enhance(
         model=engine.model_server,
     )
     chosen = lifecycle.choose(plan, only or ())
-    if dry_run:
+    if dry_run or not apply:
         from dataclasses import replace
 
         return replace(plan, proposals=chosen)

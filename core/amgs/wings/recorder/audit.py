@@ -14,8 +14,9 @@ from itertools import combinations
 from typing import Final, Literal
 
 from amgs.clock import earlier
-from amgs.diagnosis.facts import numbers, stems
+from amgs.diagnosis.facts import stems
 from amgs.lifecycle.conflict import SUPERSEDES, Words, judge
+from amgs.text.differences import differ
 from amgs.types.block import Block
 from amgs.wings.recorder.foreign_memory import ForeignMemory, ForeignRecord
 
@@ -30,7 +31,7 @@ REASONS: Final[tuple[Reason, ...]] = (
 _SURE: Final = 0.5
 """From this confidence on two records are said to be against each other."""
 _ALIKE: Final = 0.9
-"""From this share of common words on, of all that either holds, two records with the same numbers say the same."""
+"""From this share of common words on, of all that either holds, two records say the same if they do not differ."""
 _COMPARED: Final = 40
 """A word that more records hold brings none of them together."""
 
@@ -92,7 +93,7 @@ def _duplicates(records: Sequence[ForeignRecord]) -> Iterator[AuditFinding]:
     for later, one in _pairs(kept):
         ours, theirs = words[id(one)], words[id(later)]
         alike = len(ours & theirs) / len(ours | theirs)
-        if len(ours) >= 3 and alike >= _ALIKE and numbers(one.content) == numbers(later.content):
+        if len(ours) >= 3 and alike >= _ALIKE and not differ(one.content, later.content):
             yield AuditFinding("duplicate", one, later, f"{alike:.0%} of their words are the same")
 
 

@@ -51,7 +51,8 @@ def _prune_rows(plan: PrunePlan) -> list[tuple[Any, ...]]:
 def enhancement_plan(result: EnhancementPlan) -> ResultTable:
     title = f"Plan: {len(result.proposals):,} proposals; nothing has been changed yet"
     more = f"{result.left_out:,} more are left out by --limit" if result.left_out else ""
-    return sheet(title, _PROPOSALS, _proposal_rows(result.proposals), (more,))
+    how = "`enhance --apply` carries them out" if result.proposals else ""
+    return sheet(title, _PROPOSALS, _proposal_rows(result.proposals), (more, how))
 
 
 @entry()

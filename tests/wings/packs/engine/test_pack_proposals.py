@@ -12,7 +12,8 @@ import amgs
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.identity import block_id
-from amgs.wings.packs.engine.proposals import contradict, likeness
+from amgs.text.differences import differ
+from amgs.wings.packs.engine.proposals import likeness
 from tests.engine.memory_world import NOW
 
 NOTES = (
@@ -37,7 +38,7 @@ def ids() -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "differ"),
+    ("one", "other", "differing"),
     [
         ("The dome motor draws 4 amperes.", "the dome motor draws 4 amperes", False),
         ("The encoder slips when it is cold.", "The encodor slips when it is cold.", False),
@@ -47,10 +48,12 @@ def ids() -> list[str]:
         ("Goats eat the hay.", "Goats eat the oats.", True),
     ],
 )
-def test_texts_of_one_wording_differ_by_more_than_a_slip_or_not(one: str, other: str, differ: bool) -> None:
-    assert contradict(one, other) is contradict(other, one) is differ
+def test_texts_of_one_wording_differ_by_more_than_a_slip_or_not(
+    one: str, other: str, differing: bool
+) -> None:
+    assert differ(one, other) is differ(other, one) is differing
     found = likeness({"a": one}, {"b": other})
-    assert found.same + found.differing <= 1 and not (differ and found.same)
+    assert found.same + found.differing <= 1 and not (differing and found.same)
 
 
 def test_packs_that_say_the_same_are_merged_when_that_is_accepted_and_parted_by_undo(

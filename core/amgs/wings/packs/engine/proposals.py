@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +16,7 @@ from rapidfuzz import fuzz, utils
 
 from amgs.decay import hours_between, relevance_at
 from amgs.storage.store import Storage
+from amgs.text.differences import differ
 from amgs.types import Block
 from amgs.wings.packs.engine import continuum, keeping
 from amgs.wings.packs.engine.continuum import ReadTogether
@@ -172,11 +172,8 @@ def proposed(every: Sequence[PackProposal]) -> tuple[PackProposal, ...]:
     return tuple(sorted(wanted, key=lambda one: (-worth(one), one.action, one.packs)))
 
 
-_WHOLE_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _SAME = 90.0
 """Ratio of characters, in percent, from which two texts are of one wording."""
-_SPELLING = 80.0
-"""Ratio from which two words may be spellings of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,29 +215,11 @@ def likeness(first: Mapping[str, str], second: Mapping[str, str]) -> PackLikenes
         if (0, i) in taken or (1, j) in taken:
             continue
         taken |= {(0, i), (1, j)}
-        if contradict(left[i], right[j]):
+        if differ(left[i], right[j]):
             differing += 1
         else:
             same += 1
     return PackLikeness(same, differing, len(first), len(second))
-
-
-def contradict(one: str, other: str) -> bool:
-    """Whether two texts of one wording say different things: a word by which they differ is more than a slip in
-    spelling a word of the other text. A number, and what begins with a capital letter, is never a slip.
-    """
-    a, b = (_WHOLE_WORD.findall(text) for text in (one, other))
-    fewer, more = (Counter(word.lower() for word in words) for words in (a, b))
-    left, right = list((fewer - more).elements()), list((more - fewer).elements())
-    names = {word.lower() for word in (*a, *b) if word[:1].isupper() or any(c.isdigit() for c in word)}
-    if len(left) != len(right) or not names.isdisjoint((*left, *right)):
-        return True
-    for word in left:
-        slips = [each for each in right if len(word) > 4 and fuzz.ratio(word, each) >= _SPELLING]
-        if not slips:
-            return True
-        right.remove(slips[0])
-    return False
 
 
 _YEAR = 365.0

@@ -1,0 +1,246 @@
+"""Whether two texts say different things: the one rule for everything that takes one text for another.
+
+Texts say the same where, sentence by sentence, nothing is left between them but case, punctuation, layout, inflection,
+filler words, a unit or a number written otherwise, and a slip in spelling. What only one of them says beside that is no
+difference: whoever merges them keeps it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+from rapidfuzz.distance import OSA
+from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+
+from amgs.text.claims import SPELLED
+from amgs.text.intervals import told_days
+from amgs.types import Block
+
+_ABOUT_ONE_THING = 0.34
+"""Sentences that share so much of the shorter one are about one thing, so that they differ in what is left."""
+
+_SURE_DAY = 0.5
+_SLIP = 6
+"""A word of fewer letters is another word where a letter differs."""
+
+_RULER = re.compile(r"^[\s=\-~*_#|:+]*$")
+_MARK = re.compile(r"^\s*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)])\s+)+")
+_CHECKED = re.compile(r"^\s*\[([ xX])\]")
+_LINK = re.compile(r"\[([^\[\]]*)\]\((\S*?)\)")
+_EMPHASIS = re.compile(r"`|\*\*|__|(?<![\w*])\*(?=\S)|(?<=\S)\*(?![\w*])|(?<!\w)_(?=\S)|(?<=\S)_(?!\w)")
+_END = re.compile(r"(?<=[.!?…;])[\"')\]]*\s+")
+_SHORT_FORMS: Sequence[tuple[re.Pattern[str], str]] = tuple(
+    (re.compile(form, re.IGNORECASE), full)
+    for form, full in (
+        (r"\bcan(?:'t|not)\b", "can not"),
+        (r"\bwon't\b", "will not"),
+        (r"n't\b", " not"),
+        (r"\b(it|that|he|she|there|here|what|who|where)'s\b", r"\1 is"),
+        (r"'(?:re|m)\b", " is"),
+        (r"'ve\b", " have"),
+        (r"'ll\b", " will"),
+        (r"'s?(?!\w)", ""),
+    )
+)
+_TOKEN = re.compile(
+    r"(?P<mail>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
+    r"|(?P<path>(?:[a-z]+://|(?<!\w)[~.]{0,2})?[\w.@%+-]*[/\\](?=[\w./\\~%+@:#?=&-]*[^\W\d])[\w./\\~%+@:#?=&-]*[\w/\\])"
+    r"|(?P<time>\b\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]\.?m\b\.?)?|\b\d{1,2}\s*[ap]\.?m\b\.?)"
+    r"|(?P<sign>(?<![\w)\]])[-−](?=\d))"
+    r"|(?P<number>\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?(?!\d)|(?<![^\W\d])v?\d+(?:[.,]\d+)*)"
+    r"|(?P<word>[^\W\d_][\w]*)|(?P<mark>\+\+|\w+|[?%&#~]|!=|[^\w\s])",
+    re.IGNORECASE,
+)
+_UNITS: Mapping[str, str] = {
+    short: unit
+    for unit, named in {
+        "second": "s sec secs seconds",
+        "minute": "min mins minutes",
+        "hour": "h hr hrs hours",
+        "millisecond": "ms msec milliseconds",
+        "kilometre": "km kilometres kilometer kilometers",
+        "centimetre": "cm centimetres centimeter centimeters",
+        "millimetre": "mm millimetres millimeter millimeters",
+        "metre": "metres meter meters",
+        "kilogram": "kg kilograms",
+        "percent": "% pct",
+        "euro": "eur euros",
+    }.items()
+    for short in named.split()
+}
+_ALIKE = {"am": "is", "are": "is", "were": "was", "has": "have", "does": "do", "an": "a"}
+_FILLERS = frozenset(
+    re.findall(
+        r"\w+",
+        "a the please just really quite very basically simply actually indeed literally certainly well oh ok okay hey "
+        "hi um uh so that fyi btw remember note reminder kindly",
+    )
+)
+_NOUNS = frozenset(("note", "reminder", "well"))
+"""Fillers at the beginning of a sentence alone."""
+
+_PHRASES = re.compile(
+    r"\b(?:by the way|for the record|of course|you know|keep in mind|bear in mind|as a reminder|in fact)\b,?",
+    re.IGNORECASE,
+)
+_SAID_ALOUD = frozenset("$€£¥<>=+±≤≥≠→←×÷°✓✔✅✗✘❌~#?")
+Sentence = tuple[str, ...]
+
+
+def say_otherwise(one: Block, other: Block) -> bool:
+    """Whether two blocks say different things: by their texts, by who speaks, or by the days that their words mean."""
+    speakers = {str(b.meta.get("speaker") or "") for b in (one, other)}
+    mine, theirs = (
+        {(t.first, t.last) for t in told_days(b.meta.get("dates") or ()) if t.confidence > _SURE_DAY}
+        for b in (one, other)
+    )
+    return len(speakers) > 1 or not (mine <= theirs or theirs <= mine) or differ(one.content, other.content)
+
+
+def differ(one: str, other: str) -> bool:
+    """Whether two texts say different things."""
+    if said(one) == said(other):
+        return False
+    a, b = _sentences(one), _sentences(other)
+    ours, theirs = ([_forms(s) for s in side] for side in (a, b))
+    if [s for s in ours if s in theirs] != [s for s in theirs if s in ours]:
+        return True
+    return any(
+        _about_one_thing(s, t) and not _alike(s, t, f"{one}\n{other}")
+        for s in a
+        if _forms(s) not in theirs
+        for t in b
+        if _forms(t) not in ours
+    )
+
+
+def said(text: str) -> str:
+    """The words of a text without what makes no difference; equal for texts that say the same in the same order."""
+    return " ".join(w for sentence in _sentences(text) for w in _forms(sentence))
+
+
+def replaced(one: str, other: str) -> tuple[tuple[str, Sentence, Sentence, str], ...]:
+    """Where two statements of one build have other words, as many in each: (the word before, words of the one, of the
+    other, the word after); nothing for statements of different builds.
+    """
+    a, b = (tuple(w for sentence in _sentences(text) for w in _forms(sentence)) for text in (one, other))
+    steps = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    if any(i2 - i1 != j2 - j1 for _, i1, i2, j1, j2 in steps):
+        return ()
+    return tuple(
+        ("".join(a[i1 - 1 : i1]), a[i1:i2], b[j1:j2], "".join(a[i2 : i2 + 1]))
+        for tag, i1, i2, j1, j2 in steps
+        if tag == "replace"
+    )
+
+
+def _about_one_thing(s: Sentence, t: Sentence) -> bool:
+    mine, theirs = set(_forms(s)), set(_forms(t))
+    return len(mine & theirs) >= _ABOUT_ONE_THING * min(len(mine), len(theirs))
+
+
+def _alike(s: Sentence, t: Sentence, text: str) -> bool:
+    """Whether two sentences are one, but for words written apart or a slip in spelling."""
+    if _joined(s) == _joined(t):
+        return True
+    return len(s) == len(t) and all(
+        x == y or _slip(v, w, text) for v, w, x, y in zip(s, t, _forms(s), _forms(t), strict=True)
+    )
+
+
+def _joined(sentence: Sentence) -> str:
+    return "".join(w if w.isalpha() else f" {w} " for w in sentence)
+
+
+def _slip(one: str, other: str, text: str) -> bool:
+    """Whether a word is another misspelt: two letters swapped, one doubled, or a wrong vowel within. What is written
+    with a capital is a name, and no name is misspelt.
+    """
+    if min(len(one), len(other)) < _SLIP or one[0] != other[0] or not (one + other).isalpha():
+        return False
+    if any(word.capitalize() in text for word in (one, other)) or OSA.distance(one, other) != 1:
+        return False
+    if len(one) != len(other):
+        return re.sub(r"(.)\1", r"\1", one) == re.sub(r"(.)\1", r"\1", other)
+    wrong = [(x, y) for x, y in zip(one, other, strict=True) if x != y]
+    return len(wrong) == 2 or set(wrong[0]) <= set("aeiou")
+
+
+@lru_cache(maxsize=4096)
+def _sentences(text: str) -> tuple[Sentence, ...]:
+    """The sentences of a text as words, each in one way of writing; none for layout."""
+    plain = unicodedata.normalize("NFKC", text).translate(_QUOTES)
+    plain = _PHRASES.sub(" ", _LINK.sub(r"\1 \2", plain))
+    for form, full in _SHORT_FORMS:
+        plain = form.sub(full, plain)
+    parts: list[str] = [""]
+    for line in plain.split("\n"):
+        bare = _MARK.sub("", line)
+        if _RULER.match(line):
+            parts.append("")
+        elif bare != line:
+            state = _CHECKED.match(bare)
+            parts.append(_CHECKED.sub("done " if state and state[1] != " " else "undone ", bare))
+            parts += [""] * line.lstrip().startswith("#")
+        else:
+            parts[-1] += f" {line}"
+    found = (_words(sentence) for part in parts for sentence in _END.split(_EMPHASIS.sub("", part)))
+    return tuple(sentence for sentence in found if sentence)
+
+
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-"})
+
+
+def _words(sentence: str) -> Sentence:
+    found: list[str] = []
+    number = False
+    for m in _TOKEN.finditer(sentence):
+        kind, raw = str(m.lastgroup), m[0]
+        word = raw.lower()
+        if kind == "path":
+            word = raw.rstrip("/")
+        elif kind == "time":
+            word = _time(word)
+        elif kind == "number":
+            word = re.sub(r"(?<=\d)[,'](?=\d{3}(?!\d))", "", word.removeprefix("v"))
+        elif kind == "word":
+            word = _UNITS.get(word, word) if number else f"{SPELLED[word]:g}" if word in SPELLED else word
+            word = _ALIKE.get(word, word)
+        elif word == "%":
+            word = "percent"
+        elif word == "&":
+            word = "and"
+        elif kind == "mark" and not word.isalnum() and word not in ("++", "!=") and not _is_sign(word):
+            continue
+        capital = raw == "A" and bool(found)  # vitamin A is no article
+        if word in _FILLERS and not capital and not (word in _NOUNS and found):
+            continue
+        number = kind == "number"
+        found.append(word)
+    return tuple(found)
+
+
+def _is_sign(character: str) -> bool:
+    return character in _SAID_ALOUD or unicodedata.category(character[0]) == "So"
+
+
+def _time(word: str) -> str:
+    digits = [int(d) for d in re.findall(r"\d+", word)]
+    if "m" in word:
+        digits[0] = digits[0] % 12 + 12 * ("p" in word)
+    return ":".join(f"{d:02}" for d in [*digits, 0][: max(2, len(digits))])
+
+
+@lru_cache(maxsize=4096)
+def _forms(sentence: Sentence) -> Sentence:
+    """The words without their endings; what is not of letters alone is left as it is."""
+    return tuple(_stems().analyze(w)[0] if w.isalpha() else w for w in sentence)
+
+
+@lru_cache(maxsize=1)
+def _stems() -> TextAnalyzer:
+    return TextAnalyzerBuilder(Tokenizer.raw()).filter(Filter.stemmer("english")).build()

@@ -3,25 +3,64 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Protocol
+from zoneinfo import ZoneInfo
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST = datetime(1, 1, 1, tzinfo=UTC)
 LAST = datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
 """Where the calendar ends."""
 
+UNPLACED = timezone(timedelta(0), "Z")
+"""UTC in an instant that a machine wrote (a count of seconds, a `Z`, a file's time): where its writer was, it does not
+say, and the zone of whoever takes it in stands for it.
+"""
+
 
 class Clock(Protocol):
-    """Tells the instant (aware, UTC) and a monotonic reading in seconds for durations."""
+    """Tells the instant (aware, UTC) and a monotonic reading in seconds for durations. zone: where whoever writes and
+    asks is.
+    """
+
+    @property
+    def zone(self) -> tzinfo: ...
 
     def now(self) -> datetime: ...
 
     def perf(self) -> float: ...
 
 
+class MachineZone(tzinfo):
+    """The zone of this machine, with its summer time."""
+
+    def utcoffset(self, at: datetime | None) -> timedelta:
+        try:
+            there = datetime.now(UTC) if at is None else at.replace(tzinfo=None)
+            return there.astimezone().utcoffset() or timedelta(0)
+        except (OverflowError, OSError, ValueError):  # a year that the machine knows no zone of
+            return timedelta(0)
+
+    def dst(self, at: datetime | None) -> None:
+        del at
+
+    def tzname(self, at: datetime | None) -> str:
+        return f"{self.utcoffset(at)}"
+
+    def fromutc(self, at: datetime) -> datetime:
+        try:
+            there = at.replace(tzinfo=UTC).astimezone()
+        except (OverflowError, OSError, ValueError):
+            return at
+        here = there.replace(tzinfo=self)
+        # The hour that a clock shows twice.
+        return here if here.utcoffset() == there.utcoffset() else here.replace(fold=1)
+
+
 class SystemClock:
-    """The machine's clock."""
+    """The machine's clock, in the machine's zone."""
+
+    zone: tzinfo = MachineZone()
 
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -31,10 +70,13 @@ class SystemClock:
 
 
 class FixedClock:
-    """A clock that stands still until it is moved: runs with `--now` repeat byte for byte, durations read 0."""
+    """A clock that stands still until it is moved: runs with `--now` repeat byte for byte, durations read 0. Its zone
+    is the offset that the instant is written with.
+    """
 
     def __init__(self, instant: datetime) -> None:
         self._instant = as_utc(instant)
+        self.zone: tzinfo = timezone(instant.utcoffset() or timedelta(0))
 
     def now(self) -> datetime:
         return self._instant
@@ -54,12 +96,45 @@ class ShiftedClock:
         self._base = base or SystemClock()
         self._start = as_utc(start)
         self._zero = self._base.now()
+        self.zone = self._base.zone
 
     def now(self) -> datetime:
         return self._start + (self._base.now() - self._zero)
 
     def perf(self) -> float:
         return self._base.perf()
+
+
+class ZonedClock:
+    """Another clock in the zone of the setting `time_zone`, unless that one was set with an offset of its own."""
+
+    def __init__(self, base: Clock, name: str) -> None:
+        self._base, self._zone = base, ZoneInfo(name)
+        self.now, self.perf = base.now, base.perf
+
+    @property
+    def zone(self) -> tzinfo:
+        own = self._base.zone
+        return own if isinstance(own, timezone) and own.utcoffset(None) else self._zone
+
+
+def place(instant: datetime, zone: tzinfo | None) -> datetime:
+    """The instant as its writer's clock said, an UNPLACED one in this zone; as it is at the edge of the calendar."""
+    try:
+        return instant.astimezone(zone or UTC) if instant.tzname() == "Z" else aware(instant)
+    except OverflowError:
+        return instant
+
+
+def local_now(clock: Clock) -> datetime:
+    """Now where whoever writes and asks is."""
+    return clock.now().astimezone(clock.zone)
+
+
+def aware(instant: datetime) -> datetime:
+    """The instant with its offset; a naive one is taken to be UTC. Raises OverflowError where it has none in UTC."""
+    utc = as_utc(instant)
+    return utc if instant.tzinfo is None else instant
 
 
 def as_utc(instant: datetime) -> datetime:
@@ -77,7 +152,7 @@ def earlier(instant: datetime, by: timedelta) -> datetime:
 
 def changed_at(seconds: float) -> datetime:
     """The instant of a file's time; where the calendar ends, its end."""
-    return earlier(EPOCH, timedelta(seconds=-max(min(seconds, 1e12), -1e12)))
+    return earlier(EPOCH, timedelta(seconds=-max(min(seconds, 1e12), -1e12))).replace(tzinfo=UNPLACED)
 
 
 def microseconds_of(instant: datetime) -> int:
@@ -86,11 +161,11 @@ def microseconds_of(instant: datetime) -> int:
 
 
 def parse_instant(text: str) -> datetime:
-    """Read an ISO 8601 instant (`2026-03-01T09:00:00Z`, `2026-03-01`).
+    """Read an ISO 8601 instant (`2026-03-01T09:00:00Z`, `2026-03-01`), with its offset.
 
     Raises ValueError when it is none, or lies beyond the calendar in UTC.
     """
     try:
-        return as_utc(datetime.fromisoformat(text.strip()))
+        return aware(datetime.fromisoformat(text.strip()))
     except OverflowError as error:
         raise ValueError(f"{text.strip()} lies beyond the calendar in UTC") from error

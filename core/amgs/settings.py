@@ -6,8 +6,9 @@ The workstation reads them from TOML and the environment (`amgs_app.settings`); 
 from __future__ import annotations
 
 from typing import Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from amgs.decay import PROFILES
 
@@ -182,6 +183,11 @@ class CalibrationSettings(SettingsSection):
 class Settings(SettingsSection):
     """All settings of the memory engine."""
 
+    time_zone: str = Field(
+        default="",
+        description="The zone in which a day begins where a text does not tell its own, as Europe/Berlin; empty for "
+        "the machine's.",
+    )
     ingest: IngestSettings = IngestSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
@@ -191,3 +197,13 @@ class Settings(SettingsSection):
     decay: DecaySettings = DecaySettings()
     pruning: PruningSettings = PruningSettings()
     calibration: CalibrationSettings = CalibrationSettings()
+
+    @field_validator("time_zone")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        try:
+            if name:
+                ZoneInfo(name)
+        except (OSError, ValueError, ZoneInfoNotFoundError):
+            raise ValueError("a time zone has a name such as Europe/Berlin") from None
+        return name

@@ -45,7 +45,7 @@ BLOCKS = [
         category="observation",
     ),
     note(
-        "# Dome motor (copy)\nThe dome motor stalled because the encoder slipped in the cold!",
+        "# The dome motor\nThe dome motor stalled because the encoder slipped in the cold!",
         category="observation",
     ),
     note("Rye bread is baked on Sundays.", category="fact", hours_ago=3000),
@@ -303,7 +303,7 @@ def test_session_fills_its_children_in_order_and_repeats_nothing(sources: Source
     duplicates = {
         c.block.title: c.because for c in made.candidates if c.fate == "duplicate" and c.child == "ATTENTION"
     }
-    assert "cosine" in duplicates["Dome motor (copy)"] or "cosine" in duplicates["Dome motor"]
+    assert "cosine" in duplicates["The dome motor"] or "cosine" in duplicates["Dome motor"]
     assert {c.because for c in made.candidates if c.child == "SHORT_TERM"} == {"left to ATTENTION"}
 
 

@@ -346,7 +346,6 @@ def test_a_correction_in_other_words_supersedes(older: str, newer: str) -> None:
         ("Dora waters the plants in July.", "Dora waters the plants in August too."),
         ("The garage code is 3391.", "The alarm code is 8802."),
         ("Track 9 is for the train to Kassel.", "Track 11 is for the train to Bremen."),
-        ("The kitchen on floor 2 has a dishwasher.", "The kitchen on floor 3 has no dishwasher."),
         ("The gym is open on Saturday.", "The gym is open on Sunday."),
         ("The blue team won 3 games.", "The green team won 5 games."),
         ("Do not forget the milk.", "The milk is in the fridge."),

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from amgs.lifecycle.linking import DUPLICATES, LINKS_TO, MENTIONS_SAME, NEXT, RELATED, LinkNode, overlap
 from amgs.settings import ConsolidationSettings
+from amgs.text.differences import differ
 from amgs.text.markdown import slug
 from amgs.types import Vector
 
@@ -96,7 +97,11 @@ def _likeness(
             if cosines[column] >= settings.similarity:
                 later, earlier = _by_age(nodes[row], nodes[column])
                 yield later, earlier, RELATED, cosines[column]
-                if cosines[column] >= 0.9 and overlap(texts[later], texts[earlier]) >= 0.6:
+                if (
+                    cosines[column] >= 0.9
+                    and overlap(texts[later], texts[earlier]) >= 0.6
+                    and not differ(texts[later], texts[earlier])
+                ):
                     yield later, earlier, DUPLICATES, cosines[column]
 
 

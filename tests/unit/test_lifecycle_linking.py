@@ -95,7 +95,7 @@ def test_likeness_gives_an_edge_from_the_later_to_the_earlier_above_the_threshol
 @pytest.mark.parametrize("known", [0, 1])
 def test_near_copies_are_duplicates_and_mere_likeness_is_not(known: int) -> None:
     text = "the dome stalled at azimuth two hundred on the night of the third"
-    texts = {"a": text, "b": f"{text} again", "c": "other words entirely here"}
+    texts = {"a": text, "b": f"really, {text}", "c": "other words entirely here"}
     nodes = [at("a"), at("b", 1), at("c", 2)]
     found = linked(nodes, [[1, 0.01], [1, 0.02], [1, 0.03]], texts=texts, known=known)
     assert kinds(found, "duplicates") == [("b", "a")]

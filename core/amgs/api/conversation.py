@@ -8,6 +8,7 @@ from dataclasses import replace
 from amgs import bounds
 from amgs.api.conversation_contexts import ConversationContexts
 from amgs.api.sources import SourceLibrary
+from amgs.clock import local_now
 from amgs.conversation import citing, keeping, protection
 from amgs.conversation.citing import source, text_of
 from amgs.conversation.material import MessageCounter
@@ -41,7 +42,7 @@ class Conversations(ConversationContexts):
         messages: `Message`, or objects in the style of OpenAI or Anthropic, or `{"speaker": …, "text": …}`.
         Raises MessageError for what is no conversation; nothing is changed then.
         """
-        storage, now = self._context.storage, self._context.clock.now()
+        storage, now = self._context.storage, local_now(self._context.clock)
         keeping.check_name(conversation)
         with storage.transaction():
             before = [one.message for one in storage.messages.held(conversation)]
@@ -135,7 +136,7 @@ class Conversations(ConversationContexts):
 
         Raises UnknownConversationError.
         """
-        storage, now = self._context.storage, self._context.clock.now()
+        storage, now = self._context.storage, local_now(self._context.clock)
         with storage.transaction():
             messages = [one.message for one in keeping.read_held(storage, conversation)]
             wanted = self._numbers(conversation, [handle] if handle else [], messages)
@@ -186,7 +187,7 @@ class Conversations(ConversationContexts):
 
     def clear(self, conversation: str) -> JournalEntry:
         """Drop a conversation: its messages go, and what no other source holds of them is archived."""
-        storage, now = self._context.storage, self._context.clock.now()
+        storage, now = self._context.storage, local_now(self._context.clock)
         with storage.transaction():
             size = len(keeping.read_held(storage, conversation))
             sources = keeping.sources_of(storage, conversation)

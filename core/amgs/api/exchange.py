@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from amgs.api.context import MemoryPart
+from amgs.clock import local_now
 from amgs.conversation import keeping
 from amgs.errors import InputError, StoreCorruptError, StoreError, StoreTooNewError, UsageError
 from amgs.exchange import document, graphml, rows
@@ -194,7 +195,7 @@ class Exchange(MemoryPart):
         progress: Progress | None = None,
     ) -> ForeignImport:
         """Take in documents that are parsed already. path: what they are called in the journal. See `load_foreign`."""
-        storage, now = self._context.storage, self._context.clock.now()
+        storage, now = self._context.storage, local_now(self._context.clock)
         found = records_of(documents, ImportOptions(self._context.settings.ingest, branches), format)
         drafts = _still_valid([one for each in found.drafts.values() for one in each])
         wanted = list(dict.fromkeys(block_id(one.content) for one in drafts))
@@ -226,7 +227,7 @@ class Exchange(MemoryPart):
                 summary = f"{plural(len(new), 'conversation')} from {told}"
                 operation = journal.write(storage, raw_blocks.KIND, now, summary, []).id
             if operation is not None:
-                keeping.keep(storage, new, operation)
+                keeping.keep(storage, new, operation, now.tzinfo)
         stored = storage.blocks.existing(wanted)
         counts = _counts(found, stored)
         return replace(made, records=counts, operation=operation, again=len(report.again))

@@ -121,9 +121,7 @@ def of_graph(blocks: int, edges: int, alone: int, faded: int) -> HealthLine:
         return HealthLine("graph", "act", f"{plural(blocks, 'block')}, no edges", "enhance")
     loose = alone / blocks >= _SPLIT or faded / edges >= _SPLIT
     told = f"{plural(alone, 'block')} alone, {faded / edges:.0%} of {plural(edges, 'edge')} faded"
-    return HealthLine(
-        "graph", "watch" if loose else "well", told, "enhance" if loose else "graph stats"
-    )
+    return HealthLine("graph", "watch" if loose else "well", told, "enhance" if loose else "graph stats")
 
 
 def of_diversity(categories: Mapping[str, int]) -> HealthLine:

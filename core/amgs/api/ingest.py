@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amgs.api.context import MemoryPart
-from amgs.clock import as_utc
+from amgs.clock import aware, local_now
 from amgs.errors import InputError, UsageError
 from amgs.identity import file_of
 from amgs.regular_file import real_path
@@ -58,8 +58,8 @@ class Intake(MemoryPart):
         from amgs.ingest.source_names import NamedReading
 
         meta = dict(meta or {})
-        dated = None if created_at is None else as_utc(created_at)
-        source, now = str(meta.pop("source", None) or "").strip(), self._context.clock.now()
+        dated = None if created_at is None else aware(created_at)
+        source, now = str(meta.pop("source", None) or "").strip(), local_now(self._context.clock)
         reading = read_note(text, source, now, self._context.settings.ingest, dated=dated, extra=meta)
         report = self._ingest(NamedReading(reading, ()), source, source_of=lambda _: source)
         if report.refused:
@@ -76,11 +76,11 @@ class Intake(MemoryPart):
         from amgs.ingest import raw_blocks
         from amgs.ingest.reading import read_note
 
-        now, drafts, sources = self._context.clock.now(), [], dict[str, str]()
+        now, drafts, sources = local_now(self._context.clock), [], dict[str, str]()
         for number, (text, created_at, meta) in enumerate(given, 1):
             more = dict(meta)
             source = str(more.pop("source", None) or "").strip()
-            dated = None if created_at is None else as_utc(created_at)
+            dated = None if created_at is None else aware(created_at)
             reading = read_note(text, source, now, self._context.settings.ingest, dated=dated, extra=more)
             for draft in reading.drafts:
                 try:
@@ -105,7 +105,7 @@ class Intake(MemoryPart):
         from amgs.ingest import source_names
         from amgs.ingest.reading import read_file
 
-        dated = None if created_at is None else as_utc(created_at)
+        dated = None if created_at is None else aware(created_at)
         reading = read_file(path, path.name, self._context.settings.ingest, dated=dated)
         if reading.refused:
             raise InputError(
@@ -133,7 +133,7 @@ class Intake(MemoryPart):
         from amgs.ingest import source_names
         from amgs.ingest.reading import read_folder
 
-        dated = None if created_at is None else as_utc(created_at)
+        dated = None if created_at is None else aware(created_at)
         reading = read_folder(folder, self._context.settings.ingest, progress, dated=dated)
         named = source_names.of_folder(self._context.storage, folder, marked(reading, meta or {}))
         return self._ingest(named, real_path(folder).name, progress, reread=True)
@@ -142,7 +142,9 @@ class Intake(MemoryPart):
         """Take in drafts as they are, without splitting, in one transaction."""
         from amgs.ingest import raw_blocks
 
-        return raw_blocks.ingest(self._context.storage, drafts, self._context.clock.now(), progress=progress)
+        return raw_blocks.ingest(
+            self._context.storage, drafts, local_now(self._context.clock), progress=progress
+        )
 
     def _ingest(
         self,
@@ -159,7 +161,7 @@ class Intake(MemoryPart):
         report = raw_blocks.ingest(
             self._context.storage,
             reading.drafts,
-            self._context.clock.now(),
+            local_now(self._context.clock),
             told=told,
             names=named.names,
             source_of=source_of,

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from amgs.api.context import MemoryPart
-from amgs.clock import changed_at
+from amgs.clock import changed_at, local_now
 from amgs.errors import InputError, UsageError
 from amgs.identity import file_of
 from amgs.ingest import raw_blocks, source_names
@@ -127,7 +127,7 @@ class SourceLibrary(MemoryPart):
 
     def plan_text(self, name: str, text: str) -> RevisionPlan:
         """What giving a source another text would do; raises UsageError for a source that holds nothing."""
-        known, now = self._known(name), self._context.clock.now()
+        known, now = self._known(name), local_now(self._context.clock)
         reading = read_note(text, known, now, self._context.settings.ingest)
         if reading.refused:
             raise InputError(
@@ -182,7 +182,7 @@ class SourceLibrary(MemoryPart):
             about=about,
             gone=gone,
             names=named.names,
-            now=context.clock.now(),
+            now=local_now(context.clock),
             change_counter=context.storage.change_counter,
         )
         return replace(

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
+from amgs.clock import place
 from amgs.conversation.resolved import keeping as mentions
 from amgs.errors import MessageError, UnknownConversationError
 from amgs.exchange.importers.records import ForeignConversation, speaker
@@ -76,6 +77,7 @@ def add(
     first = messages[0].number if messages else storage.messages.count(conversation) + 1
     if not messages:
         return ConversationAdded(conversation, first, first - 1, 0, tuple(notes))
+    messages = [_placed(message, now.tzinfo) for message in messages]
     with storage.transaction():
         made: list[RawBlock] = []
         held: list[StoredMessage] = []
@@ -209,11 +211,16 @@ def placed(storage: Storage, found: Sequence[ForeignConversation]) -> list[NewMe
     return [one for one in made.values() if one.messages]
 
 
-def keep(storage: Storage, new: Sequence[NewMessages], operation: int) -> None:
-    """Keep the messages, as part of an operation of the journal."""
+def keep(storage: Storage, new: Sequence[NewMessages], operation: int, zone: tzinfo | None) -> None:
+    """Keep the messages, as part of an operation of the journal. zone: of those that do not tell theirs."""
     for one in new:
         storage.messages.add(one.conversation, [StoredMessage(*each) for each in one.messages], operation)
-        mentions.note(storage, one.conversation, [message for message, _ in one.messages], operation)
+        said = [_placed(message, zone) for message, _ in one.messages]
+        mentions.note(storage, one.conversation, said, operation)
+
+
+def _placed(message: Message, zone: tzinfo | None) -> Message:
+    return message if message.at is None else replace(message, at=place(message.at, zone))
 
 
 def _same(held: Message, found: Message) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from amgs.clock import as_utc
+from amgs.clock import aware
 from amgs.errors import MessageError
 from amgs.exchange.importers.parsing import instant
 from amgs.sessions.lines import name
@@ -123,7 +123,7 @@ class _Reading:
         given = next((said[key] for key in ("at", *TIMES) if said.get(key) not in (None, "")), None)
         if given is None:
             return None
-        at = as_utc(given) if isinstance(given, datetime) else instant(given)
+        at = aware(given) if isinstance(given, datetime) else instant(given)
         if at is None:
             self._note(place, "its time cannot be read and was left out", repr(name(given)[:40]))
         elif not _EARLIEST <= at <= self.now + _AHEAD:

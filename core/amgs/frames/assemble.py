@@ -145,7 +145,7 @@ def assemble(
 def group_of(block: Block) -> GroupKey:
     """What a block shares with its group: the day, and the source without its part."""
     source = " ".join(str(block.meta.get("source") or "").split())
-    return f"{block.created_at:%Y-%m-%d}", source.partition("#")[0]
+    return f"{block.written:%Y-%m-%d}", source.partition("#")[0]
 
 
 def groups(candidates: Sequence[Candidate]) -> list[list[Candidate]]:

@@ -24,6 +24,7 @@ _ENGINES = LISTS - {"tags"} | {
     "document",
     "lines",
     "tags_by_hand",
+    "utc_offset",
 }
 _VERDICTS = frozenset(
     [

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from amgs.clock import as_utc, place
 from amgs.identity import block_id, canonical, file_of
 from amgs.ingest import metadata
 from amgs.ingest.said_again import hold_again
@@ -66,13 +67,14 @@ def ingest(
     """Write drafts as raw blocks, in one transaction; a block that is known gains the new source and no more, or holds
     again where it had been set aside.
 
-    What changed is one entry of the journal. told: where the drafts come from, in words. names: what is known of their
-    sources. source_of: the name of the source in which a piece has this `source`. reread: a folder is looked through
-    again; what stands where it stood is not said again.
+    now: in the zone of drafts that do not tell theirs. What changed is one entry of the journal. told: where the drafts
+    come from, in words. names: what is known of their sources. source_of: the name of the source in which a piece has
+    this `source`. reread: a folder is looked through again; what stands where it stood is not said again.
 
     Refused: empty text, text that cannot be stored (`amgs.storable`), and metadata that no JSON can hold.
     """
     wanted = tuple(drafts)
+    here, now = now, as_utc(now)
     added: list[str] = []
     known: list[str] = []
     refused: list[Refusal] = []
@@ -96,7 +98,7 @@ def ingest(
                 except ValueError as error:
                     refused.append(Refusal(shown(given.meta.get("source", "")), str(error)))
                     continue
-                block = block_of(draft, now)
+                block = block_of(draft, here)
                 if isinstance(source := draft.meta.get("source"), str):
                     since = min(block.created_at, now)
                     places.append(
@@ -200,11 +202,14 @@ def shown(source: object) -> str:
 
 
 def block_of(draft: RawBlock, now: datetime) -> Block:
+    """The draft as a raw block, by its writer's day; now: in the zone that stands for one which is not known."""
     content = canonical(draft.content)
-    at = draft.created_at or now
+    written = place(draft.created_at or now, now.tzinfo)
+    offset = str(timezone(written.utcoffset() or timedelta(0)))[len("UTC") :]
+    at, now = as_utc(written), as_utc(now)
     held = now if at > now else draft.valid_from  # what is dated ahead is known from today on
     ended = draft.valid_to if draft.valid_to is not None and draft.valid_to <= now else None
-    meta = _with_source({}, draft.meta)
+    meta = _with_source({}, draft.meta) | ({"utc_offset": offset} if offset else {})
     return Block(block_id(content), content, at, at, meta=meta, valid_from=held, valid_to=ended)
 
 

@@ -39,12 +39,10 @@ LATER_HOURS = 12.0
 
 EVENTS = frozenset({"observation", "dialogue", "task"})
 _LATER_DECISION = "a later decision"
-_WORD = re.compile(r"[a-z]+")
 _OPPOSITES = tuple(
     (stem(a), stem(b))
     for a, b in (
         ("open", "closed"),
-        ("on", "off"),
         ("enabled", "disabled"),
         ("allowed", "forbidden"),
         ("allowed", "banned"),
@@ -127,7 +125,9 @@ def judge(older: Block, newer: Block, cosine: float, linked: bool, words: Words)
     for one in claims(statements(older.content)):
         wide = one.topic | pair.titles[0]
         for two, other in later:
-            speaks = two.moves or (one.values and two.values) or one.negated != two.negated
+            speaks = (
+                two.moves or (one.values and two.values) or one.negated != two.negated or _opposed(one, two)
+            )
             if speaks and not wide.isdisjoint(other):
                 found += pair.between(one, two, wide & other)
     surest = max((f for f in map(pair.dated, found) if f is not None), key=lambda f: f[1], default=None)
@@ -301,6 +301,7 @@ class _Pair:
             if (
                 (self.apart and (self.events or (one.event and two.event)))
                 or a.kind == "day"
+                or one.negated != two.negated
                 or _of_two_things(one, two)
             ):
                 continue
@@ -331,7 +332,7 @@ class _Pair:
     def _denied(self, one: Claim, two: Claim) -> Finding | None:
         """Mostly the same words on both sides, and only one statement denies, or one says the opposite."""
         both = one.topic & two.topic
-        denied = (one.negated != two.negated) != _opposed(one.text, two.text)
+        denied = (one.negated != two.negated) != _opposed(one, two)
         if not denied or (self.events and self.apart) or len(both) < _LEAST_DENIED:
             return None
         if any(_rivals(a, b, two.values, one.values) for a in one.values for b in two.values):
@@ -372,13 +373,10 @@ def _rivals(a: Value, b: Value, theirs: Sequence[Value], ours: Sequence[Value]) 
     return b.amount not in mine and a.amount not in other
 
 
-def _opposed(one: str, two: str) -> bool:
+def _opposed(one: Claim, two: Claim) -> bool:
     """Whether two statements hold opposite words: "open" and "closed"."""
-    ours, theirs = ({stem(w) for w in _WORD.findall(text.lower())} for text in (one, two))
-    return any(
-        (a in ours - theirs and b in theirs - ours) or (b in ours - theirs and a in theirs - ours)
-        for a, b in _OPPOSITES
-    )
+    ours, theirs = one.subject - two.subject, two.subject - one.subject
+    return any((a in ours and b in theirs) or (b in ours and a in theirs) for a, b in _OPPOSITES)
 
 
 def _of_two_things(one: Claim, two: Claim) -> bool:

@@ -198,7 +198,7 @@ def _block(
     more: dict[str, list[str]] = {
         "entities": list(entities),
         "links": list(links(raw.content)),
-        "dates": dates_told(raw.content, raw.created_at),
+        "dates": dates_told(raw.content, raw.written),
     }
     return replace(
         raw,

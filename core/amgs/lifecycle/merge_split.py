@@ -63,6 +63,9 @@ def merge(
     if new_id in known:
         return Change()
     meta = {**b.meta, **a.meta, "sources": _sources(a, b), "derived_from": [a.id, b.id]}
+    meta |= {key: b.meta[key] for key in ("utc_offset",) if key in b.meta}
+    if dates := sorted({str(day) for one in (a, b) for day in one.meta.get("dates") or ()}):
+        meta["dates"] = dates
     for key in ("part", "parts", "turn", "turns", "follows", "merged_into", "stated_causes"):
         meta.pop(key, None)
     better = max((a, b), key=lambda block: (block.confidence, block.id))

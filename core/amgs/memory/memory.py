@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from amgs.api.context import MemoryContext
 from amgs.api.ingest import Intake
+from amgs.clock import ZonedClock
 from amgs.derived.indexes import Derived
 from amgs.errors import StoreError
 from amgs.frames import shipping
@@ -117,7 +118,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         try:
             return cls(
                 storage,
-                clock=clock,
+                clock=ZonedClock(clock, zone) if (zone := (settings or Settings()).time_zone) else clock,
                 settings=settings or Settings(),
                 embedder=embedder or _embedder_of(storage, new_embedder) or HashingEmbedder(),
                 count_tokens=count_tokens or approximate_tokens,

@@ -45,6 +45,7 @@ _OF_TALKING = frozenset(
 )
 """Words that say of a question that it asks for what was said or done, and not for what of it."""
 _COMMON = frozenset(COMMON_WORDS)
+_EASTERNMOST, _WESTERNMOST = timedelta(hours=14), timedelta(hours=12)
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -57,9 +58,11 @@ class AskedDays:
     alone: bool = True
 
     def within(self, wanted: BlockFilter) -> BlockFilter:
-        """The filter, for what was written on these days in UTC."""
-        since = datetime.combine(self.first, time.min, UTC)
-        until = earlier(datetime.combine(self.last, time.min, UTC), -timedelta(days=1))
+        """The filter, for what was written on these days anywhere on the earth; `holds` says of a block whether it
+        was.
+        """
+        since = earlier(datetime.combine(self.first, time.min, UTC), _EASTERNMOST)
+        until = earlier(datetime.combine(self.last, time.min, UTC), -timedelta(days=1) - _WESTERNMOST)
         return replace(
             wanted,
             since=since if wanted.since is None else max(since, wanted.since),
@@ -71,15 +74,19 @@ class AskedDays:
         short = (told.last - told.first).days < LONGEST
         return short and told.confidence > LEAST_SURE and told.first <= self.last and told.last >= self.first
 
+    def holds(self, block: Block) -> bool:
+        """Whether a text was written on one of these days, by its writer's calendar."""
+        return self.first <= block.written.date() <= self.last
+
     def told_by(self, block: Block) -> bool:
         """Whether a text tells of one of these days, other than by the day it was written on."""
-        written = block.created_at.date()
+        written = block.written.date()
         return any(self.overlap(told) and not told.first == told.last == written for told in _told(block))
 
 
 def asked_days(text: str, now: datetime) -> AskedDays | None:
-    """The first and the last day that a question names, told from now; None where it names none that is sure, or a
-    span that is open or longer than LONGEST days, and for a text of more than MOST_CHARACTERS.
+    """The first and the last day that a question names, told from now, in the zone of who asks; None where it names
+    none that is sure, or a span that is open or longer than LONGEST days, and for a text of more than MOST_CHARACTERS.
     """
     if len(text) > MOST_CHARACTERS:
         return None
@@ -103,7 +110,7 @@ def asked_days(text: str, now: datetime) -> AskedDays | None:
 
 def holds_its_day(block: Block) -> bool:
     """Whether a text names the day it was written on, as a line with its date does: its words say it, then."""
-    written = block.created_at.date()
+    written = block.written.date()
     return any(told.first <= written <= told.last for told in _told(block))
 
 

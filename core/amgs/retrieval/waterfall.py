@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs import bounds
+from amgs.clock import local_now
 from amgs.errors import UsageError
 from amgs.index.ascending import contains
 from amgs.index.fuzzy import StemCorrection
@@ -393,7 +394,7 @@ class _Run:
         """Note which blocks were written on days that the query names, and which candidates tell of them. Where few
         were written then, all are candidates.
         """
-        days = asked_days(self.request.text, self.sources.clock.now())
+        days = asked_days(self.request.text, local_now(self.sources.clock))
         if days is None:
             return
         self.days_share = 1.0 if days.alone else BESIDE_WORDS
@@ -406,7 +407,9 @@ class _Run:
         stored = blocks.stored(sorted(of_days | self.found.keys()))
         self.telling = tuple(one.number for one in stored if days.told_by(one.block))
         self.written = tuple(
-            one.number for one in stored if one.number in of_days and not holds_its_day(one.block)
+            one.number
+            for one in stored
+            if one.number in of_days and days.holds(one.block) and not holds_its_day(one.block)
         )
         for number in self.written:
             self._add(number, "prefilter")

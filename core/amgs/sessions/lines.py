@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, Final, cast
 
 import zstandard
 
+from amgs.clock import UNPLACED
 from amgs.errors import InputError
 from amgs.sessions.turn import Place
 from amgs.storable import make_storable
@@ -196,9 +197,9 @@ def instant(value: Any) -> datetime | None:
     try:
         if isinstance(value, str) and value:
             at = datetime.fromisoformat(value.replace("Z", "+00:00"))
-            return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+            return at.astimezone(UNPLACED) if at.tzinfo else at.replace(tzinfo=UTC)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
-            return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
+            return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UNPLACED)
     except (ValueError, OverflowError, OSError):
         return None
     return None

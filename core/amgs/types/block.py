@@ -22,8 +22,9 @@ Vector = NDArray[np.float32]
 class Block:
     """The atom of memory: immutable content under its hash, and metadata that evolves (AMGS §3.1).
 
-    meta holds what the source said: `source` (a path, or path#turn), `title`, `headings` (its path, outermost first),
-    `lines`, `tags`, `author`, `entities`.
+    created_at is in UTC; `utc_offset` in meta ("-06:00") is what its writer's clock was off by, where that is known and
+    not 0. meta holds what the source said: `source` (a path, or path#turn), `title`, `headings` (its path, outermost
+    first), `lines`, `tags`, `author`, `entities`.
     valid_from, valid_to: from when to when what it says held; None: from its creation, and to this day.
     """
 
@@ -45,6 +46,16 @@ class Block:
     def superseded(self) -> bool:
         """Whether what it says no longer holds: another block took its place, or its source dropped it."""
         return self.valid_to is not None
+
+    @property
+    def written(self) -> datetime:
+        """When it was written, as its writer's clock and calendar said."""
+        offset = self.meta.get("utc_offset")
+        try:
+            zone = datetime.strptime(offset, "%z").tzinfo if isinstance(offset, str) else None
+            return self.created_at if zone is None else self.created_at.astimezone(zone)
+        except (OverflowError, ValueError):
+            return self.created_at
 
     @property
     def title(self) -> str:

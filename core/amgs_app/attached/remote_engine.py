@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -100,10 +100,10 @@ class RemoteMemory(RemotePart):
         self, path: Path, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
     ) -> IngestReport:
         """Read one file here, and have its texts taken in there; raises InputError for one that is unfit."""
-        from amgs.clock import as_utc
+        from amgs.clock import aware
         from amgs.ingest.reading import read_file
 
-        dated = None if created_at is None else as_utc(created_at)
+        dated = None if created_at is None else aware(created_at)
         read = read_file(path, path.name, self._reading, dated=dated)
         if read.refused:
             raise InputError(
@@ -121,10 +121,10 @@ class RemoteMemory(RemotePart):
         meta: Mapping[str, Any] | None = None,
     ) -> IngestReport:
         """Read every file below a folder here, and have the texts taken in there."""
-        from amgs.clock import as_utc
+        from amgs.clock import aware
         from amgs.ingest.reading import read_folder
 
-        dated = None if created_at is None else as_utc(created_at)
+        dated = None if created_at is None else aware(created_at)
         return self._take_in(read_folder(folder, self._reading, progress, dated=dated), meta, progress)
 
     def _take_in(
@@ -218,6 +218,10 @@ class RemoteClock:
     def tell(self, now: datetime, *, fixed: bool) -> None:
         """The time there; fixed: it stands still."""
         self._clock = FixedClock(now) if fixed else ShiftedClock(now, base=self._base)
+
+    @property
+    def zone(self) -> tzinfo:
+        return (self._clock or self._base).zone
 
     def now(self) -> datetime:
         if self._clock is None:

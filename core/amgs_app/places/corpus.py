@@ -11,7 +11,7 @@ import hashlib
 import tomllib
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,6 +68,10 @@ class CorpusClock:
     def start_at(self, instant: datetime) -> None:
         """Stand at the instant now, and run on at the machine's pace."""
         self._clock = ShiftedClock(instant, base=self._base)
+
+    @property
+    def zone(self) -> tzinfo:
+        return self._clock.zone
 
     @property
     def shifted(self) -> bool:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from amgs.clock import parse_instant
+from amgs.clock import UNPLACED, parse_instant
 from amgs.errors import InputError
 from amgs.ingest.raw_blocks import shown
 from amgs.regular_file import check_ends
@@ -130,13 +130,17 @@ def instant(value: Any) -> datetime | None:
             return (
                 datetime.strptime(spoken[0], _AS_SPOKEN).replace(tzinfo=UTC)
                 if spoken
-                else parse_instant(value)
+                else _machine_made(parse_instant(value), value)
             )
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
-        return datetime.fromtimestamp(value / 1000 if abs(value) > _MILLISECONDS else value, UTC)
+        return datetime.fromtimestamp(value / 1000 if abs(value) > _MILLISECONDS else value, UNPLACED)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def _machine_made(at: datetime, written: str) -> datetime:
+    return at.replace(tzinfo=UNPLACED) if written.strip().endswith(("Z", "z")) else at
 
 
 def without_vectors(record: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:

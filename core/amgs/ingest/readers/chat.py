@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from amgs.clock import UNPLACED
 from amgs.ingest.document import ParsedDocument, UnfitError, Utterance, decoded
 from amgs.text.intervals import note_date
 
@@ -96,7 +97,8 @@ def _instant(value: Any) -> datetime | None:
         if isinstance(value, bool) or value is None:
             return None
         if isinstance(value, int | float):
-            return datetime.fromtimestamp(value / 1000 if value > _MILLISECONDS else value, UTC)
-        return note_date(value) if isinstance(value, str) else None
+            return datetime.fromtimestamp(value / 1000 if value > _MILLISECONDS else value, UNPLACED)
+        at = note_date(value) if isinstance(value, str) else None
+        return at.replace(tzinfo=UNPLACED) if at is not None and value.strip().endswith(("Z", "z")) else at
     except (OverflowError, ValueError, OSError):
         return None

@@ -11,7 +11,7 @@ from email.policy import EmailPolicy
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import Any
 
-from amgs.clock import as_utc
+from amgs.clock import aware
 from amgs.ingest.document import ParsedDocument, Passage, UnfitError, decoded, unified
 from amgs.ingest.readers import html
 from amgs.ingest.readers.line_ranges import PassageList
@@ -117,7 +117,7 @@ def _date(message: EmailMessage) -> tuple[datetime | None, tuple[str, ...]]:
     if not written:
         return None, ()
     try:
-        return as_utc(parsedate_to_datetime(written)), ()
+        return aware(parsedate_to_datetime(written)), ()
     except (ValueError, TypeError, IndexError, OverflowError):
         return None, (f"its date {written[:80]} cannot be read; the file's time stands in",)
 

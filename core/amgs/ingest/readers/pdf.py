@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from amgs.clock import as_utc
+from amgs.clock import aware
 from amgs.extras import explained
 from amgs.ingest.document import ParsedDocument, Passage, UnfitError
 from amgs.ingest.readers.line_ranges import PassageList
@@ -107,7 +107,7 @@ def _passages(
 def _created(reader: Any) -> datetime | None:
     try:
         at = reader.metadata.creation_date if reader.metadata else None
-        return None if at is None else as_utc(at)
+        return None if at is None else aware(at)
     except (ValueError, AttributeError, OverflowError):
         return None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from amgs.clock import as_utc
+from amgs.clock import as_utc, aware
 from amgs.text.intervals.grammar import dates_in
 
 _WRITTEN = re.compile(r"(\d{4}-\d\d-\d\d)(?:/(\d{4}-\d\d-\d\d))?(?: (\d(?:\.\d+)?))?")
@@ -66,12 +66,12 @@ _WORD = re.compile(r"\w")
 
 
 def note_date(written: str) -> datetime | None:
-    """The instant that a front matter's `date` means; None when it cannot be read.
+    """The instant that a front matter's `date` means, with its offset; None when it cannot be read.
 
     Raises OverflowError for one at the edge of the calendar that has no instant in UTC.
     """
     try:
-        return as_utc(datetime.fromisoformat(written.strip()))
+        return aware(datetime.fromisoformat(written.strip()))
     except ValueError:
         found = dates_in(written, datetime(1, 1, 1))  # noqa: DTZ001 - only a full date is taken from here
         days = [

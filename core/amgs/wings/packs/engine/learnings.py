@@ -160,4 +160,4 @@ def _within(one: Element, span: Span) -> bool:
 
 
 def _day(block: Block) -> str:
-    return block.created_at.date().isoformat()
+    return block.written.date().isoformat()

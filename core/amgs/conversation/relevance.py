@@ -78,6 +78,7 @@ LAYER_OF: Mapping[str, RelevanceLayer] = {
         (
             "asked_of",
             "other_role",
+            "no_answer",
             "asking",
             "after_question",
             "turn_length",

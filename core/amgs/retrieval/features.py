@@ -34,6 +34,7 @@ FEATURES: Mapping[str, str] = {
     "one before it together, more than half for the query without the names of those whom it asks about",
     "asked_of": "a turn of somebody whom the query names",
     "other_role": "a turn of the assistant of a chat where the question's I means the user, or the other way round",
+    "no_answer": "a turn that asks what is asked, or says that it is not known (`non_answers`)",
     "written_then": "written on a day that the question names, where its text does not hold that day; a third where "
     "the question asks for more than the day",
     "told_day": "its text tells of a day that the question names, other than the day it was written on",

@@ -21,6 +21,7 @@ from amgs.retrieval.features import FEATURES, MOST_POSTINGS, Features
 from amgs.retrieval.similarity import contributions
 from amgs.retrieval.text_forms import TURN
 from amgs.text.stop_words import COMMON_WORDS
+from amgs.types import Block
 
 BEST = 5
 """The hits whose names count."""
@@ -35,11 +36,11 @@ _COMMON = frozenset(COMMON_WORDS)
 _NAME = re.compile(r"(?<!\w)[^\W\d_a-z][\w'’-]*(?:[ \t]+(?:(?:of|the|de|and)[ \t]+)?[^\W\d_a-z][\w'’-]*)*")
 _LETTERS = re.compile(r"[^\W_]+")
 
-Contents = Callable[[Sequence[int]], Mapping[int, str]]
+Blocks = Callable[[Sequence[int]], Mapping[int, Block]]
 
 
-def with_shared_names(evidence: Features, keyword: LexicalIndex, contents: Contents) -> Features:
-    """The evidence with its column `shared_names`; contents: texts by number.
+def with_shared_names(evidence: Features, keyword: LexicalIndex, blocks: Blocks) -> Features:
+    """The evidence with its column `shared_names`; blocks: by number.
 
     From each of the best hits, by how likely it is, its weight flows to its names by their rarity, and from each name
     in equal parts to the blocks that hold it. What flows to a candidate, and its weight as one of the best, are each
@@ -53,12 +54,12 @@ def with_shared_names(evidence: Features, keyword: LexicalIndex, contents: Conte
     if not text[best].any():
         return evidence
     chance = np.exp(linear[best] - linear[best[0]])
-    texts = contents([int(evidence.numbers[row]) for row in best])
+    read = blocks([int(evidence.numbers[row]) for row in best])
     index = _NameIndex(keyword, evidence.numbers)
     own, flow = np.zeros(linear.size), np.zeros(linear.size)
     own[best] = chance
     for row, weight in zip(best, chance.tolist(), strict=True):
-        flow += text * weight * index.spread(texts[int(evidence.numbers[row])])
+        flow += text * weight * index.spread(read[int(evidence.numbers[row])].content)
     if not flow.any():
         return evidence
     share = np.sqrt(np.maximum(own, flow / flow.max()))

@@ -21,6 +21,7 @@ WEIGHTS: Mapping[str, float] = {
     "meaning": 0.743,
     "asked_of": 1.13,
     "other_role": -4.0,
+    "no_answer": -8.0,
     "written_then": 6.0,
     "told_day": 2.0,
     "episode_words": 0.94,
@@ -33,7 +34,8 @@ WEIGHTS: Mapping[str, float] = {
 }
 """Fitted on written dialogues, real chats, paragraphs, split documents and notes together, but for `opening` and
 `shared_names`, which were laid over the others, for `meaning`, which has the weight of what it took the place of, and
-for `other_role`, `written_then` and `told_day`, which were chosen on chats with an assistant, the last on dialogues.
+for `other_role`, `no_answer`, `written_then` and `told_day`, which were chosen on chats with an assistant, the last on
+dialogues.
 What a corpus gets from weights fitted on the others, and a form from weights that saw none of it, stands in
 docs/results/search.md.
 """

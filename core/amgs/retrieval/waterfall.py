@@ -32,6 +32,7 @@ from amgs.retrieval.layers import (
     unheld,
     vector,
 )
+from amgs.retrieval.non_answers import with_non_answers
 from amgs.retrieval.passage_finder import PassageFinder, with_passages
 from amgs.retrieval.score import (
     ALONE_WEIGHTS,
@@ -48,6 +49,7 @@ from amgs.retrieval.similarity import contributions, fused
 from amgs.retrieval.sources import Numbers, Sources
 from amgs.types import (
     LAYERS,
+    Block,
     BlockFilter,
     Candidate,
     LayerReport,
@@ -350,6 +352,8 @@ class _Run:
         )
         sources = self.sources
         found = weigh(numbers, asked, sources.sequences(), sources.keyword, sources.vectors)
+        if asked.order:
+            found = with_non_answers(found, self.request.text, self._blocks)
         if not asked.order or self.unknown_script:
             return found  # names are told by their capital letters, which other scripts do not have
         most = self.request.most
@@ -357,10 +361,10 @@ class _Run:
             # Read with those whose names count: a second query would take longer than more rows.
             likely = np.argsort(-contributions(found).sum(axis=1), kind="stable")[: 2 * most]
             sources.blocks.stored(numbers[likely].tolist())
-        return with_shared_names(found, sources.keyword, self._contents)
+        return with_shared_names(found, sources.keyword, self._blocks)
 
-    def _contents(self, numbers: Sequence[int]) -> dict[int, str]:
-        return {one.number: one.block.content for one in self.sources.blocks.stored(numbers)}
+    def _blocks(self, numbers: Sequence[int]) -> dict[int, Block]:
+        return {one.number: one.block for one in self.sources.blocks.stored(numbers)}
 
     def _similarities(self, numbers: Sequence[int], evidence: Features | None) -> NDArray[np.float64]:
         """(m,): what the evidence comes to, or what the only layer says."""

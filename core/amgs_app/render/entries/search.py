@@ -162,6 +162,7 @@ PARTS: Mapping[str, str] = {
     "neighbour_words": "the words of its neighbours",
     "meaning": "its meaning",
     "asked_of": "it was said by somebody the question names",
+    "no_answer": "it asks the same, or says that it does not know",
     "other_role": "its speaker is not the one whom the question's I or you means",
     "written_then": "it was written on a day the question names",
     "told_day": "it tells of a day the question names",

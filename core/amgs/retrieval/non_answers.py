@@ -1,0 +1,105 @@
+"""Turns that tell nothing of what is asked: that ask it themselves, or say that the answer is not known.
+
+A question that stands in memory has more of its own words than any answer, and so has "I don't know …": each time it is
+asked in vain, the answer would fall by two places.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from amgs.retrieval.asked_role import ASSISTANTS, USERS
+from amgs.retrieval.features import FEATURES, Features
+from amgs.retrieval.text_forms import TURN
+from amgs.types import Block
+
+Blocks = Callable[[Sequence[int]], Mapping[int, Block]]
+
+_FEW = 3
+"""A sentence of so few words beside a question tells nothing: "Hello there!"."""
+_LONGEST = 400
+"""Characters of a turn that may be without an answer; what is longer tells something."""
+
+_ABOUT_QUESTIONS = re.compile(
+    r"\b(?:ask(?:ed|s|ing)?|questions?|wonder(?:ed|s|ing)?|enquir\w+|inquir\w+|request\w*|want(?:ed)?\s+to\s+know"
+    r"|unsure|uncertain|not\s+know|n['’]t\s+know|unknown|no\s+idea)\b",
+    re.IGNORECASE,
+)
+_SPEAKER = re.compile(r"^[^\W\d_][\w.'’ -]{0,40}:\s+")
+_SENTENCE = re.compile(r"[^.!?…\n]*[^\W_][^.!?…\n]*[.!?…]*")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_NOT = r"(?:do(?:es)?|did|have|has|had|am|are|is|was|were|can|could|wo|would|ca|'m|'ve)(?:n['’]?t|\s*not|\s+never)"
+_IGNORANT = re.compile(
+    rf"\b{_NOT}\s+(?:(?:yet|really|actually|quite|currently|even|ever|been|be|able\s+to|at\s+all|any|a|the)\s+)*"
+    r"(?:know|knew|sure|certain|aware|familiar|recall|remember|tell|told|say|said|mention(?:ed)?|shared?|given?|gave"
+    r"|find|found|see|seen|have|access|information|record|details?|answer|noted?|stored?|heard?|clue|idea)\b"
+    r"|\bcannot\s+(?:know|say|tell|find|recall|remember|answer|be\s+sure)\b"
+    r"|\bi(?:['’]m|\s+am)\s+(?:not|un)\s*(?:sure|certain|aware|able)\b|\bunable\s+to\b|\bnot\s+(?:sure|certain|known|clear|something\s+i|in\s+(?:my|our|any))\b"
+    r"|\bno\s+(?:idea|clue|record|information|mention|details?|notes?|knowledge|data)\b|\b(?:unknown|unclear|unsure|uncertain)\b"
+    r"|\byou(?:['’]ve|\s+have)?\s+never\s+(?:told|said|mentioned|shared|gave|given)\b|\bnothing\s+(?:about|on|in\s+my)\b"
+    r"|\b(?:beats\s+me|who\s+knows|wish\s+i\s+knew|hard\s+to\s+say|could\s+be\s+anything|escapes\s+me|no\s+one\s+knows)\b"
+    r"|\blet\s+me\s+(?:\w+\s+)?(?:check|look|see|find|think|search|ask)\b|\b(?:one|just\s+a|give\s+me\s+a)\s+(?:moment|second|minute)\b"
+    r"|\b(?:have|need|want|going|like)\s+to\s+(?:check|look|find\s+out|search|ask|verify)\b"
+    r"|\bi(?:['’]ll|['’]d|\s+will|\s+must|\s+should|\s+can)\s+(?:\w+\s+)?(?:check|look|find\s+out|search|ask|verify|get\s+back)\b"
+    r"|\bplease\s+(?:tell|provide|specify|share|remind|clarify)\b|\bgood\s+question\b",
+    re.IGNORECASE,
+)
+_GENERAL = re.compile(
+    r"\b(?:usually|typically|generally|commonly|in\s+general|normally|differs?|var(?:y|ies)|depend(?:s|ing)?)\b"
+    r"|\bthere\s+(?:are|is)\s+(?:several|many|various|different|some|lots|plenty|a\s+(?:number|lot|few|range|variety))\b"
+    r"|\b(?:it|that)\s+(?:could|might|may)\s+be\b|\b(?:most|some|many)\s+(?:people|of\s+them)\b",
+    re.IGNORECASE,
+)
+"""What an assistant says of such things in general, who does not know the one that is meant."""
+
+
+def with_non_answers(evidence: Features, asked: str, blocks: Blocks) -> Features:
+    """The evidence with its column `no_answer`, of turns of a dialogue and of notes that say in which role they were
+    said. Nothing steps back where a question asks what was asked, or what is not known.
+    """
+    if _ABOUT_QUESTIONS.search(asked):
+        return evidence
+    read = blocks(evidence.numbers.tolist())
+    column = np.zeros(evidence.numbers.size)
+    for row, number in enumerate(evidence.numbers.tolist()):
+        block = read[number]
+        role = str(block.meta.get("role") or block.meta.get("speaker") or "").lower()
+        if evidence.form[row] != TURN and role not in USERS | ASSISTANTS:
+            continue
+        text = _SPEAKER.sub("", block.content, count=1)
+        column[row] = len(text) <= _LONGEST and not tells(text, asked, of_assistant=role in ASSISTANTS)
+    if not column.any() or column.all():
+        return evidence
+    values = evidence.values.copy()
+    values[:, list(FEATURES).index("no_answer")] = column
+    return replace(evidence, values=values)
+
+
+def tells(text: str, asked: str, *, of_assistant: bool) -> bool:
+    """Whether a text may answer what is asked: it neither asks alone, nor says that it does not know; or it gives a
+    name or a number that the question does not. of_assistant: then what is so in general is no answer either.
+    """
+    if not (is_question(text) or _IGNORANT.search(text) or (of_assistant and _GENERAL.search(text))):
+        return True
+    known = {"", *map(_bare, _WORD.findall(asked))}
+    return any(
+        (any(c.isdigit() for c in word) or (place and word[0].isupper())) and _bare(word) not in known
+        for sentence in _SENTENCE.findall(text)
+        for place, word in enumerate(_WORD.findall(sentence))
+    )
+
+
+def is_question(text: str) -> bool:
+    """Whether a text asks, and says hardly a word beside it."""
+    said = [one for one in _SENTENCE.findall(text) if "?" not in one]
+    return "?" in text and all(len(_WORD.findall(one)) <= _FEW for one in said)
+
+
+def _bare(word: str) -> str:
+    """A word in lower case without a possessive; of "I'm" the "i", which every question knows."""
+    bare = re.split("['’]", word.lower())[0]
+    return "" if bare == "i" else bare

@@ -1,0 +1,112 @@
+"""Who asks the same in vain, or says that it is not known, stands behind who tells."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from amgs.clock import FixedClock
+from amgs.memory import Memory
+from amgs.retrieval.non_answers import is_question, tells
+from tests.engine.retrieval_world import NOW
+
+SAID = [
+    (
+        "Where do we keep the spare fuses?",
+        "The spare fuses live in the blue tin.",
+        "Sorry, that never came up so far.",
+    ),
+    ("What did the plumber charge?", "The plumber charged 240 euros.", "Prices of plumbers vary a lot."),
+    ("Who feeds the cat in July?", "Ingrid feeds the cat in July.", "Let me look up who feeds the cat."),
+    ("What is Ola allergic to?", "Ola is allergic to hazelnuts.", "I have no record of an allergy of Ola's."),
+    (
+        "Which paint did the fence get?",
+        "The fence got a coat of Falu red.",
+        "Do you mean the fence at the back?",
+    ),
+    (
+        "Where is the key to the cellar?",
+        "The key to the cellar hangs behind the clock.",
+        "No clue where the key to it is.",
+    ),
+]
+
+
+def told(rounds: int, role: bool = True) -> Memory:
+    """A dialogue in which each fact is said once, and each question is asked so often in vain."""
+    memory = Memory.open(":memory:", clock=FixedClock(NOW))
+    turns = [(who, text) for _, fact, _ in SAID for who, text in (("User", fact), ("Assistant", "Noted."))]
+    for n in range(rounds):
+        for question, _, vain in SAID:
+            turns += [("User", question), ("Assistant", vain + " Again." * n)]
+    for n, (who, text) in enumerate(turns):
+        meta = {"speaker": who, "source": f"talk#{n}", **({"role": who.lower()} if role else {})}
+        memory.add(f"{who}: {text}", created_at=NOW - timedelta(days=9, minutes=-5 * n), meta=meta)
+    memory.consolidate()
+    return memory
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 3])
+def test_the_answer_comes_first_however_often_it_was_asked_in_vain(rounds: int) -> None:
+    with told(rounds) as memory:
+        for question, fact, _ in SAID:
+            first = memory.search(question).hits[0]
+            assert fact in first.block.content, question
+        if rounds:
+            hits = memory.search("what did I ask about the cellar?").hits[:3]
+            assert any("Where is the key" in hit.block.content for hit in hits), (
+                "a question is found where it is meant"
+            )
+            hits = memory.search(SAID[0][0], top_k=60).hits
+            asking = next(hit for hit in hits if SAID[0][0] in hit.block.content)
+            assert dict(asking.evidence)["no_answer"] < 0, "and says why it steps back"
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("Which pier does it leave from?", True),
+        ("Hello! When does it leave? And from where?", True),
+        ("The ferry leaves from pier 7. Did you know?", False),
+        ("Which pier? I always forget that it is pier seven.", False),
+        ("It leaves from pier 7.", False),
+    ],
+)
+def test_a_question_tells_nothing_beside_it(text: str, alone: bool) -> None:
+    assert is_question(text) is alone
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't know.", "I do not remember which pier.", "You have not told me yet.", "You never mentioned the pier.",
+        "I couldn't find anything about it.", "I have no idea.", "Unfortunately I am unable to say.",
+        "That is not something I know.", "I'd have to look it up.", "I will check and get back to you.",
+        "One moment, please.", "Hard to say.", "There's no information on the pier.", "I can’t recall.",
+    ],
+)  # fmt: skip
+def test_who_does_not_know_gives_no_answer(text: str) -> None:
+    assert not tells(text, "Which pier does the ferry leave from?", of_assistant=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm not sure, but I think it is pier 7.", "I don't know the time; ask Jonas.", "It leaves from the old pier.",
+        "I never forget: the pier by the mill.", "It usually leaves from the north pier.",
+    ],
+)  # fmt: skip
+def test_who_tells_something_gives_an_answer(text: str) -> None:
+    assert tells(text, "Which pier does the ferry leave from?", of_assistant=False)
+
+
+def test_only_an_assistant_speaks_in_general() -> None:
+    general, asked = "Ferries usually leave from several piers.", "Which pier does the ferry leave from?"
+    assert tells(general, asked, of_assistant=False) and not tells(general, asked, of_assistant=True)
+
+
+def test_a_question_that_gives_a_number_or_a_name_tells_it() -> None:
+    asked = "Which train did I want to Voss?"
+    assert tells("Can you book the 8:43 to Voss?", asked, of_assistant=False)
+    assert not tells("Which train goes to Voss?", asked, of_assistant=False)

@@ -47,6 +47,25 @@ def test_both_searches_beat_poor_weights_on_the_held_out_third(method: str) -> N
     assert again == found
 
 
+def test_what_any_measure_calls_worse_is_never_better() -> None:
+    """Recall among ten rises by one more source, and every other question finds its own later."""
+    rng = np.random.default_rng(1)
+    made = []
+    for n in range(60):
+        parts = np.zeros((40, 5))
+        parts[:, 3], parts[:, 2] = rng.uniform(0.0, 0.5, 40), rng.uniform(0.0, 0.25, 40)
+        parts[7, 3], parts[7, 2] = (0.0, 1.0) if n % 6 == 0 else (0.6, 0.0)
+        ids = tuple(f"{i:02d}" for i in range(40))
+        question = Question(f"q{n}", "?", "one", ("x",))
+        made.append(ScoredQuestion(Labelled(question, (frozenset({"07"}),)), ids, parts))
+    own = ATTENTION.weighed(Weights(0.0, 0.0, 0.0, 1.0, 0.0))
+    found = tune(own, made, method="grid", trials=70, seed=5)
+    before, after = found.present_held_out, found.proposed_held_out
+    assert after.recall > before.recall and after.mrr < before.mrr, "what the table prints"
+    assert not found.better and found.held_out_moves.worse > found.held_out_moves.better
+    assert not found.turns and tune(ATTENTION, made, method="grid", trials=5, seed=5).turns
+
+
 def test_no_trial_sees_a_held_out_question() -> None:
     questions = world()
     found = tune(POOR, questions, method="grid", trials=15, seed=5)

@@ -173,8 +173,10 @@ class QuestionMoves:
 class Tuning:
     """A proposal of new weights for a frame. held_out: the third of the questions that no trial saw.
 
-    better: whether it beats the present weights on the held-out third; definition is applied only on request. moves:
-    what the proposal does to the questions, those held out too.
+    better: whether it beats the present weights on the held-out third, by no measure and on neither part does worse,
+    and makes no more questions worse than better; definition is applied only on request. moves, held_out_moves: what
+    the proposal does to all questions, and to those held out. turns: whether the frame keeps the order of the search
+    now, which it would give up.
     """
 
     frame: str
@@ -190,6 +192,8 @@ class Tuning:
     better: bool
     definition: FrameDefinition
     moves: QuestionMoves
+    held_out_moves: QuestionMoves
+    turns: bool = False
     applied: bool = False
 
 

@@ -126,6 +126,7 @@ def tune(
     # max keeps the first of equals, which is the present set: nothing changes without a reason.
     best = max(done, key=lambda trial: objective(trial.score))
     after, before = score(apart, best.weights), score(apart, present)
+    moved, moved_apart = (moves(some, present, best.weights) for some in (questions, apart))
     return Tuning(
         definition.name,
         method,
@@ -137,10 +138,20 @@ def tune(
         best.score,
         before,
         after,
-        objective(after) > objective(before),
+        objective(after) > objective(before)
+        and is_no_worse(after, before)
+        and is_no_worse(best.score, done[0].score)
+        and all(one.better >= one.worse for one in (moved, moved_apart)),
         definition.weighed(best.weights),
-        moves(questions, present, best.weights),
+        moved,
+        moved_apart,
+        turns=definition.rule.order == "search",
     )
+
+
+def is_no_worse(after: Score, before: Score) -> bool:
+    """Whether no measure of a table fell."""
+    return all(getattr(after, name) >= getattr(before, name) for name in ("recall", "precision", "mrr"))
 
 
 def moves(questions: Sequence[ScoredQuestion], present: Weights, other: Weights, k: int = K) -> QuestionMoves:

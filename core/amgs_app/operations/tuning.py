@@ -183,7 +183,8 @@ def tune(
     """Try weights on two thirds of the questions and report recall on the third that no trial saw.
 
     The split is made by a hash of each question's id and the seed. The proposal is applied only with --apply, and only
-    when it is better on the held-out third.
+    when it is better on the held-out third and no measure of the table falls. A frame that keeps the order of the
+    search orders by the weights then, which the answer says.
 
     With --against, recall under the frame's own weights and under these is compared on all the questions, with a 95 %
     interval of the difference from a paired bootstrap.

@@ -263,15 +263,19 @@ def tuning(result: Tuning) -> ResultTable:
         ("present, held out", *_weights(result.present), *_scored(result.present_held_out)),
         ("proposed, held out", *_weights(result.proposed), *_scored(result.proposed_held_out)),
     ]
-    verdict = "better on the held-out third" if result.better else "not better on the held-out third"
+    verdict = "better on the held-out third" if result.better else "not better by every measure"
+    moved, apart = result.moves, result.held_out_moves
     notes = [
         f"{plural(len(result.trials), 'weight set')} by {result.method}, "
         f"{plural(result.present_tuning.questions, 'question')} to tune on, "
         f"{result.present_held_out.questions} held out, recall and precision of {result.k}",
-        f"Of all {result.moves.better + result.moves.worse + result.moves.same} questions {result.moves.better} find "
-        f"their sources better by the proposal, {result.moves.worse} worse",
+        f"Of all {moved.better + moved.worse + moved.same} questions {moved.better} find their sources better by the "
+        f"proposal, {moved.worse} worse; of those held out {apart.better} better, {apart.worse} worse",
         f"The proposal is {verdict}" + ("; it was applied." if result.applied else "; nothing was changed."),
     ]
+    if result.turns:
+        orders = "orders" if result.applied else "would order"
+        notes.append(f"With it {result.frame} {orders} by these weights, no longer as the search does.")
     return sheet(f"Weights of {result.frame}", f"weights* {_SETS}", rows, notes)
 
 

@@ -104,6 +104,7 @@ def _open_screen(given: dict[str, Any]) -> int:
         from amgs_app.session.operator import Operator
 
         operator = Operator(engine_of(Globals(**given).options()))
+        operator.engine.reads_at_least = True
         operator.join()
         return operator
 

@@ -165,6 +165,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
             live=view is None or view.live,
             recording=state.recording,
             sample_time=state.overview.sample_time,
+            read_only=state.overview.read_only,
         )
 
     # --- the line to type into ----------------------------------------------------------------------------

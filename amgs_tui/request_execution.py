@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from amgs.errors import StoreCorruptError, StoreLockedError, StoreTooNewError
+from amgs.errors import StoreCorruptError, StoreLockedError, StoreTooNewError, as_refusal
 from amgs_app.operations.hints import way_out_of
 from amgs_app.terminal.exit_codes import code_of
 from amgs_tui.messages import Answer, EngineRequest, Failed
@@ -29,10 +29,11 @@ KindOf = Callable[[EngineRequest], Kind]
 """Tells the kind of a request; called in the engine's threads only, for it may import the operations."""
 
 
-def failure(request: EngineRequest, error: Exception, *, fatal: bool = False) -> Failed:
+def failure(request: EngineRequest, error: BaseException, *, fatal: bool = False) -> Failed:
     """An error as the screen shows it; an engine's own error brings its words, a fault of the program its
     trace.
     """
+    error = as_refusal(error)
     title, message = getattr(error, "title", None), getattr(error, "message", None)
     if isinstance(title, str) and isinstance(message, str):
         way_out = way_out_of(error)

@@ -24,7 +24,8 @@ class HeaderFacts:
     """What the header knows. store: the file's name, for the time before the status is there.
 
     threshold: relevance under which a block fades. live: False while the past is shown. recording: whether
-    acts are being recorded. sample_time: whether the clock shows a corpus's own year.
+    acts are being recorded. sample_time: whether the clock shows a corpus's own year. read_only:
+    whether the store is open for reading alone.
     """
 
     store: str
@@ -34,6 +35,7 @@ class HeaderFacts:
     live: bool = True
     recording: bool = False
     sample_time: bool = False
+    read_only: bool = False
 
 
 class HeaderLine(Widget):
@@ -67,4 +69,5 @@ class HeaderLine(Widget):
             threshold=facts.threshold,
             recording=facts.recording,
             sample_time=facts.sample_time,
+            read_only=facts.read_only,
         )

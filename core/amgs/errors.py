@@ -39,8 +39,17 @@ line prints them and maps them to an exit code.
 
 from __future__ import annotations
 
+import errno
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
+
+_REFUSED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What the system says where it does not let a folder or a file be read or written."""
+
+UNWRITABLE: Final = frozenset({"room", "unwritable"})
+"""What a StoreError is about where the disk takes nothing."""
 
 _SECRETS: Final = re.compile(r"(?<=://)[^\s@]*:\S*@|(?<=http://)\S*@|(?<=https://)\S*@")
 """What stands before the @ of an address: a key, or a user with a password."""
@@ -161,6 +170,29 @@ class StoreAwayError(StoreError):
     """The database of the store does not answer, and may a moment later."""
 
     retry_after = 2
+
+
+def as_refusal(error: BaseException) -> BaseException:
+    """Give a StoreError in words for a file or folder that the system refuses; any other error as it is."""
+    if not isinstance(error, OSError) or error.errno not in _REFUSED:
+        return error
+    return StoreError(
+        f"{error.filename or 'The output'}: {error.strerror}.",
+        title="The disk refuses",
+        way_out="Check its permissions and the room there, or choose another place.",
+        about="place",
+    )
+
+
+@contextmanager
+def saying_refusals() -> Iterator[None]:
+    """Raise what the system refuses inside as a StoreError."""
+    try:
+        yield
+    except OSError as error:
+        if (refusal := as_refusal(error)) is error:
+            raise
+        raise refusal from error
 
 
 class StoreLockedError(StoreError):

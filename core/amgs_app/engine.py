@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 
 from amgs.clock import Clock, FixedClock
-from amgs.errors import StoreError, StoreLockedError, UsageError
+from amgs.errors import UNWRITABLE, StoreError, StoreLockedError, UsageError, saying_refusals
 from amgs.extras import explained
 from amgs_app.gc_tuning import uncollected_imports
 from amgs_app.models.choice import TINY, LoadedModels
 from amgs_app.open_context import OpenContext
 from amgs_app.places.corpus import Corpus, CorpusClock, CorpusYear, open_corpus, sample_corpus
-from amgs_app.places.folders import ENDING, OWN_STORE, address_at, data_folder, find_store
+from amgs_app.places.folders import ENDING, OWN_STORE, address_at, find_store
 from amgs_app.places.store_socket import holder_of, listen_beside, remove_left, socket_of
 from amgs_app.results.overview import EngineFacts
 
@@ -87,6 +87,7 @@ class Engine:
     """What an operation works on. It knows nothing of what anybody looks at.
 
     creates: whether a store that is missing is created. accept_loss: whether one that has lost changes is opened.
+    reads_at_least: whether a store that cannot be written is opened for reading.
     fed_back: the lifetime context whose utility memory was told, which happens once. traffic: gives the latest
     questions and changes of a memory that is served; None where it is not. gateway: whether one stands on it. attached:
     whether the memory is served elsewhere. standard_input: reads what was piped into a single command; None elsewhere.
@@ -109,6 +110,7 @@ class Engine:
         self.gateway = False
         self.creates = not options.read_only
         self.accept_loss = False
+        self.reads_at_least = False
         self.standard_input: Callable[[], bytes] | None = None
         self.warn: Callable[[str], None] = lambda _line: None
         self.join: Callable[[], Engine | None] | None = None
@@ -145,6 +147,7 @@ class Engine:
             self.sample_time,
             self.clock.now(),
             fixed,
+            self._memory is not None and self._memory.read_only,
         )
 
     # --- what it was told -----------------------------------------------------------------------------
@@ -214,7 +217,7 @@ class Engine:
 
     @property
     def trace_path(self) -> Path | None:
-        """Where the steps of the present lifetime context are written: beside the store."""
+        """Where the steps of the present lifetime context are written: beside the store; None where nothing can be."""
         path = self.store_path
         if not isinstance(path, Path):
             return None
@@ -232,8 +235,9 @@ class Engine:
         """The open memory; raises StoreError when it cannot be opened."""
         with self._lock:
             if self._memory is None:
-                self._memory = self._open_memory()
-                self._let_others_in()
+                with saying_refusals():
+                    self._memory = self._open_memory()
+                    self._let_others_in()
             return self._memory
 
     @property
@@ -352,10 +356,11 @@ class Engine:
         self._unshare()
         with self._lock:
             self._open.let_go()
-            if self._memory is not None:
-                self._year.keep(self._memory)
-                self._memory.close()
-                self._memory = None
+            # Let go of first: DuckDB's bindings report what is held of a memory that failed to close.
+            memory, self._memory = self._memory, None
+            if memory is not None:
+                self._year.keep(memory)
+                memory.close()
             if self._model_server is not None:
                 self._model_server.close()
                 self._model_server = None
@@ -365,10 +370,10 @@ class Engine:
         self._unshare()
         with self._lock:
             self._open.let_go()
-            if self._memory is not None:
-                self._year.keep(self._memory)
-                self._memory.discard()
-                self._memory = None
+            memory, self._memory = self._memory, None
+            if memory is not None:
+                self._year.keep(memory)
+                memory.discard()
 
     def __enter__(self) -> Self:
         return self
@@ -404,6 +409,7 @@ class Engine:
         # bindings report what no search has freed by then.
         with uncollected_imports():
             from amgs.memory import Memory
+            from amgs.storage.opening import is_gone
 
         shipped = self._take_shipped_store()
         path = self.store_path
@@ -411,10 +417,13 @@ class Engine:
             self.make_data_folder()
         elif self.options.store is None and isinstance(path, Path) and not path.exists():
             raise StoreError(f"There is no memory at {path} yet.", title="No memory yet", about="missing")
+        if self.creates and isinstance(path, Path) and is_gone(path):
+            self.warn(f"{path} was removed or moved away: a new memory is begun in its place.")
         encoder, recogniser, count_tokens = self._models.texts()
         chosen = self.model_spec == TINY or self.settings.model.embedder
-        memory = self._wait_for_store(
-            lambda: Memory.open(
+
+        def opened(*, read_only: bool) -> Memory:
+            return Memory.open(
                 self.store_path,
                 clock=self.clock,
                 settings=self.settings.memory,
@@ -423,11 +432,17 @@ class Engine:
                 count_tokens=count_tokens,
                 recogniser=recogniser,
                 summariser=self._summariser(),
-                read_only=self.options.read_only,
+                read_only=read_only,
                 create=self.creates,
                 accept_loss=self.accept_loss,
             )
-        )
+
+        try:
+            memory = self._wait_for_store(lambda: opened(read_only=self.options.read_only))
+        except StoreError as error:
+            if not self.reads_at_least or error.about not in UNWRITABLE:
+                raise
+            memory = self._wait_for_store(lambda: opened(read_only=True))
         self._memory = memory
         if shipped:
             memory.sources.follow(self.corpus.path)
@@ -520,7 +535,8 @@ class Engine:
     def make_data_folder(self) -> None:
         """Make the folder of the stores that no option names; any other one is the operator's to make."""
         if self.options.store is None and isinstance(self.store_path, Path):
-            data_folder(self.settings.paths).mkdir(parents=True, exist_ok=True)
+            with saying_refusals():
+                self.store_path.parent.mkdir(parents=True, exist_ok=True)
 
     @property
     def corpus_name(self) -> str:

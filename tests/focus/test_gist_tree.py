@@ -309,6 +309,7 @@ def test_a_lifetime_that_holds_no_fingerprint_goes_by_the_name(tmp_path: Path) -
     head, rest = journal.read_text(encoding="utf-8").split("\n", 1)
     told = {key: value for key, value in json.loads(head).items() if key not in ("embeddings", "vocabulary")}
     journal.write_text(json.dumps(told) + "\n" + rest, encoding="utf-8")
+    (tmp_path / "spans.jsonl.sums").unlink()  # a lifetime so old has none
     again = opened(tmp_path, model=Renamed(7, "Owner/Tiny-7"))
     assert again.length == length
     again.close()

@@ -141,16 +141,18 @@ def test_a_gist_that_was_not_written_before_the_process_died_is_written_from_the
 ) -> None:
     tree = LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=4)
     tree.append([97 + at % 26 for at in range(70)])
-    held = (tmp_path / "L1.ctx").read_bytes()
+    held = {name: (tmp_path / name).read_bytes() for name in ("L1.ctx", "L1.ctx.sums")}
     tree.act(better(tree, 1))
     polished = gist(tree, 1)
     tree.close()
-    (tmp_path / "L1.ctx").write_bytes(held)
+    for name, content in held.items():
+        (tmp_path / name).write_bytes(content)
     tree = LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=4)
     assert torch.equal(gist(tree, 1), polished)
     tree.close()
     journal = tmp_path / JOURNAL
     journal.write_text(journal.read_text().replace('"gists": "', '"gists": "AAAA'))
+    (tmp_path / f"{JOURNAL}.sums").unlink()
     with pytest.raises(CtxError, match="polished gists of act 1"):
         LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=4)
 

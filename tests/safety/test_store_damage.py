@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from amgs.clock import FixedClock
-from amgs.errors import StoreCorruptError
+from amgs.errors import StoreCorruptError, StoreError
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.storage.duckdb.last_commit import Note, WriteAhead, Written
+from amgs.types import BlockFilter
 from tests.engine.memory_world import consolidated, open_memory
 from tests.safety.damage_world import build, damage, examine, files, main, rows
 from tests.safety.kill_world import AT
@@ -152,3 +155,47 @@ def test_a_write_ahead_file_without_its_store_is_not_swept_away(
     with pytest.raises(StoreCorruptError, match="write-ahead file"):
         Memory.open(path, clock=FixedClock(AT))
     assert files(path) == before and not path.exists()
+
+
+def test_a_write_ahead_file_that_a_power_cut_tore_is_cut_where_it_is_torn(tmp_path: Path) -> None:
+    """Later pages of a write that no commit had confirmed reached the disk, and an earlier one did not."""
+    path = tmp_path / "living" / "s.duckdb"
+    path.parent.mkdir()
+    torn = tmp_path / "torn" / "s.duckdb"
+    with open_memory(path) as memory:
+        memory.ingest_text("The winch log lies in the boathouse.")
+        memory.ingest_text("Ines keeps the second key.")
+        shutil.copytree(path.parent, torn.parent)
+        acknowledged = {block.id for block in memory.blocks(BlockFilter(statuses=("raw",)))}
+        confirmed = Path(f"{path}.wal").stat().st_size
+        memory.ingest_many(
+            [RawBlock(f"Tide table {k}: {k * 'low water '}", AT, {"source": f"{k}.md"}) for k in range(40)]
+        )
+        pages = bytearray(Path(f"{path}.wal").read_bytes())
+    first = (confirmed // 4096 + 1) * 4096
+    pages[first : first + 4096] = bytes(4096)
+    ahead = Path(f"{torn}.wal")
+    ahead.write_bytes(pages)
+    before = files(torn)
+    with pytest.raises(StoreCorruptError, match=r"torn at byte [\d,]+") as caught:
+        open_memory(torn)
+    assert caught.value.about == "loss" and files(torn) == before
+    with Memory.open(torn, clock=FixedClock(AT), accept_loss=True) as memory:
+        verified = memory.verify()
+        assert verified.ok and "bytes were cut off" in verified.mended
+        assert {block.id for block in memory.blocks(BlockFilter(statuses=("raw",)))} == acknowledged
+    assert Path(f"{ahead}.torn").read_bytes() == bytes(pages)
+    with open_memory(torn) as memory:
+        assert memory.verify() == replace(verified, mended="")
+
+
+def test_a_store_that_was_removed_is_begun_anew_though_its_counter_stayed(tmp_path: Path) -> None:
+    path = tmp_path / "m.duckdb"
+    consolidated(tmp_path / "notes", path).close()
+    path.unlink()
+    with pytest.raises(StoreError, match=r"only m\.duckdb\.counter is left"):
+        Memory.open(path, clock=FixedClock(AT), create=False)
+    with open_memory(path) as memory:
+        memory.ingest_text("The spare tyre is in the shed.")
+        assert memory.verify().ok and sum(memory.counts().values()) == 1
+    open_memory(path).close()

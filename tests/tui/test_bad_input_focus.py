@@ -105,6 +105,7 @@ def test_tokens_that_the_model_does_not_have_are_named_with_the_file(tmp_path: P
         LifetimeTree.open(tmp_path, OtherVocabulary(), PointerEncoder())
     whole = (tmp_path / "spans.jsonl").read_text(encoding="utf-8")
     (tmp_path / "spans.jsonl").write_text(re.sub(r', "embeddings": {.*?}', "", whole), encoding="utf-8")
+    (tmp_path / "spans.jsonl.sums").unlink()
     with pytest.raises(CtxError, match=r"L0.ctx holds tokens outside the vocabulary"):
         LifetimeTree.open(tmp_path, OtherVocabulary(), PointerEncoder())
     (tmp_path / "spans.jsonl").write_text(whole, encoding="utf-8")

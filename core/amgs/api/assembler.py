@@ -75,7 +75,7 @@ class Assembler(MemoryPart):
         with self._context.derived.reading() as state:
             view = state.graph.view()
             numbers = state.blocks.numbers_of(list(chosen))
-        with self._context.storage.transaction():
+        with self._context.storage.log():
             walked = reinforcing.walked_edges(view, [i for i in reached if i in numbers], numbers)
             forecasts.log(self._context.storage, frame, tuple(chosen.values()), walked, curve)
             self._record(frame, asked, pools, known)
@@ -85,7 +85,8 @@ class Assembler(MemoryPart):
             done = reinforcing.reinforce_shown(
                 self._context.storage, list(chosen), frame.name, frame.id, frame.as_of, walked
             )
-        return replace(frame, remarks=(*frame.remarks, f"{done.summary} (operation {done.id})"))
+            return replace(frame, remarks=(*frame.remarks, f"{done.summary} (operation {done.id})"))
+        return replace(frame, remarks=(*frame.remarks, "it is not logged: the disk takes nothing"))
 
     def _assembled(
         self,

@@ -108,7 +108,7 @@ class Frames:
         opened for reading only.
         """
         if not self._context.storage.read_only:
-            with self._context.storage.transaction():
+            with self._context.storage.log():
                 self._context.storage.meta.keep(_LAST, cache.encode(frame, whole=True))
 
     def last(self) -> Frame | None:

@@ -217,6 +217,7 @@ def verify(context: MemoryContext, progress: Progress | None = None) -> Verifica
         blocks=sum(context.storage.blocks.by_status().values()),
         edges=context.storage.edges.count(),
         faults=tuple(found),
+        mended=context.storage.cut,
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import errno
 import json
 import shutil
 import zlib
@@ -18,12 +17,12 @@ from dataclasses import asdict
 from functools import lru_cache, partial
 from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 from tantivy import DocAddress, Document, Index, IndexWriter, Occur, Query, Schema, SchemaBuilder, Searcher
 
-from amgs.errors import StoreError
 from amgs.index.ascending import contains, joined, without
 from amgs.index.lexical import Hit, LexicalIndex, StemPostings, WeightedIdentifiers, WeightedStems
 from amgs.index.snapshot_store import Stamp
@@ -52,9 +51,6 @@ Contents = Callable[[Sequence[int]], Iterable[tuple[int, str]]]
 """Reads (number, content) of blocks by their numbers."""
 
 
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-
-
 class KeywordIndex(LexicalIndex):
     """One open index. Make one with `KeywordIndex.open`, keep it true with `catch_up`."""
 
@@ -67,6 +63,7 @@ class KeywordIndex(LexicalIndex):
         self._schema = index.schema
         self._stamp = stamp
         self._writer: IndexWriter | None = None
+        self._copied: TemporaryDirectory[str] | None = None
         self._vocabulary: dict[str, int] | None = None
         self._refresh()
         self._known: NDArray[np.int64] | None = None
@@ -78,26 +75,25 @@ class KeywordIndex(LexicalIndex):
         """Open the index in a directory, made when missing; None keeps it in memory.
 
         What cannot be trusted (damaged files, another format) is removed and starts empty: `catch_up` fills
-        it. Opened for reading only, nothing on disk is touched; what is missing is then built in memory.
-        Raises StoreError when the directory cannot be written.
+        it. Opened for reading only, nothing on disk is touched; what is missing is then built in memory, as it is
+        where the directory cannot be written. One that cannot be written is read from a copy.
         """
         stamp = _trusted_stamp(directory) if directory is not None else None
-        if directory is None or (read_only and stamp is None):
-            return cls(None, _registered(Index(_schema())), None, read_only=False)
-        try:
-            if stamp is None and directory.exists():
-                shutil.rmtree(directory)
-            if not read_only:
-                directory.mkdir(parents=True, exist_ok=True)
-            return cls(
-                directory, _registered(Index(_schema(), path=str(directory))), stamp, read_only=read_only
-            )
-        except OSError as error:
-            if error.errno in _NO_ROOM:
-                return cls(None, _registered(Index(_schema())), None, read_only=False)
-            raise _unusable(directory, error) from error
-        except ValueError as error:
-            raise _unusable(directory, error) from error
+        if directory is not None and not (read_only and stamp is None):
+            with contextlib.suppress(OSError, ValueError):
+                if stamp is None and directory.exists():
+                    shutil.rmtree(directory)
+                if not read_only:
+                    directory.mkdir(parents=True, exist_ok=True)
+                return cls(directory, _index_in(directory), stamp, read_only=read_only)
+            with contextlib.suppress(OSError, ValueError):
+                # Tantivy needs a lock in the directory even to read.
+                copied = TemporaryDirectory()
+                shutil.copytree(directory, copied.name, dirs_exist_ok=True)
+                opened = cls(directory, _index_in(Path(copied.name)), stamp, read_only=True)
+                opened._copied = copied
+                return opened
+        return cls(None, _registered(Index(_schema())), None, read_only=False)
 
     def view(self) -> KeywordIndex:
         """What is held now, to be searched while this index goes on; it is never written."""
@@ -330,10 +326,7 @@ class KeywordIndex(LexicalIndex):
     def _write(self) -> IndexWriter:
         if self._writer is None:
             # One thread: documents get the same order, and equal scores the same place, on every run.
-            try:
-                self._writer = self._index.writer(_WRITER_BYTES, 1)
-            except ValueError as error:
-                raise _unusable(self._directory, error) from error
+            self._writer = self._index.writer(_WRITER_BYTES, 1)
         return self._writer
 
     def _seal(self, directory: Path) -> None:
@@ -359,6 +352,10 @@ def _registered(index: Index) -> Index:
     return index
 
 
+def _index_in(directory: Path) -> Index:
+    return _registered(Index(_schema(), path=str(directory)))
+
+
 def _field(stem: str) -> str:
     """The field that holds a stem."""
     return _COMMON if common(stem) else _STEMS
@@ -379,13 +376,6 @@ def _unpacked(
     scores = np.fromiter(map(itemgetter(0), found), np.float64, len(found))
     numbers = searcher.fast_field_values("number", list(map(itemgetter(1), found))) if found else []
     return scores, np.fromiter(numbers, np.int64, len(found))
-
-
-def _unusable(directory: Path | None, error: Exception) -> StoreError:
-    return StoreError(
-        f"The keyword index in {directory} cannot be used: {error}.",
-        way_out="Close the other program that uses it, or remove that directory; it is rebuilt from the store.",
-    )
 
 
 def _term_query(schema: Schema, field: str, text: str) -> Query:

@@ -13,7 +13,7 @@ import os
 import shutil
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,14 +60,16 @@ class SnapshotStore:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing at all lies there."""
-        return self._folder is None or not self._folder.is_dir()
+        """Whether nothing at all lies there, or nothing that may be read."""
+        return self._folder is None or not os.path.isdir(self._folder)  # noqa: PTH112 - never raises
 
     def latest(self, store: str) -> Generation | None:
         """The latest whole generation of a store; None when there is none."""
-        if self._folder is None or not self._folder.is_dir():
+        if self._folder is None:
             return None
-        found = [one for one in map(self._read, self._folder.iterdir()) if one is not None]
+        found = []
+        with suppress(OSError):
+            found = [one for one in map(self._read, self._folder.iterdir()) if one is not None]
         own = [one for one in found if one.stamp.store == store]
         return max(own, key=lambda one: one.stamp.revision, default=None)
 

@@ -136,7 +136,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         try:
             self._finish_erasure()
             if self._opened.searches.waits:
-                with self._storage.transaction():
+                with self._storage.log():
                     self._opened.searches.write(self.settings.retrieval.searches, most=None)
             self._opened.derived.close()
         finally:
@@ -165,6 +165,11 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
     def path(self) -> str:
         """Where the store lies; ":memory:" for one that is gone on close."""
         return self._storage.path
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it is open for reading alone."""
+        return self._storage.read_only
 
     @property
     def change_counter(self) -> int:

@@ -13,13 +13,13 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import as_utc
-from amgs.errors import StoreError
+from amgs.errors import UNWRITABLE, StoreError, StoreLockedError
 
 if TYPE_CHECKING:
     from amgs.types import EdgeKey, StoreChange
@@ -115,6 +115,8 @@ class SqlConnection(ABC):
         self.clock_changes: ChangeLog[str] = ChangeLog()
         self.lost = ""
         """What was missing when the store was opened, where that was accepted; in words."""
+        self.cut = ""
+        """What was cut off when the store was opened, of which nothing was acknowledged; in words."""
         self.made = False
         """Whether opening it made it: there was none before."""
 
@@ -278,6 +280,21 @@ class SqlConnection(ABC):
                 raise
             finally:
                 self._owner = None
+
+    def log(self) -> AbstractContextManager[None, bool]:
+        """A transaction for what is worth keeping and not worth failing for. It is left out on a disk that is full or
+        cannot be written, and while another program goes on writing.
+        """
+        return cast("AbstractContextManager[None, bool]", self._logging())
+
+    @contextmanager
+    def _logging(self) -> Iterator[None]:
+        try:
+            with self.transaction():
+                yield
+        except StoreError as error:
+            if error.about not in UNWRITABLE and not isinstance(error, StoreLockedError):
+                raise
 
     def execute(
         self, sql: str, parameters: Sequence[Any] = (), *, structural: bool = True, counted: bool = True

@@ -78,6 +78,11 @@ def _check_whole(storage: Storage) -> None:
         raise
 
 
+def is_gone(path: Path) -> bool:
+    """Whether the store that was at a path was removed or moved away, and what was noted beside it stayed."""
+    return files.is_gone(path)
+
+
 def copy_in_memory(source: Storage) -> Storage:
     """A store in memory that holds what the source holds, one change later; the caller closes it."""
     target = open_storage(MEMORY)

@@ -67,11 +67,14 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The result of `amgs verify`; ok when faults is empty."""
+    """The result of `amgs verify`; ok when faults is empty. mended: what was wrong with the files and was put right
+    when the store was opened, in words.
+    """
 
     blocks: int
     edges: int
     faults: tuple[Fault, ...]
+    mended: str = ""
 
     @property
     def ok(self) -> bool:

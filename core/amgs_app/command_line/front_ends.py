@@ -72,6 +72,7 @@ def open_workstation(options: Globals) -> int:
     from amgs_app.session.operator import Operator
 
     operator = Operator(engine_of(given))
+    operator.engine.reads_at_least = True
     operator.join()
     return screen.open(
         lambda: operator,

@@ -233,7 +233,7 @@ def _open_folder(
     going_on = lifetime is not None and (lifetime / JOURNAL).exists()
     if going_on and lifetime is not None:
         journal = SpanJournal(lifetime, "", engine.settings.focus.block_size)
-        known = journal.read().span_metadata.versions()
+        known = journal.read(0).span_metadata.versions()
     plan = plan_corpus(documents, name=real_path(folder).name, known=known, bridges=bridges)
     if dry_run:
         return CorpusRead(str(folder), plan, skipped, False, engine.focus_view)

@@ -51,6 +51,7 @@ def status(operator: Operator) -> Overview:
         selection=operator.selection,
         focus=facts.focus,
         sample_time=facts.sample_time,
+        read_only=facts.read_only,
         namespaces=engine.memory.namespaces() if store.topology is not None and not served else (),
     )
 

@@ -91,17 +91,20 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "import": "`import PATH --from FORMAT` names the format.",
         "ingest": "`ingest --file FILE` takes a single file.",
         "ledger": "Use `--ledger FILE`.",
+        "lifetime damage": "`focus check DIR --mend` keeps what is sound.",
         "lifetime": "`focus open --lifetime DIR` creates one.",
         "loss": "`verify --accept-loss` continues with what is left.",
         "missing": "`ingest`, `import` and `conversation add` create a store.",
         "operation": "`operations` lists the journal.",
+        "place": "`--store PATH` opens another store; AMGS_DATA names another folder for them.",
         "proposal": "`enhance` lists them.",
-        "reading": "Leave out `--read-only`.",
+        "reading": "Leave out `--read-only`, if it was given.",
         "review": "`review list` shows the queue, `review decide ID reject` dismisses a finding.",
         "source": "`source list` shows them.",
         "step": "`focus step` decodes.",
         "store": "`--store PATH` opens another store.",
         "tag": "`focus tag NODE --release` removes a tag.",
+        "unwritable": "`--read-only` does, `--store PATH` opens another store.",
     }
 )
 """What to type, by the subject of an error."""

@@ -7,9 +7,11 @@ when the server ends, however it ends, so that an address is never told of one t
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from amgs.errors import StoreError
 from amgs_app.places.corpus import Corpus, shipped
 from amgs_app.places.paths import check_place
 
@@ -19,6 +21,17 @@ if TYPE_CHECKING:
 
 def data_folder(paths: PathSettings) -> Path:
     """Where stores and the shell's history live: the folder in the settings, else the user's data folder."""
+    folder = _own_folder(paths)
+    if not folder.is_absolute():  # a `~` that nothing stands for
+        raise StoreError(
+            "There is no home folder for a memory: HOME is not set.",
+            way_out="Set HOME.",
+            about="place",
+        )
+    return folder
+
+
+def _own_folder(paths: PathSettings) -> Path:
     import platformdirs
 
     if paths.data:
@@ -28,7 +41,7 @@ def data_folder(paths: PathSettings) -> Path:
 
 def checkpoint_folder(paths: PathSettings) -> Path:
     """Where the user's own checkpoints are looked for; it need not be there."""
-    return Path(paths.checkpoints).expanduser() if paths.checkpoints else data_folder(paths) / "checkpoints"
+    return Path(paths.checkpoints).expanduser() if paths.checkpoints else _own_folder(paths) / "checkpoints"
 
 
 def model_cache(paths: PathSettings) -> Path | None:
@@ -39,7 +52,8 @@ def model_cache(paths: PathSettings) -> Path | None:
         return None
     if paths.cache:
         return Path(paths.cache).expanduser()
-    return Path(platformdirs.user_cache_dir("amgs", appauthor=False)) / "models"
+    folder = Path(platformdirs.user_cache_dir("amgs", appauthor=False))
+    return folder / "models" if folder.is_absolute() else None
 
 
 def theme_folders() -> tuple[Path, ...]:
@@ -68,7 +82,7 @@ def find_store(
         check_place(Path(named), example="notes")
         return Path(named)
     folder = data_folder(paths)
-    if not corpus_is_named and (own or (folder / OWN_STORE).exists()):
+    if not corpus_is_named and (own or os.path.exists(folder / OWN_STORE)):  # noqa: PTH110 - False where it may not look
         return folder / OWN_STORE
     return folder / corpus.store_name
 

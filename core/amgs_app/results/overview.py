@@ -18,7 +18,7 @@ class Overview:
 
     corpus: "" for a memory that none belongs to. model_loaded: whether the language model is in memory. sample_time:
     whether `store.now` is in the year of the corpus, not in the real one. namespaces: of the database, those that the
-    role may use; a service names none but the one that is asked.
+    role may use; a service names none but the one that is asked. read_only: whether it is open for reading alone.
     """
 
     store: StoreStatus
@@ -29,6 +29,7 @@ class Overview:
     selection: str | None = None
     focus: FocusView | None = None
     sample_time: bool = False
+    read_only: bool = False
     namespaces: tuple[NamespaceSize, ...] = ()
 
 
@@ -47,3 +48,4 @@ class EngineFacts:
     sample_time: bool
     now: datetime
     fixed: bool
+    read_only: bool = False

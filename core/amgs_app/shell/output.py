@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Literal, get_args
 
-from amgs.errors import AmgsError, UsageError
+from amgs.errors import AmgsError, UsageError, as_refusal
 from amgs_app.operations.hints import way_out_of
 from amgs_app.render.figures.format import undoing
 from amgs_app.terminal.exit_codes import ExitCode, code_of
@@ -76,6 +76,7 @@ def complain(error: BaseException, out: IO[str] | None = None) -> int:
     not for here.
     """
     out = sys.stderr if out is None else out
+    error = as_refusal(error)
     title = str(getattr(error, "title", "Something went wrong"))
     message = str(getattr(error, "message", error))
     way_out = way_out_of(error)
@@ -106,7 +107,10 @@ def advise(engine: Engine, result: Any, out: IO[str] | None = None) -> None:
 
 
 def intended(error: BaseException) -> bool:
-    """Whether an engine raised it on purpose: an AmgsError, or a FocusError, which is known by its shape."""
+    """Whether an engine raised it on purpose: an AmgsError, or a FocusError, which is known by its shape; or the system
+    refuses a file.
+    """
+    error = as_refusal(error)
     return isinstance(error, AmgsError) or all(
         hasattr(error, name) for name in ("title", "message", "way_out", "exit_code")
     )

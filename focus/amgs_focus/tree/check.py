@@ -7,26 +7,29 @@ are then missing are made anew at the next opening.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from amgs_focus.errors import CtxError
 from amgs_focus.tree.ctx_file import COPIED, HEADER_BYTES, CtxFile, CtxHeader, is_there, repair
-from amgs_focus.tree.files import locked
+from amgs_focus.tree.files import VECTORS, locked
 from amgs_focus.tree.journal import JOURNAL, SpanJournal
+from amgs_focus.tree.node_set import NodeRun
+from amgs_focus.tree.run_sums import DAMAGE, RunSums
 
 
 @dataclass(frozen=True, slots=True)
 class FileCheck:
     """One file. rows: it holds (of the journal: spans); fault: what is wrong, empty for nothing; mended: it is not any
-    more.
+    more; unsummed: bytes that have no checksum yet.
     """
 
     name: str
     rows: int
     fault: str = ""
     mended: bool = False
+    unsummed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,28 +70,33 @@ def check(
         files: list[FileCheck] = []
         first: CtxHeader | None = None
         paths = sorted(folder.glob("L*.ctx"), key=_level_first)
+        vectors = [folder / VECTORS] if (folder / VECTORS).exists() else []
+        purged = _purged(folder)
         for number, path in enumerate(paths):
             if progress is not None:
                 progress(number, len(paths) + 1, path.name)
-            header, found = _checked(path, first, mend)
+            header, found = _checked(path, first, mend, purged)
             first = first or header
             files.append(found)
+        files += [_checked_vectors(path, mend) for path in vectors]
         files += [fault for path in sorted(folder.glob("L*.use")) if (fault := _misplaced(path))]
         if not any(file.name == "L0.ctx" for file in files):
             files.insert(0, FileCheck("L0.ctx", 0, "it is missing."))
-        told, tokens = _journal(folder, first if first and not first.level else None)
+        told, tokens = _journal(folder, first if first and not first.level else None, mend)
         return LifetimeCheck(str(folder), first.model if first else "", tokens, (*files, told))
     finally:
         lock.close()
 
 
-def _checked(path: Path, first: CtxHeader | None, mend: bool) -> tuple[CtxHeader | None, FileCheck]:
+def _checked(
+    path: Path, first: CtxHeader | None, mend: bool, purged: Sequence[NodeRun]
+) -> tuple[CtxHeader | None, FileCheck]:
     """A file's header, and what is wrong with the file beside the lowest level's header."""
     if not _LEVEL.fullmatch(path.name):
         return None, FileCheck(path.name, 0, "it is no level of a lifetime: move it away.")
     try:
         with CtxFile.open(path) as file:
-            header = file.header
+            header, unsummed = file.header, file.check_rows()
         if f"L{header.level}.ctx" != path.name:
             raise CtxError(f"{path.name} holds level {header.level}.")
         if first is not None and (header.model, header.block_size) != (first.model, first.block_size):
@@ -97,8 +105,19 @@ def _checked(path: Path, first: CtxHeader | None, mend: bool) -> tuple[CtxHeader
                 f"{first.model!r} and {first.block_size}."
             )
     except CtxError as error:
-        return _mended(path, error) if mend else (None, FileCheck(path.name, 0, error.message))
-    return header, FileCheck(path.name, header.count)
+        return _mended(path, error, purged) if mend else (None, FileCheck(path.name, 0, error.message))
+    return header, FileCheck(path.name, header.count, unsummed=unsummed)
+
+
+def _checked_vectors(path: Path, mend: bool) -> FileCheck:
+    """Damaged vectors go when they are mended: they are made anew."""
+    try:
+        with CtxFile.open(path) as file:
+            return FileCheck(path.name, len(file), unsummed=file.check_rows())
+    except CtxError as error:
+        if mend:
+            path.unlink()
+        return FileCheck(path.name, 0, error.message, mended=mend)
 
 
 def _holds_one(folder: Path) -> bool:
@@ -126,12 +145,31 @@ def _misplaced(path: Path) -> FileCheck | None:
     return None
 
 
-def _mended(path: Path, error: CtxError) -> tuple[CtxHeader | None, FileCheck]:
+def _purged(folder: Path) -> Sequence[NodeRun]:
+    """The gists of which nothing else is left, as far as the journal can be read."""
+    try:
+        return SpanJournal(folder, "", 0).read(0).span_metadata.purged.runs
+    except CtxError:
+        return ()
+
+
+def _mended(path: Path, error: CtxError, purged: Sequence[NodeRun]) -> tuple[CtxHeader | None, FileCheck]:
     try:
         if path.name != "L0.ctx" and path.stat().st_size < HEADER_BYTES:
             path.unlink()
             return None, FileCheck(path.name, 0, error.message, mended=True)
         header = repair(path)
+        sums = RunSums(path, HEADER_BYTES)
+        at = sums.first_difference(header.payload_bytes)
+        if at is not None and header.level:  # gists are made anew
+            row = at // header.row_bytes
+            if any(run.level == header.level and run.stop > row for run in purged):
+                raise CtxError(f"{error.message} Gists of purged spans lie there, which nothing makes anew.")
+            with CtxFile.open(path, writable=True) as file:
+                file.truncate(row)
+                header = file.header
+        elif at is not None:
+            sums.remove()  # nothing tells what the tokens were: they are taken as they are
     except OSError as lost:
         return None, FileCheck(path.name, 0, f"it cannot be read ({lost.strerror}): move it away.")
     except CtxError as still:
@@ -139,12 +177,17 @@ def _mended(path: Path, error: CtxError) -> tuple[CtxHeader | None, FileCheck]:
     return header, FileCheck(path.name, header.count, error.message, mended=True)
 
 
-def _journal(folder: Path, first: CtxHeader | None) -> tuple[FileCheck, int]:
+def _journal(folder: Path, first: CtxHeader | None, mend: bool) -> tuple[FileCheck, int]:
     """The journal, and the lifetime's length as it tells. first: the header of L0.ctx, None where it cannot be read."""
+    count = first.count if first else 0
+    journal = SpanJournal(folder, "", first.block_size if first else 0)
     try:
-        told = SpanJournal(folder, "", first.block_size if first else 0).read()
+        told = journal.read(count)
     except CtxError as error:
-        return FileCheck(JOURNAL, 0, error.message), first.count if first else 0
+        mends = mend and error.about == DAMAGE
+        if mends:
+            journal.mend()
+        return FileCheck(JOURNAL, 0, error.message, mended=mends), count
     length = told.spans[-1].end if told.spans else 0
     fault = ""
     if first and length - length % first.block_size > first.count:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs_focus.errors import CtxError
+from amgs_focus.tree.run_sums import RunSums
 
 MAGIC = 0x4D434354  # "MCCT"
 VERSION = 1
@@ -115,6 +116,7 @@ class CtxFile:
         self._header = header
         self._writable = writable
         self._map: Rows | None = None
+        self._sums = RunSums(path, HEADER_BYTES)
 
     @classmethod
     def create(cls, path: Path, header: CtxHeader) -> CtxFile:
@@ -133,7 +135,9 @@ class CtxFile:
             handle.close()
             path.unlink(missing_ok=True)
             raise unwritten(path, error) from error
-        return cls(path, handle, empty, writable=True)
+        made = cls(path, handle, empty, writable=True)
+        made._sums.remove()  # of a file that was here before
+        return made
 
     @classmethod
     def open(cls, path: Path, *, writable: bool = False) -> CtxFile:
@@ -155,10 +159,13 @@ class CtxFile:
                 )
             if header.level == 0 and header.count % header.block_size:
                 raise _damaged(f"{path.name} ends inside a block.")
+            opened = cls(path, handle, header, writable=writable)
+            if opened._sums.size > header.payload_bytes:
+                raise _damaged(f"{path.name} has fewer rows than were written to it.")
         except CtxError:
             handle.close()
             raise
-        return cls(path, handle, header, writable=writable)
+        return opened
 
     @property
     def header(self) -> CtxHeader:
@@ -174,13 +181,21 @@ class CtxFile:
     def rows(self, start: int, stop: int) -> Rows:
         """Rows [start, stop): (n,) uint32 at level 0, else (n, width) float16, or float32 from bf16.
 
-        A view of the mapped file where no conversion is needed; do not keep it across `truncate`.
+        A view of the mapped file where no conversion is needed; do not keep it across `truncate`. Raises CtxError where
+        they are not what was written.
         """
         start, stop = max(0, start), min(stop, len(self))
+        if start < stop:
+            self._sums.check(start * self._header.row_bytes, stop * self._header.row_bytes)
         mapped = self._mapped()[start : max(start, stop)]
         if self._header.dtype == BF16:
             return (mapped.astype(np.uint32) << 16).view(np.float32)
         return mapped
+
+    def check_rows(self) -> int:
+        """Hold every row against its checksum; gives the bytes that have none. Raises CtxError for damage."""
+        self._sums.check(0, self._header.payload_bytes)
+        return self._header.payload_bytes - self._sums.size
 
     def append(self, rows: Rows) -> None:
         """Write rows after the last one; the count follows once they are on the disk.
@@ -200,6 +215,7 @@ class CtxFile:
         except OSError as error:
             self._header = before
             raise unwritten(self._path, error) from error
+        self._sums.cover(self._header.payload_bytes)
 
     def overwrite(self, start: int, rows: Rows) -> None:
         """Put other rows in the place of some that are there. A crash leaves any of them old or new."""
@@ -207,10 +223,13 @@ class CtxFile:
         stored = self._stored(rows)
         if start < 0 or start + len(stored) > len(self):
             raise CtxError(f"{self._path.name} has {len(self)} rows, and none at {start + len(stored)}.")
+        at, raw = start * self._header.row_bytes, stored.tobytes()
         try:
-            self._write(HEADER_BYTES + start * self._header.row_bytes, stored.tobytes())
+            self._sums.drop(at, at + len(raw))
+            self._write(HEADER_BYTES + at, raw)
         except OSError as error:
             raise unwritten(self._path, error) from error
+        self._sums.cover(self._header.payload_bytes)
 
     def say_version(self, gist_version: int) -> None:
         """Say that another version of the encoder made every row."""
@@ -246,6 +265,8 @@ class CtxFile:
                 os.fsync(out.fileno())
             self._map = None
             self._handle.close()
+            for start, stop in ranges:
+                self._sums.drop(start * size, stop * size)
             fresh.replace(self._path)
             self._handle = self._path.open("r+b", buffering=0)
         except OSError as error:
@@ -253,6 +274,7 @@ class CtxFile:
             if self._handle.closed:
                 self._handle = self._path.open("r+b", buffering=0)
             raise unwritten(self._path, error) from error
+        self._sums.cover(self._header.payload_bytes)
 
     def truncate(self, count: int) -> None:
         """Forget every row from `count` on. The count goes first, so that a crash leaves a whole file."""
@@ -261,6 +283,10 @@ class CtxFile:
             raise CtxError(f"{self._path.name} can only be cut at whole blocks, not at {count} tokens.")
         if count >= self._header.count:
             return
+        try:
+            self._sums.cut(max(0, count) * self._header.row_bytes)
+        except OSError as error:
+            raise unwritten(self._sums.path, error) from error
         self._set_count(max(0, count))
         self._map = None
         os.ftruncate(self._handle.fileno(), HEADER_BYTES + self._header.payload_bytes)
@@ -350,6 +376,7 @@ def repair(path: Path, expected: CtxHeader | None = None) -> CtxHeader:
             handle.truncate(HEADER_BYTES + header.payload_bytes)
             handle.write(header.pack())
             os.fsync(handle.fileno())
+        RunSums(path, HEADER_BYTES).cut(header.payload_bytes)
     except OSError as error:
         raise _unusable(path, error) from error
     return header

@@ -352,7 +352,9 @@ class FolderStore:
         if not is_there(path):
             return None
         try:
-            return CtxFile.open(path, writable=True)
+            file = CtxFile.open(path, writable=True)
+            file.check_rows()
+            return file
         except CtxError:
             path.unlink()
             return None

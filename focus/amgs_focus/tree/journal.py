@@ -22,6 +22,7 @@ from amgs_focus.errors import CtxError
 from amgs_focus.model.checkpoint_file import EmbeddingFingerprint
 from amgs_focus.records import BLANK, SpanAbout, SpanSource, Tag
 from amgs_focus.tree.ctx_file import is_there, unwritten
+from amgs_focus.tree.run_sums import DAMAGE, RunSums
 from amgs_focus.tree.span_metadata import Act, Nodes, SpanMetadata
 
 JOURNAL = "spans.jsonl"
@@ -157,6 +158,7 @@ class SpanJournal:
         self._model = model
         self._block_size = block_size
         self._embeddings = embeddings
+        self._sums = RunSums(self._path)
         self._whole_bytes: int | None = (
             None  # of what was read; what lies behind it goes before the next line
         )
@@ -169,13 +171,28 @@ class SpanJournal:
         if not self.is_there():
             return self._begin(tokens)
         raw = self._whole()
-        told = self._read(raw)
+        told = self._read(raw, tokens)
         self._whole_bytes = len(raw)
         return told if raw else self._begin(tokens)
 
-    def read(self) -> Journalled:
-        """The same and nothing is changed; nothing is told where there is no journal."""
-        return self._read(self._whole()) if self.is_there() else Journalled()
+    def read(self, tokens: int) -> Journalled:
+        """The same and nothing is changed. Raises CtxError where tokens have no journal, too."""
+        if self.is_there():
+            return self._read(self._whole(), tokens)
+        if tokens:
+            raise CtxError(
+                f"It is missing: nothing tells where {tokens:,} tokens came from.",
+                way_out="Restore it from a copy; without it they are of no known source.",
+            )
+        return Journalled()
+
+    def mend(self) -> None:
+        """Take what its lines say now, though they are not what was written. Without a line it goes: the tokens stay,
+        of no known source.
+        """
+        self._sums.remove()
+        if not self._path.read_bytes():
+            self._path.unlink()
 
     def is_there(self) -> bool:
         """Whether there is a journal; raises CtxError where something else lies in its place."""
@@ -186,13 +203,23 @@ class SpanJournal:
         raw = self._path.read_bytes()
         return raw[: raw.rfind(b"\n") + 1]
 
-    def _read(self, raw: bytes) -> Journalled:
+    def _read(self, raw: bytes, tokens: int) -> Journalled:
+        """What the lines tell. Raises CtxError for one that is damaged, and where they are not those that were written.
+        tokens: in the rows; a journal that was only begun is of none.
+        """
         told = Journalled()
         for number, line in enumerate(raw.splitlines(), start=1):
             try:
                 self._take(told, journal_line(line), number)
             except (ValueError, TypeError) as error:
                 raise _unread(number) from error
+        if self._sums.size > len(raw) or (tokens and not raw):
+            raise CtxError(
+                f"{JOURNAL} lacks lines that were written to it: {len(raw):,} bytes are left.",
+                way_out="Restore it from a copy, or have it mended.",
+                about=DAMAGE,
+            )
+        self._sums.check(0, len(raw))
         return told
 
     def appended(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
@@ -219,6 +246,7 @@ class SpanJournal:
             if self._path.exists():
                 os.truncate(self._path, held)
             raise unwritten(self._path, error) from error
+        self._sums.cover(self._path.stat().st_size)
 
     def _take(self, told: Journalled, line: JournalLine, number: int) -> None:
         if number == 1:

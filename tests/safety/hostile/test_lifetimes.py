@@ -17,7 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
 from amgs_app.shell.output import as_text
 from amgs_app.terminal.printable import UNSAFE
@@ -301,6 +303,27 @@ def in_the_place_of(name: str, kind: str) -> Callable[[Path], None]:
     return damage
 
 
+def with_byte(name: str, at: int) -> Callable[[Path], None]:
+    """One byte of a file is another, which says something else and nothing impossible."""
+
+    def damage(folder: Path) -> None:
+        raw = bytearray((folder / name).read_bytes())
+        raw[at] ^= 1
+        (folder / name).write_bytes(raw)
+
+    return damage
+
+
+def without_lines(first: int) -> Callable[[Path], None]:
+    """The journal ends before a line, as if nothing had come after it."""
+
+    def damage(folder: Path) -> None:
+        lines = (folder / JOURNAL).read_text().splitlines(keepends=True)
+        (folder / JOURNAL).write_text("".join(lines[:first]))
+
+    return damage
+
+
 FOUND: dict[str, tuple[Callable[[Path], None], str]] = {
     **{
         f"{name} is a {kind}": (in_the_place_of(name, kind), name)
@@ -321,12 +344,16 @@ FOUND: dict[str, tuple[Callable[[Path], None], str]] = {
         journal_with({"tag": {"start": 0, "end": 4, "word": 7, "at": "", "by": ""}}),
         JOURNAL,
     ),
+    "another token": (with_byte("L0.ctx", HEADER_BYTES + 4 * 37), "L0.ctx"),
+    "another source": (with_byte(JOURNAL, -400), JOURNAL),
+    "an emptied journal": (without_lines(0), JOURNAL),
+    "a journal that lost its last lines": (without_lines(3), JOURNAL),
     "an act of a level that no lifetime has": (journal_with({"sealed": [[10**9, 0, 5]]}), JOURNAL),
 }
 
 
 @pytest.mark.parametrize("name", FOUND)
-def test_a_damage_that_once_ended_in_a_traceback(name: str, whole: Path, tmp_path: Path) -> None:
+def test_a_damage_that_was_unseen_or_ended_in_a_traceback(name: str, whole: Path, tmp_path: Path) -> None:
     damage, says = FOUND[name]
     folder = tmp_path / "damaged"
     shutil.copytree(whole, folder)
@@ -334,6 +361,82 @@ def test_a_damage_that_once_ended_in_a_traceback(name: str, whole: Path, tmp_pat
     assert tried(folder)
     found = check(folder)
     assert [file.name for file in found.faults] == [says]
+
+
+def small_lifetime(folder: Path) -> list[int]:
+    """A lifetime with vectors and nothing purged; its tokens."""
+    tree = opened(folder)
+    tree.append([97 + number % 26 for number in range(90)], source="block-1")
+    tree._store.begin_vectors("an encoder", 8).append(np.ones((22, 8), np.float16))
+    tokens = [int(token) for token in tree.tokens(0, tree.length)]
+    tree.close()
+    return tokens
+
+
+def test_gists_that_are_not_what_was_written_are_refused_when_they_are_read_and_made_anew(
+    tmp_path: Path,
+) -> None:
+    tokens = small_lifetime(tmp_path)
+    whole = opened(tmp_path)
+    gists = whole.gists(1, 0, 22)
+    whole.close()
+    raw = (tmp_path / "L1.ctx").read_bytes()
+    (tmp_path / "L1.ctx").write_bytes(raw[:HEADER_BYTES] + b"\xff" * (len(raw) - HEADER_BYTES))
+    assert [file.name for file in check(tmp_path).faults] == ["L1.ctx"]
+    tree = opened(tmp_path)
+    with pytest.raises(CtxError, match="not what was written") as caught:
+        tree.gists(1, 0, 1)
+    tree.close()
+    assert caught.value.exit_code == 4 and caught.value.way_out
+    assert check(tmp_path, mend=True).ok and check(tmp_path).ok
+    tree = opened(tmp_path)
+    assert torch.equal(tree.gists(1, 0, 22), gists)
+    assert [int(token) for token in tree.tokens(0, tree.length)] == tokens
+    tree.close()
+
+
+@pytest.mark.parametrize("name", ["L0.ctx", JOURNAL, "vectors.ctx"])
+def test_what_is_not_as_it_was_written_can_be_gone_on_with(name: str, tmp_path: Path) -> None:
+    length = len(small_lifetime(tmp_path))
+    source = (tmp_path / JOURNAL).read_bytes().index(b"block-1")
+    with_byte(name, HEADER_BYTES + 40 if name.endswith(".ctx") else source)(tmp_path)
+    assert [file.name for file in check(tmp_path).faults] == [name]
+    assert check(tmp_path, mend=True).ok
+    tree = opened(tmp_path)
+    assert tree.length == length
+    tree.append([97, 98, 99], source="block-2")
+    tree.close()
+    assert check(tmp_path).ok and not any(file.unsummed for file in check(tmp_path).files)
+
+
+def test_an_emptied_journal_goes_when_it_is_mended_and_the_tokens_stay(tmp_path: Path) -> None:
+    tokens = small_lifetime(tmp_path)
+    os.truncate(tmp_path / JOURNAL, 0)
+    assert check(tmp_path, mend=True).ok
+    tree = opened(tmp_path)
+    assert [int(token) for token in tree.tokens(0, tree.length)] == tokens[
+        :88
+    ]  # the open block stood in the journal
+    tree.close()
+    assert check(tmp_path).ok
+
+
+def test_a_lifetime_of_an_earlier_version_has_no_checksums_until_the_next_append(tmp_path: Path) -> None:
+    small_lifetime(tmp_path)
+    for sums in tmp_path.glob("*.sums"):
+        sums.unlink()
+    found = check(tmp_path)
+    assert found.ok
+    assert {file.name for file in found.files if file.unsummed} == {
+        path.name for path in tmp_path.glob("*.ctx")
+    }
+    assert "No checksums yet: L0.ctx" in as_text(found)
+    tree = opened(tmp_path)
+    tree.append([97 + number % 26 for number in range(64)], source="block-2")
+    tree.close()
+    assert not any(file.unsummed for file in check(tmp_path).files if file.name.startswith("L"))
+    with_byte("L0.ctx", HEADER_BYTES + 8)(tmp_path)
+    assert [file.name for file in check(tmp_path).faults] == ["L0.ctx"]
 
 
 @pytest.mark.parametrize("stray", ["Lnotes.ctx", "L.ctx", "L².ctx"])

@@ -22,6 +22,7 @@ from amgs.errors import (
     StoreLockedError,
     StoreTooNewError,
     UsageError,
+    saying_refusals,
 )
 from amgs.storage.connection import ChangeLog, OfferedColumn, SqlConnection, mask_missing
 from amgs.storage.duckdb import files
@@ -36,6 +37,7 @@ _OTHER_PROCESS = re.compile(r"\(PID (\d+)\)")
 _TOO_NEW = re.compile(r"version number|newer version", re.IGNORECASE)
 _NO_ROOM = re.compile(r"no space left|file too large|disk quota|out of disk", re.IGNORECASE)
 _NOT_ALLOWED = re.compile(r"permission denied|read-only file system", re.IGNORECASE)
+_TORN = re.compile(r"Corrupt WAL file: entry at byte position (\d+)")
 _DAMAGED = re.compile(
     r"corrupt|checksum|not a valid DuckDB|read enough bytes|deserialize|failure while replaying",
     re.IGNORECASE,
@@ -68,7 +70,7 @@ class Connection(SqlConnection):
         accept_loss: open a store that has lost its last changes, and go on with what is left.
         Raises StoreLockedError, StoreTooNewError, StoreCorruptError, or StoreError for anything else.
         """
-        name, made, note = str(path), False, None
+        name, made, cut, note = str(path), False, "", None
         if name == MEMORY:
             connection = duckdb.connect(name)
         else:
@@ -76,14 +78,14 @@ class Connection(SqlConnection):
             with files.one_maker(Path(name)):
                 made = files.is_new(Path(name))
                 try:
-                    connection = _connected(
+                    connection, cut = _connected(
                         name, note, read_only=read_only, create=create, accept_loss=accept_loss
                     )
                 except BaseException:
                     note.close()
                     raise
         store = cls(connection, name, read_only=read_only, note=note)
-        store.made = made
+        store.made, store.cut = made, cut
         try:
             _set_up(connection)
             version = schema_version(connection)
@@ -358,11 +360,15 @@ def _set_up(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _connected(
     name: str, note: Note, *, read_only: bool, create: bool, accept_loss: bool
-) -> duckdb.DuckDBPyConnection:
-    """DuckDB's connection to a file that is a store, or that may be made one; the note is held from here on."""
+) -> tuple[duckdb.DuckDBPyConnection, str]:
+    """DuckDB's connection to a file that is a store, or that may be made one, and what was cut off for it, in words; the
+    note is held from here on.
+    """
     files.check(Path(name), create=create and not read_only)
     if not note.hold(shared=read_only):
         raise _locked(name, files.locked_by(Path(name)))
+    if files.is_gone(Path(name)):
+        os.truncate(note.path, 0)  # of a store that somebody took away: the one that begins here lost nothing
     if not accept_loss and note.finds_damage():
         raise StoreCorruptError(
             f"The write-ahead file of {name} does not match what was committed.",
@@ -370,8 +376,23 @@ def _connected(
             about="loss",
         )
     try:
-        return duckdb.connect(name, read_only=read_only)
+        return duckdb.connect(name, read_only=read_only), ""
     except (duckdb.Error, UnicodeError, ValueError) as error:
+        torn = _TORN.search(str(error))
+        if torn is None:
+            raise _translated(error, name) from error
+        at = int(torn[1])
+        if read_only or not accept_loss:
+            raise StoreCorruptError(
+                f"The write-ahead file of {name} is torn at byte {at:,}, as a power cut leaves it.",
+                way_out="Accept the loss: the end is cut off there and kept beside it, and what came before stays.",
+                about="loss",
+            ) from error
+    with saying_refusals():
+        cut = files.cut_ahead(Path(name), at)
+    try:
+        return duckdb.connect(name), cut
+    except duckdb.Error as error:
         raise _translated(error, name) from error
 
 
@@ -410,11 +431,14 @@ def _translated(error: Exception, path: str) -> AmgsError:
             f"{path} cannot be extended: {text}",
             title="The disk is full",
             way_out="Free some space and try again; the store is unchanged.",
+            about="room",
         )
     if _NOT_ALLOWED.search(text):
         return StoreError(
-            f"{path} cannot be opened for writing: {text}",
-            way_out="Check the write permissions of the file and its folder, or choose another store.",
+            f"{path}, its folder or the whole disk is read-only for this program.",
+            title="The store cannot be written",
+            way_out="Allow writing there, or open it for reading.",
+            about="unwritable",
         )
     return StoreError(
         f"{path}: {text}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import os
 import shutil
 import stat
@@ -33,7 +34,8 @@ def check(path: Path, *, create: bool) -> None:
             way_out="Check the path, or create the folder first.",
         )
     if not create:
-        raise StoreError(f"There is no store at {path}.", way_out="Check the path.", about="missing")
+        left = f": only {path.name}.counter is left of one" if is_gone(path) else ""
+        raise StoreError(f"There is no store at {path}{left}.", way_out="Check the path.", about="missing")
     ahead = Path(f"{path}.wal")
     if _mode(ahead):
         raise StoreCorruptError(
@@ -68,9 +70,30 @@ def locked_by(path: Path) -> str:
     return "" if kind == fcntl.F_UNLCK else str(process)
 
 
+def cut_ahead(path: Path, at: int) -> str:
+    """Cut the write-ahead file of a store at a byte, and keep a copy of it as it was; what was done, in words.
+
+    Raises OSError, and then nothing is cut.
+    """
+    ahead = Path(f"{path}.wal")
+    names = (path.with_name(f"{ahead.name}.torn{n or ''}") for n in itertools.count())
+    kept = next(one for one in names if not os.path.lexists(one))
+    shutil.copyfile(ahead, kept)
+    size = _size(ahead)
+    with ahead.open("r+b") as file:
+        file.truncate(at)
+        os.fsync(file.fileno())
+    return f"the write-ahead file was torn at byte {at:,}: {size - at:,} bytes were cut off, {kept.name} is a copy"
+
+
 def is_new(path: Path) -> bool:
     """Whether nothing lies at the path of a store, nor beside it what belongs to one."""
     return not any(os.path.lexists(one) for one in _parts(path))
+
+
+def is_gone(path: Path) -> bool:
+    """Whether a store that was here was removed or moved away, and what was noted beside it stayed."""
+    return not os.path.lexists(path) and _size(Path(f"{path}.counter")) > 0
 
 
 def remove(path: Path) -> None:

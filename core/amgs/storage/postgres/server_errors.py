@@ -36,6 +36,7 @@ def _told(error: psycopg.Error, path: str) -> AmgsError:
             f"{path} cannot be extended: {text}",
             title="The disk is full",
             way_out="Free some space on the server and try again; the store is unchanged.",
+            about="room",
         )
     if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
         return StoreCorruptError(

@@ -128,4 +128,5 @@ def verification(result: Verification) -> ResultTable:
         f"{plural(result.blocks, 'block')} and {plural(result.edges, 'edge')} checked: {said}",
         "where what* repairable",
         rows,
+        (f"Mended: {result.mended}.",) if result.mended else (),
     )

@@ -235,6 +235,11 @@ def rebuilt(result: Rebuilt) -> ResultTable:
 def lifetime_check(result: LifetimeCheck) -> ResultTable:
     rows = [(one.name, one.rows, one.fault, "mended" if one.mended else "") for one in result.files]
     said = f"{plural(len(result.faults), 'fault')}" if result.faults else "whole"
+    bare = [one.name for one in result.files if one.unsummed]
+    note = f"No checksums yet: {', '.join(bare)}. The next append writes them." if bare else ""
     return sheet(
-        f"{result.folder}: {said}, {result.tokens:,} tokens of {result.model}", "file rows:n fault* now", rows
+        f"{result.folder}: {said}, {result.tokens:,} tokens of {result.model}",
+        "file rows:n fault* now",
+        rows,
+        (note,),
     )

@@ -19,6 +19,7 @@ def header(
     threshold: float | None = None,
     recording: bool = False,
     sample_time: bool = False,
+    read_only: bool = False,
 ) -> Text:
     """One line over everything: the store, its counts, the model, the hour, how well it is calibrated."""
     sheet = Figure(canvas.sized(canvas.width, 1))
@@ -27,6 +28,8 @@ def header(
     state: tuple[Piece, ...] = (
         ("● live", ink(palette.good, bold=True)) if live else ("◂ past", ink(palette.warn, bold=True)),
     )
+    if read_only:
+        state = (("read-only ", ink(palette.warn, bold=True)), *state)
     facts = [HeaderPart(0, (("amgs", ink(palette.accent, bold=True)),))]
     if status is not None:
         name = clean(status.path).replace("\\", "/").rsplit("/", 1)[-1]

@@ -187,7 +187,7 @@ class Packs(PackRouting, PackProposing, PackConsolidation):
             made = reading.read(found, held, query, allowed, now, self._context.count_tokens)
         number = None
         if log and not storage.read_only:
-            with storage.transaction():
+            with storage.log():
                 number = self._packs.log(found, now, query, session, made.tokens, made.blocks)
         return PackText(
             found,

@@ -119,7 +119,7 @@ class PackRouting(PackPart):
             for span in reading.spans:
                 if span.block_id is not None:
                     standing[span.block_id] += span.tokens
-            with storage.transaction():
+            with storage.log():
                 for one in made.choice.chosen:
                     own = [block.id for _, block in members[one.id] if block.id in standing]
                     if own:

@@ -127,18 +127,24 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
         from amgs_tui.messages import Overheard
         from amgs_tui.request_execution import run_through_registry
 
+    kept, operators, told = KeptState(file_of_user()), list[Any](), list[str]()
+
+    def tell(line: str) -> None:
+        told.append(line)
+        sys.stderr.write(f"amgs: {line}\n")
+
     def open_shared() -> Any:
         """In the engine's thread: other programs may use the memory while the screen has it open."""
         from amgs_app.server.joining import NEEDED, share_in_thread
 
         operator = open_session()
+        operators.append(operator)
         if all(map(extras.installed, NEEDED)) and not operator.engine.attached:
             operator.engine.share = share_in_thread(
                 operator.engine, lambda event: app.post_message(Overheard(event))
             )
         return operator
 
-    kept = KeptState(file_of_user())
     app = Workstation(
         open_shared, execute=settling(run_through_registry), kept=kept, collects=True, **options
     )
@@ -147,9 +153,13 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
             app.run()
         finally:
             app.keep_state()
+            for operator in operators:
+                operator.engine.warn = tell
             if not app.engine.close(timeout=QUIT_PATIENCE_SECONDS):
-                sys.stderr.write("amgs: stopping what is still running …\n")
-                app.engine.close()
+                tell("stopping what is still running …")
+                known = 0
+                while not app.engine.close() and len(told) > known:  # what goes on is waited for
+                    known = len(told)
     for words in what_is_kept(app.lifetime, drafts_on(app.main), app.state):
         sys.stderr.write(f"{words}\n")
     code = ExitCode.FAILED if app.return_code == CRASHED else app.return_code or ExitCode.SUCCESS

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -46,7 +47,9 @@ if TYPE_CHECKING:
 LOOK_SECONDS: Final = 0.05
 """How often a store that another process has open is tried again."""
 SILENT_SECONDS: Final = 1.0
-"""How long that is done before it is said."""
+"""How long that is done, or a memory closes, before it is said."""
+_BETWEEN_LINES: Final = 3.0
+"""Seconds between two lines about how far closing is."""
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -360,10 +363,24 @@ class Engine:
             memory, self._memory = self._memory, None
             if memory is not None:
                 self._year.keep(memory)
-                memory.close()
+                memory.close(self._closing_progress())
             if self._model_server is not None:
                 self._model_server.close()
                 self._model_server = None
+
+    def _closing_progress(self) -> Progress:
+        """Say what closing waits for, once it has taken a second, and every few seconds from then on."""
+        from amgs.types import Progress
+
+        due = time.monotonic() + SILENT_SECONDS
+
+        def report(done: int, total: int, doing: str) -> None:
+            nonlocal due
+            if time.monotonic() >= due:
+                due = time.monotonic() + _BETWEEN_LINES
+                self.warn(f"Closing the memory: {doing}, {done:,} of {total:,} …")
+
+        return Progress(report)
 
     def discard(self) -> None:
         """Close the store, and remove one that was made for nothing: what was to go into it was refused."""

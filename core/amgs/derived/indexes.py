@@ -172,14 +172,14 @@ class Derived:
                 with self._storage.snapshot():
                     self._search.catch_up()
 
-    def close(self) -> None:
+    def close(self, progress: Progress | None = None) -> None:
         """Catch up once more, seal the keyword index, and keep what was derived, so that the next open finds it
         true.
         """
         with self._lock:
             if not self._storage.read_only:
                 with self._storage.snapshot():
-                    self._search.catch_up()
+                    self._search.catch_up(progress)
                     # On a full disk nothing is kept, and the next open derives it anew; usearch says RuntimeError
                     # then.
                     with contextlib.suppress(OSError, RuntimeError):

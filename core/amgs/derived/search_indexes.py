@@ -18,7 +18,7 @@ from amgs.index.snapshot_store import Stamp
 from amgs.index.vector import VectorIndex
 from amgs.index.vector_base import Base
 from amgs.text.plural import plural
-from amgs.types import BlockFilter, Fault
+from amgs.types import BlockFilter, Fault, Progress
 from amgs.types.block import untold
 
 if TYPE_CHECKING:
@@ -100,12 +100,12 @@ class SearchIndexes:
         """Whoever asks next reads what was kept meanwhile, and catches it up."""
         self._vectors, self._vectors_at = None, -1
 
-    def catch_up(self) -> None:
+    def catch_up(self, progress: Progress | None = None) -> None:
         """Catch up the keyword index."""
         stamp = Stamp(self._storage.meta.store_id(), self._storage.structure_counter)
         if stamp != self._keyword.stamp or not self._keyword.compared:
             roll = self._roll(stamp.revision)
-            self._keyword.catch_up(roll.searchable, lambda some: texts(self._storage, some), stamp)
+            self._keyword.catch_up(roll.searchable, lambda some: texts(self._storage, some), stamp, progress)
 
     def forget(self) -> None:
         """Drop what follows revisions: the store was filled from elsewhere."""

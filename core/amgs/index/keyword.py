@@ -27,6 +27,7 @@ from amgs.index.ascending import contains, joined, without
 from amgs.index.lexical import Hit, LexicalIndex, StemPostings, WeightedIdentifiers, WeightedStems
 from amgs.index.snapshot_store import Stamp
 from amgs.index.terms import OPENING_SHARE, Identifier, common, cut, cut_analyzer
+from amgs.types import Progress
 
 FORMAT = 4
 """Rises when the schema or an analyzer changes; an index of another format is built anew."""
@@ -37,6 +38,8 @@ _STEMS, _OPENING, _COMMON, _IDENTIFIERS = "stems", "opening", "common", "identif
 _STAMP = "stamp.json"
 _WRITER_BYTES = 30_000_000
 _DELETED_AT_ONCE = 1000
+_TOLD_EVERY = 200
+"""Texts between two reports, some 50 ms."""
 
 _REMEMBERED = 1000
 """Lists of postings that one state of the index remembers: questions share most words."""
@@ -140,7 +143,9 @@ class KeywordIndex(LexicalIndex):
 
     # --- writing ----------------------------------------------------------------------------------------
 
-    def catch_up(self, wanted: NDArray[np.int64], contents: Contents, stamp: Stamp) -> int:
+    def catch_up(
+        self, wanted: NDArray[np.int64], contents: Contents, stamp: Stamp, progress: Progress | None = None
+    ) -> int:
         """Make the index hold exactly the `wanted` documents and stamp it; gives the number that changed.
 
         Contents are immutable under their number, so the difference of the two sets of numbers is all there
@@ -151,9 +156,9 @@ class KeywordIndex(LexicalIndex):
             self.compared = True
             return 0
         anew = self._stamp is not None and (self._stamp.store != stamp.store or self._stamp == stamp)
-        changed = self._make(wanted, contents, anew=anew)
+        changed = self._make(wanted, contents, progress, anew=anew)
         if self.documents != wanted.size:
-            changed = self._make(wanted, contents, anew=True)
+            changed = self._make(wanted, contents, progress, anew=True)
         self._stamp, self.compared = stamp, True
         return changed
 
@@ -161,7 +166,9 @@ class KeywordIndex(LexicalIndex):
         """Read anew which documents the index holds, instead of going by what was put into it."""
         self._known = None
 
-    def _make(self, wanted: NDArray[np.int64], contents: Contents, *, anew: bool) -> int:
+    def _make(
+        self, wanted: NDArray[np.int64], contents: Contents, progress: Progress | None, *, anew: bool
+    ) -> int:
         """Take out what is not wanted and put in what is missing; `anew`: everything out, everything in."""
         gone = self._numbers if anew else without(self._numbers, wanted)
         new = wanted if anew else without(wanted, self._numbers)
@@ -170,16 +177,22 @@ class KeywordIndex(LexicalIndex):
             gone, new = gone[:0], wanted
         if gone.size or new.size:
             try:
-                self._change(gone, new, contents)
+                self._change(gone, new, contents, progress)
             except (OSError, ValueError):
                 if self._directory is None:
                     raise
                 # A full disk: what is derived can do without one. The files keep their older state and stamp.
                 self._move_to_memory()
-                self._change(self._numbers, wanted, contents)
+                self._change(self._numbers, wanted, contents, progress)
         return int(gone.size + new.size)
 
-    def _change(self, gone: NDArray[np.int64], new: NDArray[np.int64], contents: Contents) -> None:
+    def _change(
+        self,
+        gone: NDArray[np.int64],
+        new: NDArray[np.int64],
+        contents: Contents,
+        progress: Progress | None = None,
+    ) -> None:
         writer = self._write()
         added = []
         try:
@@ -193,6 +206,8 @@ class KeywordIndex(LexicalIndex):
             for number, content in contents(new.tolist()) if new.size else ():
                 writer.add_document(self._document(number, content))
                 added.append(number)
+                if progress is not None and len(added) % _TOLD_EVERY == 0:
+                    progress(len(added), int(new.size), "indexing words")
             writer.commit()
         except BaseException:
             # What was begun would be committed with the next change.

@@ -133,8 +133,10 @@ def cut(text: str) -> CutText:
     text = make_storable(text)
     language = language_of(text)
     analyzer = word_analyzer(language)
-    opening = _BLANK_LINE.split(text.strip(), 1)[0][:LONGEST_OPENING]
-    words, first = (analyzer.analyze(spaced(part, singles=True)) for part in (text, opening))
+    whole = text.strip()
+    opening = _BLANK_LINE.split(whole, 1)[0][:LONGEST_OPENING]
+    words = analyzer.analyze(spaced(text, singles=True))
+    first = words if opening == whole else analyzer.analyze(spaced(opening, singles=True))
     idle = {word for word in {*words, *first} if common(word)}
     marks = (mark(language),) if language in STEMMED else ()
     return CutText(
@@ -174,8 +176,8 @@ def identifiers(text: str) -> tuple[Identifier, ...]:
 
 def _is_identifier(token: str) -> bool:
     if _CONNECTOR.search(token):
-        return any(c.isalnum() for c in token)
-    return any(c.isdigit() for c in token) and any(c.isalpha() for c in token)
+        return any(map(str.isalnum, token))
+    return any(map(str.isdigit, token)) and any(map(str.isalpha, token))
 
 
 def has_digit(identifier: Identifier) -> bool:

@@ -129,8 +129,10 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
             storage.close()
             raise
 
-    def close(self) -> None:
-        """Write what was kept of searches, seal the indexes and close the store."""
+    def close(self, progress: Progress | None = None) -> None:
+        """Write what was kept of searches, seal the indexes and close the store. Texts that nobody has searched since
+        they came are indexed first, which takes a second for some thousands of them.
+        """
         if self._storage.closed:
             return
         try:
@@ -138,7 +140,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
             if self._opened.searches.waits:
                 with self._storage.log():
                     self._opened.searches.write(self.settings.retrieval.searches, most=None)
-            self._opened.derived.close()
+            self._opened.derived.close(progress)
         finally:
             self._storage.close()
 

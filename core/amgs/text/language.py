@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import cast
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
@@ -65,9 +68,10 @@ def function_words(text: str) -> FunctionWords:
 def _counted(read: str) -> FunctionWords:
     """The same of what is read; a search asks more than once of its question."""
     words = _plain().analyze(read)
-    english = len(words) - sum(word not in _COMMON for word in _content("english").analyze(read))
-    counts = {name: len(words) - len(_content(name).analyze(read)) for name in OTHER_LANGUAGES}
-    most = max(counts, key=lambda name: counts[name])
+    known = _languages_of(words)
+    english = sum(word in _COMMON or ENGLISH in known[word] for word in words)
+    counts = Counter(name for word in words for name in known[word])
+    most = max(OTHER_LANGUAGES, key=lambda name: counts[name])
     return FunctionWords(len(words), english, counts[most], most)
 
 
@@ -78,9 +82,10 @@ def language_of(text: str) -> str:
     """
     read = _read(text[:_BEGINNING])
     words = _plain().analyze(read)
-    english = len(words) - len(_content(ENGLISH).analyze(read))
+    known = _languages_of(words)
+    english = sum(ENGLISH in known[word] for word in words)
     if len(words) >= _ENOUGH_WORDS and english >= LEAST_ENGLISH * len(words):
-        return ENGLISH  # most texts: the other lists need not be read
+        return ENGLISH
     found = function_words(read)
     sure = found.other >= max(2, 2 * found.english) and found.other >= LEAST_ENGLISH * found.words
     return found.language if sure else ENGLISH
@@ -116,6 +121,26 @@ def _read(text: str) -> str:
 
 
 _COMMON = frozenset(COMMON_WORDS)
+
+_MOST_REMEMBERED = 1 << 16
+_remembered: dict[str, frozenset[str]] = {}
+
+
+def _languages_of(words: Sequence[str]) -> dict[str, frozenset[str]]:
+    """The languages that each word is a function word of. They are remembered: to ask tantivy thirteen times of every
+    text takes longer than all else that indexing does.
+    """
+    known = {word: _remembered.get(word) for word in words}
+    unknown = [word for word, languages in known.items() if languages is None]
+    if unknown:
+        joined = " ".join(unknown)
+        left = {name: frozenset(_content(name).analyze(joined)) for name in (ENGLISH, *OTHER_LANGUAGES)}
+        told = {word: frozenset(name for name, kept in left.items() if word not in kept) for word in unknown}
+        if len(_remembered) > _MOST_REMEMBERED:
+            _remembered.clear()
+        _remembered.update(told)
+        known |= told
+    return cast("dict[str, frozenset[str]]", known)
 
 
 @cache

@@ -9,6 +9,7 @@ own.
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import socket
 import threading
@@ -115,6 +116,8 @@ class Namespace:
         self.name = name
         self.files = files
         self.engine: Engine = engine or Engine(options)
+        if engine is None:
+            self.engine.warn = lambda line: logging.getLogger("amgs.server").warning("%s", line)
         self.events = EventHub(lambda: self.engine.clock.now())
         self.engine.traffic = self.events.recent
         self.engine.make_data_folder()

@@ -13,7 +13,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from amgs.errors import StoreError
 from amgs.index import keyword, terms
 from amgs.index.keyword import Contents, KeywordIndex
 from amgs.index.snapshot_store import Stamp
@@ -302,11 +301,12 @@ def test_reading_only_touches_nothing_on_disk(tmp_path: Path) -> None:
     assert {p.name: p.read_bytes() for p in directory.iterdir()} == before
 
 
-def test_a_directory_that_cannot_be_made_is_an_error_with_a_way_out(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_made_leaves_the_index_in_memory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(StoreError) as caught:
-        KeywordIndex.open(tmp_path / "file" / "k")
-    assert caught.value.way_out
+    index = KeywordIndex.open(tmp_path / "file" / "index")
+    index.catch_up(np.array([1]), lambda _: [(1, "the kiln door")], Stamp("a store", 1))
+    assert [hit.number for hit in index.ranked([("kiln", 1.0)], 5)] == [1]
+    index.close()
 
 
 def test_an_index_that_lacks_a_document_is_built_anew_though_its_stamp_fits(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ class KeywordIndex(LexicalIndex):
         self._schema = index.schema
         self._stamp = stamp
         self._writer: IndexWriter | None = None
-        self._copied: TemporaryDirectory[str] | None = None
+        self._copied = contextlib.ExitStack()
         self._vocabulary: dict[str, int] | None = None
         self._refresh()
         self._known: NDArray[np.int64] | None = None
@@ -89,12 +89,12 @@ class KeywordIndex(LexicalIndex):
                 if not read_only:
                     directory.mkdir(parents=True, exist_ok=True)
                 return cls(directory, _index_in(directory), stamp, read_only=read_only)
-            with contextlib.suppress(OSError, ValueError):
-                # Tantivy needs a lock in the directory even to read.
-                copied = TemporaryDirectory()
-                shutil.copytree(directory, copied.name, dirs_exist_ok=True)
-                opened = cls(directory, _index_in(Path(copied.name)), stamp, read_only=True)
-                opened._copied = copied
+            # Tantivy needs a lock in the directory even to read.
+            with contextlib.suppress(OSError, ValueError), contextlib.ExitStack() as held:
+                copied = held.enter_context(TemporaryDirectory())
+                shutil.copytree(directory, copied, dirs_exist_ok=True)
+                opened = cls(directory, _index_in(Path(copied)), stamp, read_only=True)
+                opened._copied = held.pop_all()
                 return opened
         return cls(None, _registered(Index(_schema())), None, read_only=False)
 
@@ -129,6 +129,7 @@ class KeywordIndex(LexicalIndex):
                 self._writer.wait_merging_threads()
             if self._directory is not None and not self._read_only and self._stamp != self._sealed:
                 self._seal(self._directory)
+            self._copied.close()
         self._writer = None
 
     def anew(self) -> KeywordIndex:

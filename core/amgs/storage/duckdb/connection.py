@@ -361,7 +361,7 @@ def _set_up(connection: duckdb.DuckDBPyConnection) -> None:
 def _connected(
     name: str, note: Note, *, read_only: bool, create: bool, accept_loss: bool
 ) -> tuple[duckdb.DuckDBPyConnection, str]:
-    """DuckDB's connection to a file that is a store, or that may be made one, and what was cut off for it, in words; the
+    """DuckDB's connection to a file that is a store, or that may be made one; what was cut off for it, in words. The
     note is held from here on.
     """
     files.check(Path(name), create=create and not read_only)

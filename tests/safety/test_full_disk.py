@@ -96,3 +96,77 @@ def test_a_full_disk_loses_nothing_and_is_named(tmp_path: Path, stage: str, room
         assert held == set(told["added"])
         memory.apply_consolidation(memory.plan_consolidation())
         assert memory.verify().ok
+
+
+PROGRAM = """
+import ctypes, sys
+
+# Root may write anywhere, but for these two rights.
+head, rights = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+system = ctypes.CDLL(None)
+if sys.platform == "linux" and system.capget(head, rights) == 0:
+    rights[0] &= ~0b110
+    system.capset(head, rights)
+from amgs_app.cli import run
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def ran(*words: str, home: Path, piped: str = "") -> subprocess.CompletedProcess[str]:
+    """The command line, by somebody who may write only where the system lets everybody."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AMGS_", "XDG_"))}
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, "--model", "tiny", *words],
+        input=piped,
+        capture_output=True,
+        text=True,
+        env={**kept, "HOME": str(home), "PYTHONPATH": ":".join(sys.path)},
+        check=False,
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the rights are Linux's")
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--read-only", "search", "winch"], 0),
+        (["--read-only", "frame", "assemble", "SESSION", "--query", "winch"], 0),
+        (["--read-only", "status"], 0),
+        (["search", "winch"], 4),
+        (["ingest", "The tide is out."], 4),
+    ],
+)
+def test_a_store_that_cannot_be_written_is_read(tmp_path: Path, words: list[str], code: int) -> None:
+    folder = tmp_path / "image"
+    folder.mkdir()
+    with open_memory(folder / "s.duckdb") as memory:
+        memory.ingest_text("The winch log lies in the boathouse.")
+        memory.search("winch")
+    places = [folder, *folder.rglob("*")]
+    for place in reversed(places):
+        place.chmod(0o555 if place.is_dir() else 0o444)
+    try:
+        done = ran("--store", str(folder / "s.duckdb"), *words, home=tmp_path)
+    finally:
+        for place in places:
+            place.chmod(0o755)
+    assert done.returncode == code, done.stderr
+    assert ("winch" in done.stdout or "raw" in done.stdout) if code == 0 else "--read-only" in done.stderr
+    assert "Traceback" not in done.stderr and "nanobind" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the rights are Linux's")
+@pytest.mark.parametrize(
+    "words",
+    [["ingest", "a b"], ["--corpus", "DIR", "ingest", "a b"], ["shell"], ["run", "DIR/s.amgs"], ["mcp"]],
+)
+def test_a_home_that_cannot_be_written_is_named_in_a_sentence(tmp_path: Path, words: list[str]) -> None:
+    home, notes = tmp_path / "home", tmp_path / "notes"
+    home.mkdir()
+    notes.mkdir()
+    (notes / "s.amgs").write_text('ingest "a b"\n')
+    home.chmod(0o555)
+    done = ran(*(word.replace("DIR", str(notes)) for word in words), home=home, piped='ingest "a b"\n')
+    assert done.returncode == 4, done.stderr
+    assert f"{home}/.local: Permission denied." in done.stderr
+    assert "Traceback" not in done.stderr and "nanobind" not in done.stderr

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from amgs_app.terminal.screen import draws, has_screen
 from tests.tui.headless_world import NOW, Amgs, make, prepare
 
 ROOT = Path(__file__).parents[2]
@@ -350,3 +351,49 @@ def test_a_path_where_a_text_is_asked_stands_for_the_folder_or_the_file(amgs: Am
     assert amgs("ingest", "neither/here nor/there", "--format", "json") == 0
     assert amgs("block", "find", "neither", "--format", "json") == 0
     assert json.loads(amgs.out)["blocks"][0]["content"] == "neither/here nor/there"
+
+
+def test_one_word_limits_every_list_and_the_day_in_a_files_name_is_its_date(
+    amgs: Amgs, tmp_path: Path
+) -> None:
+    amgs.store = tmp_path / "new.duckdb"
+    for name in ("2026-01-02-crew.md", "2026-13-41-crew.md"):
+        (tmp_path / name).write_text(f"The crew of {name[5:7]} met at the crane.\n", encoding="utf-8")
+        assert amgs("ingest", str(tmp_path / name)) == 0
+    assert amgs("search", "crane", "--limit", "1", "--format", "json") == 0
+    assert len(json.loads(amgs.out)["hits"]) == 1
+    assert amgs("inbox", "list", "--limit", "9", "--format", "json") == 0
+    days = {block["content"][12:14]: block["created_at"][:10] for block in json.loads(amgs.out)["blocks"]}
+    assert days["01"] == "2026-01-02" and days["13"] != "2026-01-02"
+    assert amgs("inbox", "list") == 0
+    assert "2 raw blocks" in amgs.out
+
+
+def test_a_check_that_differs_says_that_the_clock_ran(tmp_path: Path) -> None:
+    script, store = tmp_path / "look.amgs", tmp_path / "s.duckdb"
+    script.write_text("ingest 'The crane is idle.'\nsnapshot look\n", encoding="utf-8")
+    line = [sys.executable, "-m", "amgs_tui", "--model", "tiny", "--store", str(store)]
+    line += ["run", str(script), "--out", str(tmp_path / "pictures")]
+    made = subprocess.run(line, capture_output=True, text=True, env=environment(), check=True)
+    assert "--now" not in made.stderr
+    (tmp_path / "pictures" / "look.json").write_text("{}", encoding="utf-8")
+    differing = subprocess.run(
+        [*line, "--check"], capture_output=True, text=True, env=environment(), check=False
+    )
+    assert differing.returncode == 1
+    assert "unless --now gives the one that the snapshots have" in differing.stderr
+
+
+def test_a_terminal_that_cannot_be_drawn_on_is_written_on_as_a_pipe_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for name in ("stdin", "stdout"):
+        monkeypatch.setattr(sys, name, Terminal())
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert has_screen() and draws(sys.stdout)
+    monkeypatch.setenv("TERM", "dumb")
+    assert not has_screen() and not draws(sys.stdout)

@@ -180,7 +180,7 @@ def test_what_a_session_did_is_a_script_that_does_it_again(amgs: Amgs, tmp_path:
         call = registry.call("save", file=tmp_path / "again.amgs")
         assert session.run(call).lines == 4
     script = (tmp_path / "again.amgs").read_text(encoding="utf-8")
-    assert script == 'ingest\nconsolidate --limit 3\nsearch "dome motor" --top-k 2\nexpect raw == 1\n'
+    assert script == 'ingest\nconsolidate --limit 3\nsearch "dome motor" --limit 2\nexpect raw == 1\n'
     assert [step.call.line() for step in parse_script(registry, script, "x")] == script.splitlines()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -30,6 +31,7 @@ _PLACED = frozenset({"date", "ingest"})
 DESCRIPTION = "corpus.toml"
 """A file that describes the folder; it is no note, and nobody misses it."""
 _NOT_MEANT = "its front matter says `ingest: false`"
+_NAMED_DAY = re.compile(r"(?<!\d)(\d{4})[-_.](\d{2})[-_.](\d{2})(?!\d)")
 _LOOKED_AT = 8_192
 _FOREIGN = frozenset({"node_modules", "__pycache__"})
 _FOREIGN_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
@@ -168,7 +170,8 @@ def read_file(
         return _refused(source, f"{error.message} {error.way_out}".rstrip("."))
     if document.form == "code":
         document = replace(document, title=path.name)
-    modified = changed_at(status.st_mtime)
+    named = _NAMED_DAY.search(path.name)
+    modified = (note_date("-".join(named.groups())) if named else None) or changed_at(status.st_mtime)
     return drafts_of(document, source, modified, settings, dated=dated)
 
 

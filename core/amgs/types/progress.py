@@ -28,6 +28,6 @@ class Progress:
     def __call__(self, done: int, total: int, doing: str = "") -> None:
         """Say how far it is; raises Cancelled when the operator has asked to stop."""
         if self._cancelled:
-            raise Cancelled(f"Stopped at {done} of {total}.", way_out="Committed changes are kept.")
+            raise Cancelled("It was stopped before its end.", way_out="What was done by then is kept.")
         if self._report is not None:
             self._report(done, total, doing)

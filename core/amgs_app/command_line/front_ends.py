@@ -61,7 +61,7 @@ def open_workstation(options: Globals) -> int:
     """Open the screen; raises UsageError where there is no terminal."""
     if not has_screen():
         raise UsageError(
-            "The workstation needs a terminal.",
+            "The workstation needs a terminal that can be drawn on.",
             title="No terminal",
             way_out="Use `amgs run SCRIPT --out DIR`, `amgs shell`, or a single command such as `amgs status`.",
         )

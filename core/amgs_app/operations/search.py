@@ -52,7 +52,7 @@ def search(
         list[Layer] | None,
         Option("--layer", metavar="LAYER", help="Only this layer; may be repeated."),
     ] = None,
-    top_k: Annotated[int, Option("--top-k", metavar="N", min=1, help="How many hits.")] = 10,
+    top_k: Annotated[int, Option("--limit", "--top-k", metavar="N", min=1, help="How many hits.")] = 10,
     category: Annotated[
         list[str] | None, Option("--category", metavar="NAME", help="Only blocks of this category.")
     ] = None,
@@ -149,7 +149,7 @@ def why(
         str | None,
         Option("--frame", metavar="NAME", help="Explain it for this frame instead of a search."),
     ] = None,
-    top_k: Annotated[int, Option("--top-k", metavar="N", min=1, help="How many hits.")] = 10,
+    top_k: Annotated[int, Option("--limit", "--top-k", metavar="N", min=1, help="How many hits.")] = 10,
     budget: Annotated[
         int | None,
         Option("--budget", metavar="TOKENS", help="Token budget of the frame; default: its own."),

@@ -12,6 +12,7 @@ from amgs_app.operations.hints import way_out_of
 from amgs_app.render.figures.format import undoing
 from amgs_app.terminal.exit_codes import ExitCode, code_of
 from amgs_app.terminal.printable import printable, printable_line
+from amgs_app.terminal.screen import draws
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -43,7 +44,7 @@ def write(result: Any, form: Format = "table", out: IO[str] | None = None) -> No
 
         out.write(to_json(result))
     else:
-        out.write(as_text(result, form, width=_width(out), colour=out.isatty()))
+        out.write(as_text(result, form, width=_width(out), colour=draws(out)))
     out.flush()
 
 
@@ -133,7 +134,7 @@ def progress_on(out: IO[str] | None = None) -> Iterator[Progress]:
     from amgs.types import Progress
 
     out = sys.stderr if out is None else out
-    if not out.isatty():
+    if not draws(out):
         progress = Progress()
         with _gentle_interrupt(progress, out):
             yield progress

@@ -184,8 +184,13 @@ def run_steps(
             after(step, result)
     compared = operator.snapshots
     if compared.differences:
+        ran = (
+            " Times differ from run to run unless --now gives the one that the snapshots have."
+            if operator.engine.options.now is None
+            else ""
+        )
         raise ExpectationError(
             f"{compared.summary()}: {', '.join(compared.changed)}\n\n" + "\n\n".join(compared.differences),
             title="Snapshots differ",
-            way_out="If the change is wanted, run again without --check to keep it.",
+            way_out=f"If the change is wanted, run again without --check to keep it.{ran}",
         )

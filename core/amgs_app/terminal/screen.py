@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Literal
+from typing import IO, Literal
 
 Symbols = Literal["braille", "block", "ascii"]
 """What a terminal can show: every sign of Unicode, its blocks and lines alone, or ASCII alone."""
@@ -12,4 +12,9 @@ Symbols = Literal["braille", "block", "ascii"]
 
 def has_screen() -> bool:
     """Whether there is something to draw on: a terminal, or a page that brings a driver of its own."""
-    return "TEXTUAL_DRIVER" in os.environ or (sys.stdin.isatty() and sys.stdout.isatty())
+    return "TEXTUAL_DRIVER" in os.environ or (sys.stdin.isatty() and draws(sys.stdout))
+
+
+def draws(out: IO[str]) -> bool:
+    """Whether what is written there may be coloured and drawn over: a terminal that can do more than write on."""
+    return out.isatty() and os.environ.get("TERM") != "dumb"

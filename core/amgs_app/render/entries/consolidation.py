@@ -52,7 +52,9 @@ def inbox(result: Inbox) -> ResultTable:
     ]
     hidden = result.total - len(result.blocks)
     notes = [f"{hidden:,} more" if hidden else "", "" if rows else "The inbox is empty."]
-    return sheet(f"Inbox: {result.total:,} raw blocks", "#:n id:id title* created:at source", rows, notes)
+    return sheet(
+        f"Inbox: {plural(result.total, 'raw block')}", "#:n id:id title* created:at source", rows, notes
+    )
 
 
 @entry(figure=FigureOf("inbox list"))

@@ -137,8 +137,10 @@ def window_of(total: int, rows: int, selected: int | None, offset: int = 0) -> i
 
 
 def scroll_note(first: int, shown: int, total: int) -> str:
-    """`1–12 of 97`, or nothing when all are shown."""
-    return "" if shown >= total else f"{first + 1}–{first + shown} of {total}"
+    """`1–12 of 97`, `none of 97` without room, or nothing when all are shown."""
+    if shown >= total:
+        return ""
+    return f"{first + 1}–{first + shown} of {total}" if shown > 0 else f"none of {total}"
 
 
 def verdict_sign(actual: float | None, palette: Palette) -> tuple[str, Style]:

@@ -36,6 +36,17 @@ class LineInput(Input):
 
     KEYS: ClassVar[frozenset[str]] = frozenset({"tab", "shift+tab", "up", "down", "escape"})
 
+    def _on_paste(self, event: events.Paste) -> None:
+        """Take a text of several lines in whole, as one line: a question from elsewhere often has some."""
+        event.stop()
+        event.prevent_default()
+        lines = event.text.splitlines()
+        text = " ".join(filter(None, map(str.strip, lines))) if len(lines) > 1 else "".join(lines)
+        if self.selection.is_empty:
+            self.insert_text_at_cursor(text)
+        else:
+            self.replace(text, *sorted(self.selection))
+
     async def on_key(self, event: events.Key) -> None:
         if event.key in self.KEYS:
             event.stop()

@@ -60,6 +60,9 @@ def hide_secrets(text: str) -> str:
     return _SECRETS.sub("…@", text) if "://" in text else text
 
 
+_SYSTEM_NUMBER: Final = re.compile(r"\[Errno -?\d+\] ?")
+
+
 class AmgsError(Exception):
     """Root of the tree.
 
@@ -73,7 +76,8 @@ class AmgsError(Exception):
     about = ""
 
     def __init__(self, message: str, *, way_out: str = "", title: str | None = None, about: str = "") -> None:
-        self.message = hide_secrets(message)
+        # The system's own words often stand in it; their number helps nobody.
+        self.message = hide_secrets(_SYSTEM_NUMBER.sub("", message))
         super().__init__(self.message)
         self.way_out = hide_secrets(way_out)
         if about:

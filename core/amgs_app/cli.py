@@ -61,8 +61,8 @@ _UNKNOWN = re.compile(r"No such command '(.*)'\.?")
 
 _CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
-_HELP = """Watch a memory live: notes arrive, are consolidated, fade, are assembled into frames, and are read
-by a language model.
+_HELP = """See what the sessions of your coding agents lost (`amgs session`), and watch a memory live: notes arrive,
+are consolidated, fade, are assembled into frames, and are read by a language model.
 
 Without a command, opens the workstation. Every other command can also be typed in the workstation, in `amgs
 shell` and in scripts.

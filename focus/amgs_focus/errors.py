@@ -17,6 +17,11 @@ Each error carries a title, a sentence and a way out, so that a screen or a comm
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
+_SYSTEM_NUMBER: Final = re.compile(r"\[Errno -?\d+\] ?")
+
 
 class FocusError(Exception):
     """Root of the tree.
@@ -31,6 +36,8 @@ class FocusError(Exception):
     about = ""
 
     def __init__(self, message: str, *, way_out: str = "", title: str | None = None, about: str = "") -> None:
+        # The system's own words often stand in it; their number helps nobody.
+        message = _SYSTEM_NUMBER.sub("", message)
         super().__init__(message)
         self.message = message
         self.way_out = way_out

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from amgs import errors
+from amgs_focus.errors import TextError
 
 ENGINE = Path(__file__).parents[2] / "core" / "amgs"
 ENGINES = (ENGINE, Path(__file__).parents[2] / "focus" / "amgs_focus")
@@ -25,6 +26,14 @@ def test_every_error_of_the_engine_has_a_way_out() -> None:
             if made and isinstance(node, ast.Call) and "way_out" not in {k.arg for k in node.keywords}:
                 bare.append(f"{path.relative_to(ENGINE)}:{node.lineno}")
     assert bare == []
+
+
+def test_no_error_says_the_number_that_the_system_gives_one() -> None:
+    for number, words in ((2, "No such file or directory: 'a'"), (-2, "Name or service not known")):
+        for kind in (errors.InputError, TextError):
+            error = kind(f"a cannot be read: [Errno {number}] {words}.", way_out="Look.")
+            assert error.message == f"a cannot be read: {words}."
+            assert "Errno" not in str(error)
 
 
 def test_errors_of_the_engines_name_no_command_and_no_option() -> None:

@@ -86,6 +86,14 @@ async def test_the_layout_follows_the_terminal_live() -> None:
         assert set(driven.app.main.body.shown) == set(PANES) - EMPTY
 
 
+@pytest.mark.parametrize("breaks", ["\n", "\r\n", "\n\n  "])
+async def test_a_text_of_several_lines_is_pasted_whole(breaks: str) -> None:
+    async with drive(World(consolidated=6), (120, 40)) as driven:
+        await driven.press("colon")
+        await driven.type(f"who renews{breaks}the lease{breaks}of the boat house?{breaks.rstrip(' ')}")
+        assert "who renews the lease of the boat house?" in driven.text
+
+
 async def test_z_gives_the_focused_pane_the_whole_body_and_back() -> None:
     async with drive(World(consolidated=6), (200, 60)) as driven:
         await driven.press("4", "z")

@@ -170,9 +170,17 @@ def read_file(
         return _refused(source, f"{error.message} {error.way_out}".rstrip("."))
     if document.form == "code":
         document = replace(document, title=path.name)
-    named = _NAMED_DAY.search(path.name)
-    modified = (note_date("-".join(named.groups())) if named else None) or changed_at(status.st_mtime)
+    modified = _named_day(path.name) or changed_at(status.st_mtime)
     return drafts_of(document, source, modified, settings, dated=dated)
+
+
+def _named_day(name: str) -> datetime | None:
+    """The day that stands in a file's name, such as 2026-03-01-standup.md; None where there is none."""
+    named = _NAMED_DAY.search(name)
+    try:
+        return note_date("-".join(named.groups())) if named else None
+    except OverflowError:  # at the edge of the calendar
+        return None
 
 
 def read_note(

@@ -15,8 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
-import zstandard
-
 from amgs.clock import UNPLACED
 from amgs.errors import InputError
 from amgs.sessions.turn import Place
@@ -72,10 +70,12 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
         magic = file.read(4)
         file.seek(0)
         if magic == _ZSTD:
+            import zstandard
+
             reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-            yield cast(BinaryIO, io.BufferedReader(_Lenient(reader.read)))
+            yield cast(BinaryIO, io.BufferedReader(_Lenient(reader.read, zstandard.ZstdError)))
         elif magic.startswith(_GZIP):
-            yield cast(BinaryIO, io.BufferedReader(_Lenient(gzip.GzipFile(fileobj=file).read)))
+            yield cast(BinaryIO, io.BufferedReader(_Lenient(gzip.GzipFile(fileobj=file).read, zlib.error)))
         else:
             yield file
 
@@ -83,8 +83,9 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
 class _Lenient(io.RawIOBase):
     """What can be unpacked of a stream."""
 
-    def __init__(self, read: Callable[[int], bytes]) -> None:
+    def __init__(self, read: Callable[[int], bytes], torn: type[Exception]) -> None:
         self._read = read
+        self._torn = (torn, EOFError, OSError)
 
     def readable(self) -> bool:
         """Always."""
@@ -94,7 +95,7 @@ class _Lenient(io.RawIOBase):
         """Fill a buffer; 0 at the end, and where the stream is torn."""
         try:
             found = self._read(len(buffer))
-        except (zstandard.ZstdError, EOFError, OSError, zlib.error):
+        except self._torn:
             return 0
         buffer[: len(found)] = found
         return len(found)

@@ -485,6 +485,13 @@ def test_a_packed_file_is_read_as_it_was(tmp_path: Path) -> None:
         assert told(open_session(path).turns) == told(open_session(plain).turns)
 
 
+def test_codex_knows_a_request_whose_event_leaves_out_what_an_editor_shows(tmp_path: Path) -> None:
+    whole = "# Context from my IDE setup:\n\n## My request for Codex:\nTurn it."
+    sent = ("event_msg", {"type": "user_message", "message": "Turn it."})
+    session = open_session(rollout(tmp_path / "rollout-a.jsonl", ("response_item", in_slot(whole)), sent))
+    assert [turn.kind for turn in session.turns] == ["injected", "said"]
+
+
 @pytest.mark.parametrize(
     "key", ["antigravity", "claude-stream", "goose", "opencode2", "openhands", "pi", "qwen-code"]
 )

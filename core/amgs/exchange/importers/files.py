@@ -114,7 +114,10 @@ def read_session(session: SessionConversation, options: ImportOptions, called: s
 
 
 _ENDINGS: Final = frozenset(
-    {".json", ".jsonl", ".ndjson", *(Path(place).suffix for one in FORMATS for place in one.places)}
+    {
+        *(".json", ".jsonl", ".ndjson", ".zst", ".gz"),
+        *(Path(place).suffix for one in FORMATS for place in one.places),
+    }
 )
 """How the files of a folder end that are looked into."""
 

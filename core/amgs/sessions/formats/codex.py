@@ -60,8 +60,8 @@ class _Reading:
         """The number of a message's turn, by the hash of its whole text."""
         self._typed: set[str] = set()
         """What the program says that the user sent."""
-        self._slot: list[tuple[int, str]] = []
-        """The number of each turn of role user, and the text of its message."""
+        self._slot: list[tuple[int, tuple[str, ...]]] = []
+        """The number of each turn of role user, and the text of its message: whole, and what is asked."""
         self._taken_back: list[tuple[int, int]] = []
         """After how many turns the user went back, and over how many of his own."""
         self._copy: CopiedBeginning | None = None
@@ -98,10 +98,10 @@ class _Reading:
     def finish(self) -> None:
         """What only the whole file tells: what the user sent himself, what he took back, what is another thread's."""
         made = self.made
-        for number, told in self._slot:
+        for number, texts in self._slot:
             turn = made.turns[number - 1]
-            put_in = [(spoken, whose) for spoken, _, whose in words_of_user(told)]
-            sent = told in self._typed if self._typed else any(spoken for spoken, _ in put_in)
+            put_in = [(spoken, whose) for spoken, _, whose in words_of_user(texts[-1])]
+            sent = bool(self._typed & {*texts}) if self._typed else any(spoken for spoken, _ in put_in)
             if turn.kind == "said" and not sent:
                 made.change(turn, kind="injected", speaker=next((whose for _, whose in put_in if whose), ""))
         for end, number in self._taken_back:
@@ -202,7 +202,7 @@ class _Reading:
             told = told[request.end() :].strip()
         put_in = _PUT_IN.match(told) is not None
         turn = self.made.turn(place, "user", "injected" if put_in else "said", told, **common)
-        self._slot.append((turn.number, sent or told))
+        self._slot.append((turn.number, (sent, told)))
 
     def _paid(self, turn: Turn) -> None:
         self._unpaid.append(turn)

@@ -119,6 +119,7 @@ class MessageEvidence:
     def of(cls, found: Features, pieces: Sequence[Sequence[int]]) -> MessageEvidence:
         """pieces: of each message the numbers of its blocks."""
         parts = contributions(found)
+        parts[:, list(FEATURES).index("no_answer")] = 0.0  # a question is kept with its answer
         linear = parts.sum(axis=1)
         row_of = {number: row for row, number in enumerate(found.numbers.tolist())}
         rows = [[row_of[n] for n in numbers if n in row_of] for numbers in pieces]

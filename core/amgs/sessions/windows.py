@@ -76,10 +76,12 @@ class SessionWindow:
 
 @once_a_session
 def requests(session: Session) -> tuple[Request, ...]:
-    """The answers of the model in the main conversation whose tokens the file counts, in order."""
+    """The answers of the model in the main conversation whose tokens the file counts, in order; those of a session that
+    this one copied are not its own.
+    """
     found: dict[str, list[Turn]] = {}
     for turn in session.main:
-        if turn.usage is not None and turn.role == "assistant":
+        if turn.usage is not None and turn.role == "assistant" and not turn.copied:
             found.setdefault(turn.request or f"turn {turn.number}", []).append(turn)
     made = []
     for number, turns in enumerate(found.values(), 1):

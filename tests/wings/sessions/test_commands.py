@@ -91,7 +91,7 @@ def test_numbers_of_turns_agree_wherever_they_are_told(
     session = file.open()
     facts = facts_of(session)
     assert facts.all_turns == len(session.turns) == 3
-    assert "turns: 3, 1 of 1 subagent; of the rest: 2 said" in told(capsys, str(file.path))
+    assert "turns: 3, 1 of 1 subagent; of the main conversation: 2 said" in told(capsys, str(file.path))
     assert "3 of 3 turns, 1 of them of 1 subagent" in told(capsys, str(file.path), "--view", "turns")
     assert figures._facts(facts)[0] == "3 turns"
 

@@ -63,7 +63,7 @@ def test_a_machine_without_sessions_tells_where_was_looked(tmp_path: Path) -> No
 def test_a_session_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
     make(tmp_path, "aaaa1111", 1_000_000)
     make(tmp_path, "aaaa2222", 1_000_000)
-    assert find_session(tmp_path, "aaaa1").name == "aaaa1111.jsonl"
+    assert find_session(tmp_path, "aaaa1")[0].name == "aaaa1111.jsonl"
     with pytest.raises(InputError, match="2 sessions begin with aaaa"):
         find_session(tmp_path, "aaaa")
     with pytest.raises(InputError, match="No session here is called zzz"):
@@ -92,7 +92,7 @@ def test_every_id_that_is_listed_opens_its_session(tmp_path: Path) -> None:
     found = list_sessions(tmp_path).sessions
     assert {one.id for one in found} == {*ids, "p1", "p2", "1788"}
     for one, short in zip(found, short_ids(found), strict=True):
-        assert find_session(tmp_path, short) == find_session(tmp_path, one.id) == Path(one.path)
+        assert find_session(tmp_path, short) == find_session(tmp_path, one.id) == (Path(one.path), None)
     packed = next(one for one in found if one.path.endswith(".zst"))
     assert (packed.project, packed.turns) == ("/home/ada/mill", 1)
 
@@ -121,7 +121,7 @@ def test_prompts_are_counted_however_their_words_are_written(tmp_path: Path) -> 
 def test_last_is_the_session_that_was_written_last(tmp_path: Path) -> None:
     make(tmp_path, "aaaa1111", 1_000_000)
     make(tmp_path, "bbbb2222", 2_000_000)
-    assert find_session(tmp_path, "last").stem == "bbbb2222"
+    assert find_session(tmp_path, "last")[0].stem == "bbbb2222"
 
 
 def test_a_program_whose_folder_is_not_read_is_named(tmp_path: Path) -> None:
@@ -129,3 +129,13 @@ def test_a_program_whose_folder_is_not_read_is_named(tmp_path: Path) -> None:
     assert list_sessions(tmp_path).unread == ()
     (tmp_path / ".local/share/amp/threads").mkdir(parents=True)
     assert list_sessions(tmp_path).unread == (("Amp", str(tmp_path / ".local/share/amp/threads")),)
+
+
+def test_a_session_in_a_file_that_holds_many_is_found_by_its_id(tmp_path: Path) -> None:
+    path = tmp_path / "hut/.aider.chat.history.md"
+    path.parent.mkdir()
+    days = ("2026-09-10", "2026-09-11")
+    path.write_text(
+        "".join(f"# aider chat started at {day} 10:00:00\n\n#### Mow.  \n\nMown.\n\n" for day in days)
+    )
+    assert find_session(tmp_path, "2026-09-10") == (path, "2026-09-10T10:00:00")

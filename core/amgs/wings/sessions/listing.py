@@ -195,18 +195,23 @@ LATEST: Final = "last"
 """The name of the session that was written last."""
 
 
-def find_session(home: Path, name: str) -> Path:
-    """The file of a session by its id or the beginning of it, or the one that was written last; raises InputError where
-    none or several have it.
+def find_session(home: Path, name: str) -> tuple[Path, str | None]:
+    """The file of a session by its id or the beginning of it, or the one that was written last; and its id where the
+    file holds many. Raises InputError where none or several have it.
     """
     if name == LATEST:
         latest = list_sessions(home, seconds=0).sessions
         if latest:
-            return Path(latest[0].path)
+            return Path(latest[0].path), None
         raise InputError("No session lies here.", way_out="Give the path of a session file.")
     files = sorted(_files(home, ""), key=lambda one: one[2], reverse=True)
-    every = [(_id_of(form, path, _head(path)), path) for form, path, _, _ in files]
+    every: list[tuple[str, Path, str | None]] = [
+        (_id_of(form, path, _head(path)), path, None) for form, path, _, _ in files
+    ]
     named = [one for one in every if one[0].startswith(name) or one[1].stem.startswith(name)]
+    named = named or [
+        one for form, path, _, _ in files for one in _inside(form, path) if one[0].startswith(name)
+    ]
     exact = [one for one in named if one[0] == name]
     if not named:
         raise InputError(
@@ -214,9 +219,17 @@ def find_session(home: Path, name: str) -> Path:
             way_out="`amgs session` lists them; a path to a file does as well.",
         )
     if len(named) > 1 and not exact:
-        few = ", ".join(id for id, _ in named[:4])
+        few = ", ".join(one[0] for one in named[:4])
         raise InputError(f"{len(named)} sessions begin with {name}: {few}.", way_out="Give more of the id.")
-    return (exact or named)[0][1]
+    return (exact or named)[0][1:]
+
+
+def _inside(form: SessionFormat, path: Path) -> Iterator[tuple[str, Path, str | None]]:
+    """(id, file, id) of the sessions in a file that holds many."""
+    own = _format_of(form, path)
+    if own.inside is not None:
+        with suppress(AmgsError):
+            yield from ((id, path, id) for id in own.inside(path))
 
 
 _DATED: Final = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+)")

@@ -63,7 +63,7 @@ def _broken(session: Session) -> Iterator[BrokenRule]:
                 if one.number in gone and not stands_in(window, sentence):
                     dropped.setdefault(one.number, turn.number)
         action = action_of(turn)
-        if action is None or action.kind != "run":
+        if action is None or action.kind != "run" or turn.copied:
             continue
         for rule in list(forbidden):
             said, sentence, what = rule

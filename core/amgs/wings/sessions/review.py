@@ -32,7 +32,7 @@ class SessionFacts:
     what they are; unread: line and reason of those that cannot be read. turns: by kind, of the main conversation.
     subagents: how many; side: turns of theirs. abandoned: turns of the main one that were taken back. has_system,
     has_tools: whether the file holds the system prompt and the definitions of tools. partial: whether only the end of
-    the file was read. parent, relation, notes: see `Session`.
+    the file was read. copied: turns that are another session's. parent, relation, notes: see `Session`.
     """
 
     agent: str
@@ -60,6 +60,7 @@ class SessionFacts:
     relation: Relation = ""
     notes: tuple[str, ...] = ()
     side: int = 0
+    copied: int = 0
 
     @property
     def all_turns(self) -> int:
@@ -113,6 +114,7 @@ class TurnRow:
     agent: str = ""
     failed: bool = False
     abandoned: bool = False
+    copied: bool = False
 
 
 def review(session: Session, progress: Progress | None = None) -> SessionReview:
@@ -159,6 +161,7 @@ def facts_of(session: Session) -> SessionFacts:
         session.relation,
         session.notes,
         sum(bool(turn.agent) for turn in session.turns),
+        sum(turn.copied for turn in session.turns),
     )
 
 
@@ -212,4 +215,5 @@ def row_of(session: Session, turn: Turn) -> TurnRow:
         turn.agent,
         turn.failed,
         turn.abandoned,
+        turn.copied,
     )

@@ -224,18 +224,24 @@ def open_named(name: str, *, end: bool = False) -> Session:
     """The session in a file, or whose id begins so; raises InputError for none. end: only the end of a large file."""
     from amgs.sessions.opening import open_end, open_session
 
-    opened = open_end(_path_of(name)) if end else open_session(_path_of(name))
+    path, id = _place_of(name)
+    opened = open_end(path) if end and id is None else open_session(path, id)
     return replace(opened, path=SAMPLE) if name == SAMPLE else opened
 
 
 def _path_of(name: str) -> Path:
+    return _place_of(name)[0]
+
+
+def _place_of(name: str) -> tuple[Path, str | None]:
+    """The file of a session, and its id where the file holds many."""
     from amgs.wings.sessions.listing import find_session
 
     if name == SAMPLE:
-        return Path(__file__).with_name("sample.jsonl")
+        return Path(__file__).with_name("sample.jsonl"), None
     path = Path(name).expanduser()
     is_path = path.exists() or "/" in name or path.suffix in (".jsonl", ".json", ".db", ".md")
-    return path if is_path else find_session(Path.home(), name)
+    return (path, None) if is_path else find_session(Path.home(), name)
 
 
 def _check_agent(agent: str) -> None:

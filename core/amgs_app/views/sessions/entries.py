@@ -220,7 +220,8 @@ def _aside(facts: SessionFacts) -> str:
     """Which of the turns are not of the main conversation, or were taken back."""
     told = [f"{facts.side:,} of {plural(facts.subagents, 'subagent')}"] if facts.side else []
     told += [f"{facts.abandoned:,} taken back"] if facts.abandoned else []
-    return f", {' and '.join(told)}; of the rest" if told else ""
+    told += [f"{facts.copied:,} copied from another session"] if facts.copied else []
+    return f", {', '.join(told)}; of the main conversation" if told else ""
 
 
 def _gone(loss: Loss) -> str:
@@ -258,7 +259,8 @@ def session_turns(result: SessionTurns) -> ResultTable:
 def _turn_rows(turns: Sequence[TurnRow]) -> Iterator[tuple[Any, ...]]:
     for one in turns:
         kind = f"{one.kind} ({one.role})" if one.kind in ("said", "injected") else one.kind
-        what = f"✗ {one.what}" if one.failed else f"(taken back) {one.what}" if one.abandoned else one.what
+        mark = "✗ " if one.failed else "(taken back) " if one.abandoned else "(copied) " if one.copied else ""
+        what = f"{mark}{one.what}"
         yield one.number, kind, one.at, one.tokens, one.agent or None, what
 
 

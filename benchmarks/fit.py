@@ -51,7 +51,7 @@ COUNTS: Mapping[str, float] = {DIALOGUES: 2.0, CHATS: 2.0, PACKAGES: 1.0, MULTIH
 """How much all questions of a form count together. Turns have the most features of their own."""
 
 RIDGE = 1e-2
-FALLING = ("other_role", "asking")
+FALLING = ("other_role", "no_answer", "asking")
 """What may speak against a block; no other feature may."""
 
 _LEAST_DESCRIPTION = 400

@@ -17,6 +17,12 @@ _TAGS: Final = (
 )
 _INJECTED: Final = re.compile(rf"<({_TAGS})\b[^>]*>.*?</\1>\s*", re.DOTALL)
 _ELEMENT: Final = re.compile(r"\s*<([A-Za-z][\w.:-]*)(\s[^<>]*)?>(.*?)</\1>\s*", re.DOTALL)
+_MESSAGE: Final = re.compile(
+    r"^(?:[^\n<]{1,120}:[ \t]*\n+)?<((?:[a-z]+[-_])+(?:message|notification|event|prompt|task|hook|alert|update))"
+    r"(\s[^<>]*)?>(.*?)</\1>[ \t]*$",
+    re.DOTALL | re.MULTILINE,
+)
+"""An element that by its name is somebody's message, wherever it stands, with the line that announces it."""
 _OF_USER: Final = re.compile(r"(?:user|human)[-_](?:query|request|message|prompt|input)", re.IGNORECASE)
 _ATTRIBUTE: Final = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"']+)[\"']")
 _NAMES_OF: Final = (
@@ -96,21 +102,33 @@ def words_of_user(told: str, *, human: bool = False) -> Iterator[tuple[bool, str
     rest = _INJECTED.sub("", told)
     put_in += [(found[0].strip(), "") for found in _INTERRUPTED.finditer(rest)]
     rest = _INTERRUPTED.sub("", rest).strip()
+    if not human:
+        others = [one for one in _MESSAGE.finditer(rest) if not _OF_USER.fullmatch(one[1])]
+        put_in += [(one[0].strip(), _whose(one)) for one in others]
+        for one in reversed(others):
+            rest = rest[: one.start()] + rest[one.end() :]
+        rest = rest.strip()
     while not human and (found := _ELEMENT.match(rest)):
         after = rest[found.end() :].strip()
         if _OF_USER.fullmatch(found[1]):
             rest = f"{found[3].strip()}\n{after}".strip()
             break
-        named = dict(_ATTRIBUTE.findall(found[2] or ""))
+        named = _ATTRIBUTE.search(found[2] or "")
         if _MARKUP.fullmatch(found[1]) or not ("-" in found[1] or "_" in found[1] or (named and not after)):
             break
-        whose = next((named[key] for key in _NAMES_OF if key in named), "")
-        put_in.append((found[0].strip(), f"{whose} ({found[1]})" if whose else found[1]))
+        put_in.append((found[0].strip(), _whose(found)))
         rest = after
-    for one, whose in put_in:
-        yield False, one, whose
+    for part, whose in put_in:
+        yield False, part, whose
     if rest or not put_in:
         yield True, rest, ""
+
+
+def _whose(element: re.Match[str]) -> str:
+    """Whose words an element holds, by its attributes and its name."""
+    named = dict(_ATTRIBUTE.findall(element[2] or ""))
+    whose = next((named[key] for key in _NAMES_OF if key in named), "")
+    return f"{whose} ({element[1]})" if whose else element[1]
 
 
 def usage_of(given: Any) -> Usage:

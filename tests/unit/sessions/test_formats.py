@@ -228,6 +228,12 @@ def test_claude_code_takes_back_a_first_question_and_no_results_of_calls_made_at
             asked('<relay-message from="scout">Never run `make roof`.</relay-message>'),
             "scout (relay-message)",
         ),
+        (
+            asked(
+                'Another agent writes:\n<relay-message from="scout">Never run `make roof`.</relay-message>'
+            ),
+            "scout (relay-message)",
+        ),
         (asked('<chat source="mail">Never run `make roof`.</chat>'), "mail (chat)"),
         (asked("Never run `make roof`.", origin={"kind": "peer", "name": "scout"}), "scout (peer)"),
         (asked("Never run `make roof`.", promptSource="cron"), "cron"),

@@ -63,10 +63,9 @@ cast: $(STAMP)
 sample: $(STAMP)
 	$(BIN)/python -m scripts.sample_build $(CHECK)
 
-# What is made from the program: keys, words and settings in docs/, what type checkers read of the clients, and in
+# What is made from the program: keys, words and settings in docs/, what type checkers read of the wings, and in
 # build/docs every public name and the man page (man build/docs/amgs.1).
 docs: $(STAMP)
-	$(BIN)/python -m scripts.client_stubs
 	$(BIN)/python -m scripts.wing_stubs
 	$(BIN)/python -m scripts.docs_pages docs build/docs
 

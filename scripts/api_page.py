@@ -7,11 +7,9 @@ import inspect
 import textwrap
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from amgs.client.methods import ClientMethod
 from amgs.lazy_names import homes
 from amgs.wing_registry import WINGS
 
@@ -92,8 +90,6 @@ def _class(kind: type) -> Iterator[str]:
             yield from (f"#### {name}", "", *_code([f"{name}: {result}"]), *_doc(member))
         elif inspect.isfunction(function):
             yield from (f"#### {name}", "", *_code(_signature(name, function)), *_doc(function))
-        elif isinstance(member, ClientMethod) and not member.awaited:  # its twin has the same arguments
-            yield from (f"#### {name}", "", *_code(_head(name, _stub(kind, name))), *_doc(member))
 
 
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
@@ -138,16 +134,6 @@ def _signature(name: str, function: Any) -> list[str]:
     if function.__name__ == "__init__":
         tree.returns = None
     return _head(name, tree)
-
-
-def _stub(kind: type, name: str) -> ast.FunctionDef:
-    """A method of a client as its stub has it."""
-    (written,) = (
-        node
-        for node in ast.parse(Path(inspect.getfile(kind)).with_suffix(".pyi").read_text("utf-8")).body
-        if isinstance(node, ast.ClassDef) and node.name == kind.__name__
-    )
-    return next(node for node in written.body if isinstance(node, ast.FunctionDef) and node.name == name)
 
 
 def _head(name: str, tree: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:

@@ -42,7 +42,6 @@ with Memory.open(sys.argv[1], clock=SystemClock()) as memory:
     assert memory.blocks(BlockFilter()) == tuple(others)
 """
 _QUICK_TESTS: Final = (
-    "tests/contracts/test_client_stubs.py",
     "tests/contracts/test_operation.py",
     "tests/contracts/test_wings.py",
     "tests/tui/test_app_arrangement.py",
@@ -89,7 +88,7 @@ def take_out(root: Path, name: str) -> None:
     (root / REGISTRY).write_text("".join(kept), encoding="utf-8")
     for folder in FOLDERS:
         shutil.rmtree(root / folder / name, ignore_errors=True)
-    for script in ("scripts.client_stubs", "scripts.wing_stubs"):
+    for script in ("scripts.wing_stubs",):
         subprocess.run([sys.executable, "-m", script], cwd=root, env=surroundings(root), check=True)
 
 

@@ -7,12 +7,12 @@ python -m scripts.wing_stubs --check   says whether it is not what the registry 
 from __future__ import annotations
 
 import inspect
+import subprocess
 import sys
 from pathlib import Path
 
 from amgs.memory import wing_parts
 from amgs.wing_registry import wings
-from scripts.client_stubs import formatted, property_lines
 
 PATH = Path(str(wing_parts.__file__)).with_suffix(".pyi")
 
@@ -27,8 +27,22 @@ def stub() -> str:
     lines = [f'"""{told}.', "", "Made by `scripts/wing_stubs.py`.", '"""', "", *imports, ""]
     lines += ["class WingParts(MemoryPart):", f'    """{inspect.getdoc(wing_parts.WingParts)}"""', ""]
     for name, wing in wings().items():
-        lines += property_lines(name, wing.part.partition(":")[2], wing.about)
-    return formatted("\n".join([*lines, ""]), PATH)
+        lines += ["    @property", f"    def {name}(self) -> {wing.part.partition(':')[2]}:"]
+        lines.append(f'        """{wing.about}"""')
+    return format_code("\n".join([*lines, ""]))
+
+
+def format_code(text: str) -> str:
+    """Return the text as `make format` leaves it."""
+    for command in (["check", "--fix", "--quiet", "--select", "I"], ["format"]):
+        text = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(PATH), "-"],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    return text
 
 
 def main(arguments: list[str]) -> int:

@@ -20,17 +20,14 @@ WINGS: Final[tuple[str, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Wing:
-    """What a wing brings to a memory under its name, on `Memory` and on both clients; `WING` of its package.
+    """What a wing brings to a memory under its name; `WING` of its package.
 
-    Places are written `MODULE:NAME`, and imported when they are asked for. about: one sentence. part: the class of
-    `memory.NAME`, made of a `MemoryContext`. calls: the name of the class of `client.NAME`. requests: its methods, by
-    name, as rows of the table in `amgs.client.parts`.
+    about: one sentence. part: the class of `memory.NAME`, made of a `MemoryContext`, written `MODULE:NAME` and imported
+    when it is asked for.
     """
 
     about: str
     part: str
-    calls: str
-    requests: str
 
 
 @cache

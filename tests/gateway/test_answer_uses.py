@@ -94,10 +94,14 @@ def test_an_earlier_message_that_the_answer_used_is_logged_and_the_question_is_n
     assert one["by"] == "words" and "mast of the Teal" in one["title"] and not one["prediction_id"]
 
 
+PACKAGES = {"amgs", "amgs_app"}
+
+
 def test_a_client_says_what_it_answered_from_a_frame(tmp_path: Path) -> None:
     harbour(tmp_path / "a.duckdb")
     with served(tmp_path / "a.duckdb") as address, MemoryClient(address) as memory:
         memory.assemble("TASK", query=QUERY)
-        uses = memory.calibration.note_answer(ANSWER, query=QUERY)
-        assert [(one.title, one.by) for one in uses if one.by] == [(LEAK, "words")]
-        assert set(memory.calibration.answers()) == set(uses)
+        noted = memory.call("feedback", packages=PACKAGES, verdict="answered", answer=ANSWER, query=QUERY)
+        assert [(use.title, use.by) for use in noted.uses if use.by] == [(LEAK, "words")]
+        listed = memory.call("calibration", packages=PACKAGES, view="answers", writes=False)
+        assert set(listed.uses) == set(noted.uses)

@@ -52,7 +52,7 @@ async def test_a_served_memory_says_what_holds_again(address: str, say: Door) ->
     block, _ = await say(address, text)
     with MemoryClient(address) as memory:
         whole = memory.block(block).id
-        memory.set_metadata(whole, status="pruned")
+        memory.call("block set", block=whole, status="pruned")
         again, told = await say(address, text)
         assert block.startswith(again) and "holds again" in told.lower()
         assert [hit.block.id for hit in memory.search(text, top_k=1).hits] == [whole]

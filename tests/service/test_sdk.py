@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -12,12 +11,6 @@ import pytest
 
 import amgs
 from amgs import AsyncMemoryClient, BlockFilter, MemoryClient, Weights
-from amgs.api.entities import Entities
-from amgs.api.sources import SourceLibrary
-from amgs.client import async_memory_client, memory_client
-from amgs.client.ask import Ask
-from amgs.client.methods import ClientMethod
-from amgs.wing_registry import loaded, wings
 from tests.service.serving import served
 
 
@@ -61,17 +54,15 @@ async def test_the_same_calls_can_be_awaited(address: str) -> None:
 
 def test_answers_are_the_engines_own_values_and_filters_mean_the_same(address: str) -> None:
     with MemoryClient(address) as client:
-        (told,) = client.ingest_text("Anna keeps the key.", meta={"source": "log", "room": "3"}).added
+        (told,) = client.ingest("Anna keeps the key.", source="log", meta={"room": "3"}).added
         raw = BlockFilter(statuses=("raw",), meta={"room": "3"})
         assert [hit.block for hit in client.search("key", filter=raw).hits] == [client.block(told)]
         assert client.search("key", filter=BlockFilter(meta={"room": "3"})).hits == ()
         (hit,) = client.search("key", filter=raw, weights=Weights(1, 0, 0, 0, 0)).hits
         explained = client.why("key", told, weights=Weights(1, 0, 0, 0, 0), top_k=1)
         assert hit.score == pytest.approx(explained.score, abs=1e-3)
-        changed = client.set_metadata(told, category="person", meta={"room": "", "floor": "2"})
-        assert (changed.category, changed.meta.get("room"), changed.meta["floor"]) == ("person", None, "2")
-        assert client.undo(client.operations(1)[0].id).undone
-        assert client.block(told).meta["room"] == "3"
+        assert client.find("keeps the key")[0].id == told
+        assert client.reinforce([told])[0].id == told
         with pytest.raises(amgs.UsageError, match="conditions"):
             client.search("key", filter=BlockFilter(current=True))
 
@@ -86,9 +77,9 @@ def test_what_the_engine_raises_is_raised_here(address: str) -> None:
         with pytest.raises(amgs.UsageError):
             client.search("key", top_k=0)
         with pytest.raises(amgs.NotFoundError):
-            client.using(namespace="cats").status()
+            client.using(namespace="cats").lifecycle.status()
     with pytest.raises(amgs.UnreachableError, match="does not answer"):
-        MemoryClient("http://127.0.0.1:1", retries=0).status()
+        MemoryClient("http://127.0.0.1:1", retries=0).lifecycle.status()
 
 
 def test_a_plan_is_applied_only_to_the_memory_that_it_was_made_from(address: str) -> None:
@@ -106,17 +97,6 @@ def test_a_plan_is_applied_only_to_the_memory_that_it_was_made_from(address: str
         assert client.plans.undo(done.operation.id).undone
 
 
-def test_sources_are_brought_up_to_date_and_futures_drawn(address: str) -> None:
-    with MemoryClient(address) as client:
-        client.ingest("The ferry leaves at nine.", source="ferry.md")
-        (ferry,) = client.sources.list("ferry")
-        assert client.sources.plan_text(ferry.name, "The ferry leaves at ten.").sources == 1
-        client.sources.update(ferry.name, "The ferry leaves at ten.")
-        assert [piece.until is None for piece in client.sources.history(ferry.name)].count(True) == 1
-        assert client.simulation.insert("The ferry is late.", draws=4).draws == 4
-        assert client.simulation.stability(draws=4).draws == 4
-
-
 def test_a_missed_fact_is_diagnosed_and_mended_over_the_wire(address: str) -> None:
     fact, question = "The tide at Faro turns at seven", "When does the tide turn at Faro?"
     with MemoryClient(address) as client:
@@ -129,115 +109,24 @@ def test_a_missed_fact_is_diagnosed_and_mended_over_the_wire(address: str) -> No
         assert client.undo(done.operations[0].id).undone
 
 
-# --- the names of Memory ---------------------------------------------------------------------------------
-
-NOT_SERVED = {
-    "where files lie, or what one process holds": {
-        "clock", "close", "discard", "embed", "ingest_file", "ingest_folder", "keep", "kept", "load", "namespaces",
-        "open", "path", "settings", "space", "transaction",
-    },
-    "needs rows of the store, not an answer": {
-        "blocks", "change_counter", "committed_changes", "count", "earliest", "edges", "gather", "has_source",
-        "ingest_many", "last_event", "nearest", "resolve_source", "titles", "entity_names",
-    },
-    "a value too large for a request, or in another form": {
-        "apply_consolidation", "consolidate_in_batches", "define_frame",
-    },
-    "a part that is about files": {"exchange"},
-    "a stream of its own, GET /v1/events": {"changes"},
-}  # fmt: skip
-OTHERWISE = {"reinforce"}
-"""Memory is told there who reinforces; the service knows its caller."""
-
-
-THERE = {"made", "central", "supposed", "related", "limit", "seed", "questions"}
-"""Arguments of the engine's parts that the service chooses itself."""
-
-
-def described(cls: type) -> dict[str, Callable[..., Ask[object]]]:
-    found = {name: inspect.getattr_static(cls, name) for name in dir(cls)}
-    return {name: each.described for name, each in found.items() if isinstance(each, ClientMethod)}
-
-
-def parts(module: object) -> dict[str, dict[str, Callable[..., Ask[object]]]]:
-    found = {name.removeprefix("Async"): cls for name, cls in vars(module).items() if name.endswith("Calls")}
-    return {name: described(cls) for name, cls in found.items()}
-
-
-def test_both_clients_are_made_of_the_same_requests() -> None:
-    assert described(MemoryClient) == described(AsyncMemoryClient)
-    assert parts(memory_client) == parts(async_memory_client)
-    plain, later = ({n for n in dir(c) if not n.startswith("_")} for c in (MemoryClient, AsyncMemoryClient))
-    assert plain ^ later == {"close", "aclose"}
-
-
-@pytest.mark.parametrize("name", sorted(n for n in dir(amgs.Memory) if not n.startswith("_")))
-def test_the_client_has_every_name_of_memory_with_the_same_arguments(name: str) -> None:
-    left_out = set().union(*NOT_SERVED.values())
-    if name in left_out:
-        assert not hasattr(MemoryClient, name) or name == "close"
-    elif isinstance(vars(amgs.Memory).get(name, inspect.getattr_static(amgs.Memory, name)), property):
-        assert isinstance(inspect.getattr_static(MemoryClient, name), property)
-    elif name not in OTHERWISE:
-        # What is asked of a service is kept, so that an operator can ask why.
-        same_arguments(getattr(amgs.Memory, name), described(MemoryClient)[name], missing={"keep"})
-
-
-@pytest.mark.parametrize(
-    ("engine", "client"),
-    [
-        (amgs.Frames, "FramesCalls"),
-        (Entities, "EntitiesCalls"),
-        (amgs.Conversations, "ConversationsCalls"),
-        (amgs.GatewayLog, "GatewayLogCalls"),
-        (amgs.Graph, "GraphCalls"),
-        (amgs.Lifecycle, "LifecycleCalls"),
-        (amgs.Calibration, "CalibrationCalls"),
-        (amgs.Simulation, "SimulationCalls"),
-        (SourceLibrary, "SourcesCalls"),
-        (amgs.Diagnosing, "DiagnosisCalls"),
-        *((loaded(wing.part), wing.calls) for wing in wings().values()),
-    ],
-)
-def test_where_a_part_of_memory_has_a_name_its_arguments_are_the_same(engine: type, client: str) -> None:
-    compared = 0
-    for name, call in parts(memory_client)[client].items():
-        if hasattr(engine, name) and name not in OTHERWISE:
-            same_arguments(
-                getattr(engine, name),
-                call,
-                missing={
-                    "made",
-                    "central",
-                    "supposed",
-                    "related",
-                    "limit",
-                    "seed",
-                    "questions",
-                    "log",
-                    "read",
-                    "model",
-                    "shown",
-                    "beside",
-                },
-            )
-            compared += 1
-    # Of calibration `Memory` itself says all but the plan, and is compared above.
-    assert compared >= (1 if engine is amgs.Calibration else 2)
-
-
-def same_arguments(
-    engine: Callable[..., object],
-    call: Callable[..., object],
-    missing: set[str] = frozenset(),  # type: ignore[assignment]
-) -> None:
-    ours = list(inspect.signature(call).parameters.values())
-    theirs = [
-        each
-        for name, each in inspect.signature(engine).parameters.items()
-        if name not in ("self", "progress") and not (name in missing and name not in {p.name for p in ours})
+async def test_both_clients_have_the_same_methods_and_a_conversation_goes_through_them(address: str) -> None:
+    messages = [
+        {"role": "user", "content": "The regatta begins at noon."},
+        {"role": "assistant", "content": "Noted."},
     ]
-    assert [(p.name, p.kind, p.default) for p in ours] == [(p.name, p.kind, p.default) for p in theirs]
+    plain, awaited = ({n for n in dir(c) if not n.startswith("_")} for c in (MemoryClient, AsyncMemoryClient))
+    assert plain ^ awaited == {"close", "aclose"}
+    async with AsyncMemoryClient(address) as client:
+        for part in ("frame", "graph", "lifecycle", "plans", "conversation", "diagnosis"):
+            of_plain = {
+                n for n in dir(getattr(MemoryClient("http://127.0.0.1:1"), part)) if not n.startswith("_")
+            }
+            assert {n for n in dir(getattr(client, part)) if not n.startswith("_")} == of_plain
+        assert (await client.conversation.add("talk", messages)).last == 2
+        shown = await client.conversation.show("talk")
+        assert [message.text for message in shown] == [message["content"] for message in messages]
+        chosen = await client.conversation.optimise("talk", "when does the regatta begin?")
+        assert any("noon" in str(message) for message in chosen.messages)
 
 
 # --- trying again ----------------------------------------------------------------------------------------

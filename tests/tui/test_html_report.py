@@ -14,7 +14,7 @@ from amgs.clock import parse_instant
 from amgs.types import Reliability
 from amgs.types.calibration import CoursePoint, ReliabilityBin
 from amgs_app.operations.report import palettes
-from amgs_app.pages.charts import Line, draw_bars, draw_lines
+from amgs_app.pages.charts import ChartLine, draw_bars, draw_lines
 from amgs_app.pages.html_page import HtmlSection, page
 from amgs_app.pages.memory_report import draw_calibration
 from amgs_app.render.sheet import facts, sheet
@@ -85,7 +85,7 @@ def test_hostile_text_is_text_wherever_it_stands() -> None:
 
 def test_hostile_text_is_text_in_every_chart_too() -> None:
     name = f"{HOSTILE}\x00\ufffe\n"
-    line = Line(name, [(0.0, 0.0), (1.0, 1.0)], HOSTILE)
+    line = ChartLine(name, [(0.0, 0.0), (1.0, 1.0)], HOSTILE)
     ticks = [(0.0, name), (1.0, HOSTILE)]
     charts = (
         draw_bars(name, [(name, 1.0, name)]),

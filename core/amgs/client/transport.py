@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from amgs import extras
 from amgs.addresses import check_address
-from amgs.client.ask import Ask, given, plain, whole
+from amgs.client.ask import Ask
 from amgs.client.exchange import Lost, Rules, Sent, Step, Wait, steps
 from amgs.errors import UsageError
 
@@ -91,17 +91,6 @@ def lost(error: httpx2.TransportError | httpx2.InvalidURL) -> Lost:
     if isinstance(error, httpx2.TimeoutException):
         return Lost("no answer came in time", arrived=True)
     return Lost(told or "the connection broke", arrived=True)
-
-
-def call(name: str, /, *, packages: Collection[str] = (), writes: bool = True, **arguments: Any) -> Ask[Any]:
-    """Any operation of the service by its name, such as `frame compare`, with its parameters.
-
-    Answers in plain JSON, as the command line prints with `--format json`; with packages (`{"amgs"}`), as frozen
-    values of theirs. writes: False for a request that changes nothing, which needs no idempotency key.
-    """
-    path = f"/v1/operations/{'_'.join(name.split())}"
-    read = whole if packages else plain
-    return Ask("POST", path, given(arguments), read, repeatable=not writes, packages=packages)
 
 
 R = TypeVar("R")

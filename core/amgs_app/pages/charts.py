@@ -24,7 +24,7 @@ _NO_XML = str.maketrans("", "", "\ufffe\uffff")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChartLine:
     """A line: its name, its points (x, y), and what is written at its end."""
 
     name: str
@@ -77,7 +77,7 @@ def draw_bars(title: str, rows: Sequence[tuple[str, float, str]]) -> str:
 
 def draw_lines(
     title: str,
-    lines: Sequence[Line],
+    lines: Sequence[ChartLine],
     *,
     across: Ticks,
     up: Ticks,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from amgs_app.pages.charts import SERIES, Line, draw_bars, draw_lines
+from amgs_app.pages.charts import SERIES, ChartLine, draw_bars, draw_lines
 from amgs_app.pages.html_page import HtmlSection, page
 from amgs_app.render.catalogue import portable, table_of
 from amgs_app.render.sheet import sheet
@@ -89,11 +89,11 @@ def draw_calibration(result: Reliability) -> tuple[str, ...]:
     if result.brier is None or not judged:
         return ()
     tenths = [(n / 4, f"{n / 4:g}") for n in range(5)]
-    true = Line("came true", [(step.mean_predicted, step.rate) for step in judged])
+    true = ChartLine("came true", [(step.mean_predicted, step.rate) for step in judged])
     charts = [
         draw_lines(
             "Forecasts against what came true",
-            [true, Line("as forecast", [(0, 0), (1, 1)])],
+            [true, ChartLine("as forecast", [(0, 0), (1, 1)])],
             across=tenths,
             up=tenths,
         )
@@ -101,7 +101,7 @@ def draw_calibration(result: Reliability) -> tuple[str, ...]:
     course = result.course
     if len(course) > 1:
         top = max(0.3, *(point.brier for point in course))
-        brier = Line("Brier", [(n, point.brier) for n, point in enumerate(course)], f"{course[-1].brier:.3f}")
+        brier = ChartLine("Brier", [(n, point.brier) for n, point in enumerate(course)], f"{course[-1].brier:.3f}")
         charts.append(
             draw_lines(
                 "Brier score through time",
@@ -127,7 +127,7 @@ def _list_decay(result: CategoryCurves, *, redacted: bool) -> HtmlSection:
     chart = draw_lines(
         "Mean relevance by category",
         [
-            Line(
+            ChartLine(
                 curve.category,
                 list(zip(curve.hours, curve.relevance, strict=True)),
                 f"{curve.relevance[-1]:.3f}",

@@ -11,8 +11,6 @@ from amgs.wing_registry import Wing
 WING: Final = Wing(
     about="Frames that are kept under a name, versioned, read again, and judged.",
     part="amgs.wings.packs.api.packs:Packs",
-    calls="PacksCalls",
-    requests="amgs.wings.packs.requests:REQUESTS",
 )
 """What the memory and its clients gain."""
 

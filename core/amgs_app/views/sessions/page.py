@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from amgs_app.pages.charts import Line, draw_lines
+from amgs_app.pages.charts import ChartLine, draw_lines
 from amgs_app.pages.html_page import HtmlSection, page
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.sheet import sheet
@@ -65,7 +65,7 @@ def _window(result: SessionReview) -> tuple[str, ...]:
     points = tuple((float(one.turn), float(one.tokens)) for one in fills)
     chart = draw_lines(
         "The window",
-        [Line("tokens", points, f"{fills[-1].tokens:,}")],
+        [ChartLine("tokens", points, f"{fills[-1].tokens:,}")],
         across=[(float(first), f"turn {first}"), (float(last), f"turn {last}")],
         up=[(0.0, "0"), (top / 2, f"{top / 2:,.0f}"), (top, f"{top:,.0f}")],
         limit=(0.8 * top, "80 %"),

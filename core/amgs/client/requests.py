@@ -1,0 +1,321 @@
+"""What the clients ask: a function for each method, from its arguments to a request whose answer has a type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Unpack
+
+from amgs import wire
+from amgs.client.ask import Ask, asking, given, operation, part, plain, sending, whole
+from amgs.errors import UsageError
+
+if TYPE_CHECKING:
+    from amgs.api.graph import GraphPath
+    from amgs.conversation.messages import GivenMessage
+    from amgs.types import (
+        Block,
+        BlockFilter,
+        ConsolidationSummary,
+        Edge,
+        Explanation,
+        Frame,
+        IngestReceipt,
+        JournalEntry,
+        JournalPage,
+        Neighbourhood,
+        Outcome,
+        PlanApplied,
+        SearchResult,
+        ServedPlan,
+        StoreStatus,
+        Weights,
+    )
+    from amgs.types.conversation import ConversationAdded, Message, OptimisedContext
+    from amgs.types.diagnosis import Diagnosis, DiagnosisArguments, FixApplied
+
+
+def call(name: str, /, *, packages: Collection[str] = (), writes: bool = True, **arguments: Any) -> Ask[Any]:
+    """Ask any operation of the service by its name, such as `frame compare`, with its parameters.
+
+    Answers in plain JSON, as the command line prints with `--format json`; with packages (`{"amgs"}`), as frozen
+    values of theirs. writes: False for a request that changes nothing, which needs no idempotency key.
+    """
+    path = f"/v1/operations/{'_'.join(name.split())}"
+    read = whole if packages else plain
+    return Ask("POST", path, given(arguments), read, repeatable=not writes, packages=packages)
+
+
+def ingest(
+    content: str | Sequence[str | Mapping[str, Any]],
+    *,
+    occurred_at: datetime | None = None,
+    speaker: str = "",
+    source: str = "",
+    tags: Sequence[str] = (),
+    meta: Mapping[str, Any] | None = None,
+) -> Ask[IngestReceipt]:
+    """Take in a text or many, all of them or none; they wait in the inbox for `consolidate`.
+
+    content: a text, or a list of texts, each a str or a mapping with `content` and any of what follows. occurred_at:
+    when it happened or was written, now unless given. What is known already is left alone, so that a request can be
+    repeated. Returns only after the memory has it on disk. Raises InputError for a text that cannot be taken in.
+    """
+    return sending(
+        "POST",
+        "/v1/memory/ingest",
+        repeatable=True,
+        content=content if isinstance(content, str) else list(content),
+        occurred_at=occurred_at,
+        speaker=speaker or None,
+        source=source or None,
+        tags=tuple(tags) or None,
+        meta=meta or None,
+    )
+
+
+def search(
+    query: str,
+    *,
+    top_k: int | None = None,
+    filter: BlockFilter | None = None,
+    layers: Collection[str] = (),
+    weights: Weights | None = None,
+    as_of: datetime | None = None,
+) -> Ask[SearchResult]:
+    """Search the memory, the best hit first.
+
+    Raises UsageError for a filter with a condition that the service does not take: it filters by status, category,
+    date, metadata and the self.
+    """
+    return operation(
+        "search",
+        query=query,
+        top_k=top_k,
+        layer=list(layers) or None,
+        weights=weights,
+        as_of=as_of,
+        **_write_conditions(filter),
+    )
+
+
+def why(
+    query: str, block_id: str, *, top_k: int | None = None, weights: Weights | None = None
+) -> Ask[Explanation]:
+    """Explain why a search brings a block, or why not."""
+    return operation("why", query=query, block=block_id, top_k=top_k, weights=weights)
+
+
+def assemble_frame(
+    name: str,
+    *,
+    query: str = "",
+    budget: int | None = None,
+    weights: Weights | None = None,
+    reinforce: bool = True,
+    as_of: datetime | None = None,
+) -> Ask[Frame]:
+    """Assemble a frame. reinforce: False leaves no trace of it in the memory; neither does as_of."""
+    look = None if reinforce and as_of is None else True
+    return operation(
+        "frame_assemble",
+        writes=not look,
+        name=name,
+        query=query or None,
+        budget=budget,
+        weights=weights,
+        as_of=as_of,
+        look=look,
+    )
+
+
+def read_context(query: str, *, frame: str = "SESSION", budget: int | None = None) -> Ask[Frame]:
+    """Assemble the frame for a question; its `text` is what a model reads."""
+    return assemble_frame(frame, query=query, budget=budget)
+
+
+def show_block(block_id: str) -> Ask[Block]:
+    """Show a block by its id or the beginning of it. Raises UnknownBlockError."""
+    return operation("block_show", part("block"), block=block_id)
+
+
+def find_blocks(text: str = "", *, limit: int | None = None) -> Ask[tuple[Block, ...]]:
+    """Find blocks whose title or text has these words, the newest first."""
+    return operation("block_find", part("blocks"), text=text or None, limit=limit)
+
+
+def add_edge(
+    source: str, target: str, *, kind: str = "related", weight: float = 0.8, confidence: float = 1.0
+) -> Ask[Edge]:
+    """Draw an edge between two blocks."""
+    return operation(
+        "edge_add",
+        part("edge"),
+        writes=True,
+        start=source,
+        goal=target,
+        kind=kind,
+        weight=weight,
+        confidence=confidence,
+    )
+
+
+def reinforce_blocks(ids: Sequence[str]) -> Ask[tuple[Block, ...]]:
+    """Restart the decay clock of blocks, one logged event each; returns them as they are then."""
+    return operation("block_reinforce", part("blocks"), writes=True, blocks=list(ids))
+
+
+def give_feedback(
+    block_id: str, *, useful: bool, assembly_id: str | None = None, prediction_id: str | None = None
+) -> Ask[Outcome]:
+    """Say whether a block was useful: the forecast of its frame gets its outcome, and a useful block is reinforced."""
+    return operation(
+        "feedback",
+        writes=True,
+        verdict="useful" if useful else "useless",
+        block=block_id,
+        assembly=assembly_id,
+        forecast=prediction_id,
+    )
+
+
+def consolidate(*, limit: int | None = None) -> Ask[ConsolidationSummary]:
+    """Consolidate the inbox, or its first `limit` blocks, in one or more journal entries."""
+    return operation("consolidate", _read_summary, writes=True, limit=limit)
+
+
+def read_status() -> Ask[StoreStatus]:
+    """Read what the memory holds. Its path is told only to who may operate it."""
+    return operation("status", part("store"))
+
+
+def list_operations(limit: int = 20) -> Ask[tuple[JournalEntry, ...]]:
+    """List the latest changes of the journal."""
+    return operation("operations", part("operations"), limit=limit)
+
+
+def undo(operation_id: int) -> Ask[JournalEntry]:
+    """Take a change back. Raises UndoError where a later one stands on it."""
+    return operation("undo", writes=True, operation=operation_id)
+
+
+def find_neighbours(block_id: str, hops: int = 1, limit: int = 60) -> Ask[Neighbourhood]:
+    """Find the blocks around a block, by edges that are alive."""
+    return operation("graph_neighbours", block=block_id, hops=hops, limit=limit)
+
+
+def find_path(start: str, goal: str) -> Ask[GraphPath]:
+    """Find the strongest way between two blocks."""
+    return operation("graph_path", start=start, goal=goal)
+
+
+def add_messages(conversation: str, messages: Sequence[GivenMessage]) -> Ask[ConversationAdded]:
+    """Add messages to a conversation, which is made where there is none."""
+    from amgs.types.conversation import Message
+
+    told = [message.as_object() if isinstance(message, Message) else dict(message) for message in messages]
+    written = json.dumps(told, ensure_ascii=False, default=str)
+    return operation("conversation_add", writes=True, conversation=conversation, messages=written)
+
+
+def show_messages(conversation: str, *, limit: int = 1_000_000) -> Ask[tuple[Message, ...]]:
+    """Show the messages of a conversation."""
+    return operation("conversation_show", part("messages"), conversation=conversation, limit=limit)
+
+
+def optimise_context(
+    conversation: str, query: str = "", *, budget: int | None = None, strategy: str | None = None
+) -> Ask[OptimisedContext]:
+    """Choose what of a conversation a model should read for a question, within a budget of tokens."""
+    return operation(
+        "conversation_optimise",
+        conversation=conversation,
+        query=query or None,
+        budget=budget,
+        strategy=strategy,
+    )
+
+
+def diagnose(answer: str, missed: str, **asked_of: Unpack[DiagnosisArguments]) -> Ask[Diagnosis]:
+    """Find out why an answer missed a fact, and what would bring it in."""
+    return operation("diagnose", answer=answer, missed=missed, **_drop_empty(asked_of))
+
+
+def apply_fix(answer: str, missed: str, **asked_of: Unpack[DiagnosisArguments]) -> Ask[FixApplied]:
+    """Carry out the fix that `diagnose` proposes; `undo` takes it back."""
+    return operation("fix", writes=True, answer=answer, missed=missed, **_drop_empty(asked_of))
+
+
+def plan_consolidation(*, limit: int | None = None) -> Ask[ServedPlan]:
+    """Plan a consolidation of the inbox, which the service keeps for an hour; changes nothing."""
+    return sending("POST", "/v1/plans/consolidate", repeatable=True, limit=limit)
+
+
+def plan_enhancement(*, kinds: Sequence[str] = (), limit: int | None = None) -> Ask[ServedPlan]:
+    """Plan what could be better, which the service keeps for an hour; changes nothing."""
+    return sending("POST", "/v1/plans/enhance", repeatable=True, kind=list(kinds) or None, limit=limit)
+
+
+def plan_pruning(*, limit: int | None = None) -> Ask[ServedPlan]:
+    """Plan a pruning, which the service keeps for an hour; changes nothing."""
+    return sending("POST", "/v1/plans/prune", repeatable=True, limit=limit)
+
+
+def plan_revision(source: str, text: str) -> Ask[ServedPlan]:
+    """Plan what a source's new text would change, which the service keeps for an hour; changes nothing."""
+    return sending("POST", "/v1/plans/revision", repeatable=True, source=source, text=text)
+
+
+def apply_plan(plan: ServedPlan, *, even_if_changed: bool = False) -> Ask[PlanApplied]:
+    """Carry a plan out, in one transaction that `undo` takes back.
+
+    even_if_changed: apply it if it still fits, whatever else has changed. Raises StaleError, whose `changed` are the
+    journal entries since, where the memory is not the one that it was made from.
+    """
+    wanted = "*" if even_if_changed else f'"{plan.change_counter}"'
+    return replace(sending("POST", f"/v1/plans/{plan.id}/apply"), headers={"If-Match": wanted})
+
+
+def read_journal(limit: int = 50, offset: int = 0) -> Ask[JournalPage]:
+    """Read a page of what was changed, the newest first."""
+    return asking("/v1/journal", limit=limit, offset=offset)
+
+
+def _write_conditions(filter: BlockFilter | None) -> dict[str, Any]:
+    """Write a filter as the conditions that the service takes; raises UsageError for others."""
+    if filter is None:
+        return {}
+    from amgs.types import BlockFilter
+
+    names = ("statuses", "categories", "since", "until", "self_only", "meta")
+    if BlockFilter(**{name: getattr(filter, name) for name in names}) != filter:
+        raise UsageError(
+            "The service filters by status, category, date, metadata and the self.",
+            way_out="Leave the other conditions out, or give `as_of` to the search itself.",
+        )
+    return {
+        "status": filter.statuses,
+        "category": filter.categories,
+        "since": filter.since,
+        "until": filter.until,
+        "self_only": filter.self_only or None,
+        "meta": filter.meta or None,
+    }
+
+
+def _drop_empty(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if value != ""}
+
+
+def _read_summary(answer: Any, packages: Collection[str]) -> ConsolidationSummary:
+    from amgs.types import ConsolidationSummary
+
+    if "operations" not in answer["fields"]:
+        return ConsolidationSummary(0, 0, {}, ())  # nothing waited
+    entries = wire.decode(answer["fields"]["operations"], packages)
+    operations = tuple(entry for entry in entries if entry.blocks)
+    categories = wire.decode(answer["fields"]["categories"], packages)
+    edges = sum(entry.edges for entry in operations)
+    return ConsolidationSummary(sum(categories.values()), edges, categories, operations)

@@ -40,7 +40,7 @@ def test_the_python_runs_as_it_stands(
     address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("amgs.client.memory_client.MemoryClient.__init__.__defaults__", (address,))
-    monkeypatch.setattr("amgs.client.async_memory_client.AsyncMemoryClient.__init__.__defaults__", (address,))
+    monkeypatch.setattr("amgs.client.memory_client.AsyncMemoryClient.__init__.__defaults__", (address,))
     run(examples("python"))
     told = capsys.readouterr().out
     assert "drops packets when it rains" in told

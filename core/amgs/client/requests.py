@@ -197,7 +197,7 @@ def list_operations(limit: int = 20) -> Ask[tuple[JournalEntry, ...]]:
 
 
 def undo(operation_id: int) -> Ask[JournalEntry]:
-    """Take a change back. Raises UndoError where a later one stands on it."""
+    """Take a change back. Raises UsageError where it cannot be taken back."""
     return operation("undo", writes=True, operation=operation_id)
 
 
@@ -271,8 +271,8 @@ def plan_revision(source: str, text: str) -> Ask[ServedPlan]:
 def apply_plan(plan: ServedPlan, *, even_if_changed: bool = False) -> Ask[PlanApplied]:
     """Carry a plan out, in one transaction that `undo` takes back.
 
-    even_if_changed: apply it if it still fits, whatever else has changed. Raises StaleError, whose `changed` are the
-    journal entries since, where the memory is not the one that it was made from.
+    even_if_changed: apply it if it still fits, whatever else has changed. Where the memory is not the one that it was
+    made from, the answer is a StaleError, whose `changed` are the journal entries since.
     """
     wanted = "*" if even_if_changed else f'"{plan.change_counter}"'
     return replace(sending("POST", f"/v1/plans/{plan.id}/apply"), headers={"If-Match": wanted})

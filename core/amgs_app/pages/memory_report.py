@@ -101,7 +101,9 @@ def draw_calibration(result: Reliability) -> tuple[str, ...]:
     course = result.course
     if len(course) > 1:
         top = max(0.3, *(point.brier for point in course))
-        brier = ChartLine("Brier", [(n, point.brier) for n, point in enumerate(course)], f"{course[-1].brier:.3f}")
+        brier = ChartLine(
+            "Brier", [(n, point.brier) for n, point in enumerate(course)], f"{course[-1].brier:.3f}"
+        )
         charts.append(
             draw_lines(
                 "Brier score through time",

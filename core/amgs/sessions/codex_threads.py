@@ -10,6 +10,7 @@ import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,21 +42,27 @@ def thread_above(meta: Record) -> tuple[str, Relation]:
 
 @dataclass
 class CopiedBeginning:
-    """Finds where a thread's own turns begin. Told of each line of its file, with how many turns were before it."""
+    """Finds where a thread's own turns begin. began: when it did. Told of each line of its file, with its time and how
+    many turns were before it.
+    """
 
     path: Path
     id: str
     parent: str
+    began: datetime | None
     _lines: list[tuple[int, int]] = field(default_factory=list)
+    _earlier: int = 0
     _starts: list[tuple[str, int]] = field(default_factory=list)
     _foreign: bool = False
 
-    def take(self, kind: str, payload: Record, turns: int) -> None:
+    def take(self, kind: str, payload: Record, at: datetime | None, turns: int) -> None:
         """One line."""
         if kind == "session_meta":
             self._foreign = self._foreign or text(payload.get("id")) != self.id
             return
         self._lines.append((_mark(kind, payload), turns))
+        if at is not None and self.began is not None and at < self.began:
+            self._earlier = len(self._lines)
         if payload.get("type") == "task_started":
             self._starts.append((text(payload.get("turn_id")), turns))
 
@@ -67,6 +74,7 @@ class CopiedBeginning:
                 return 0
             return next((at for id, at in timed if id > self.id), all_turns)
         same = max((self._same_as(above) for above in thread_files(self.path, self.parent)), default=0)
+        same = same or self._earlier
         if same:
             return self._lines[same][1] if same < len(self._lines) else all_turns
         return self._starts[-1][1] if self._foreign and self._starts else 0

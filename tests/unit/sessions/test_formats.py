@@ -439,6 +439,13 @@ def test_codex_tells_the_copy_of_another_thread_from_its_own(
     assert session.relation == ("fork" if named == "forked_from_id" else "subagent")
 
 
+def test_codex_takes_lines_from_before_a_thread_began_for_a_copy(tmp_path: Path) -> None:
+    about = {"forked_from_id": MILL, "timestamp": "2026-09-12T08:00:05.5Z"}
+    before, own = exchange("Turn the mill.", "It turns.", 900), exchange("Count the sacks.", "14.", 950)
+    session = open_session(rollout(tmp_path / "rollout-a.jsonl", meta("b2", **about), *before, *own))
+    assert [turn.copied for turn in session.turns] == [True, True, False, False]
+
+
 def test_codex_leaves_a_subagent_without_a_copy_as_it_is(tmp_path: Path) -> None:
     own = exchange("Count the sacks.", "14.", 5_200, "01a20000-0001-7000-8000-000000000001")
     path = rollout(tmp_path / "rollout-a.jsonl", meta(SCOUT, parent_thread_id=MILL), meta(MILL), *own)

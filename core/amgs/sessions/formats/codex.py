@@ -53,7 +53,7 @@ class _Reading:
         self._unpaid: list[Turn] = []
         """Turns of the model since tokens were counted last."""
         self._requests = 0
-        self._total = -1
+        self._told = ""
         self._last = Usage()
         self._model = ""
         self._messages: dict[int, str] = {}
@@ -80,7 +80,7 @@ class _Reading:
         at = record.get("timestamp")
         before = len(self.made.turns)
         if self._copy is not None and line.place.line > 0:
-            self._copy.take(kind, payload, before)
+            self._copy.take(kind, payload, instant(at), before)
         if kind == "response_item":
             self._item(payload, line.place, at)
         elif kind == "session_meta" or (not wrapped and "instructions" in record):
@@ -130,7 +130,8 @@ class _Reading:
         if relation == "continues":
             self._go_on(fields(payload.get("history_base")), parent)
         else:
-            self._copy = CopiedBeginning(self.made.path, self.made.facts.get("id", ""), parent)
+            began = instant(payload.get("timestamp"))
+            self._copy = CopiedBeginning(self.made.path, self.made.facts.get("id", ""), parent, began)
 
     def _go_on(self, base: Record, thread: str) -> None:
         """Read the beginning, which lies in another file."""
@@ -220,9 +221,10 @@ class _Reading:
         self.made.know(window=count(info.get("model_context_window")))
         total = count(fields(info.get("total_token_usage")).get("total_tokens"))
         last = fields(info.get("last_token_usage"))
-        if kind != "token_count" or not last or total == self._total:
+        told = (total, last.get("input_tokens"), last.get("cached_input_tokens"), last.get("output_tokens"))
+        if kind != "token_count" or not last or repr(told) == self._told:
             return
-        self._total = total
+        self._told = repr(told)
         cached = count(last.get("cached_input_tokens"))
         self._last = Usage(
             max(0, count(last.get("input_tokens")) - cached), 0, cached, count(last.get("output_tokens"))

@@ -837,6 +837,23 @@ def test_gemini_cli(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("words", "mark"),
+    [
+        ("Chat history compressed from 9,100 to 700 tokens.", Boundary("", 9_100, 700)),
+        ("Context compressed from 52% to 8%.", Boundary("", 960)),
+    ],
+)
+def test_gemini_cli_tells_a_compaction_of_which_only_its_words_tell(
+    words: str, mark: Boundary, tmp_path: Path
+) -> None:
+    lines = [json.loads(line) for line in (FIXTURES / "gemini_cli.jsonl").read_text().splitlines()[:6]]
+    path = tmp_path / "session-1.jsonl"
+    info = {"id": "i1", "type": "info", "content": words}
+    path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, info]))
+    assert the(gemini_cli.read(path), "boundary").boundary == mark
+
+
 def test_gemini_cli_tells_results_that_went_from_a_compaction(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (FIXTURES / "gemini_cli.jsonl").read_text().splitlines()[:6]]
     messages = [lines[1], lines[2], json.loads(json.dumps(lines[5]))]

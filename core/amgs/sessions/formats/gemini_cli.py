@@ -11,6 +11,7 @@ Source: `chatRecordingService.ts` of the google-gemini/gemini-cli repository.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -36,6 +37,7 @@ from amgs.sessions.turn import Boundary, Place, Session, TurnKind
 from amgs.types.conversation import ToolCall
 from amgs.types.usage import Usage
 
+_COMPRESSED: Final = re.compile(r"[Cc]ompressed from (\d[\d,]{0,11})(%?)(?: tokens)? to (\d[\d,]{0,11})")
 _SUMMARY: Final = "<state_snapshot>"
 _PUT_IN: Final = (
     "<session_context>",
@@ -130,6 +132,8 @@ class _Reading:
 
     def _say(self, record: Record, place: Place, *, abandoned: bool) -> None:
         who = text(record.get("type") or record.get("role"))
+        if who == "info" and (shrunk := _COMPRESSED.search(content_text(record.get("content")))):
+            self._compressed(shrunk, record, place, abandoned=abandoned)
         if who not in ("user", "gemini", "model"):
             return
         id, at = text(record.get("id")), instant(record.get("timestamp"))
@@ -160,6 +164,16 @@ class _Reading:
             if failed or "result" in call:
                 answer = more | {"usage": None, "answers": text(call.get("id")) or text(call.get("name"))}
                 self.made.turn(place, "tool", "result", _told(call), failed=failed, **answer)
+
+    def _compressed(self, told: re.Match[str], record: Record, place: Place, *, abandoned: bool) -> None:
+        """A compaction of which only the program's words tell, with tokens or shares of the window."""
+        if any(turn.boundary and turn.boundary.whole for turn in self.made.turns[-3:]):
+            return  # the new window was told before
+        share = told[2] == "%"
+        before, after = (count(int(number.replace(",", ""))) or None for number in (told[1], told[3]))
+        mark = Boundary("", self._window or None if share else before, None if share else after)
+        at, id = instant(record.get("timestamp")), text(record.get("id"))
+        self.made.turn(place, "system", "boundary", "", boundary=mark, at=at, id=id, abandoned=abandoned)
 
     def _user(self, content: Any, place: Place, more: dict[str, Any]) -> None:
         for part in gemini_parts(content):

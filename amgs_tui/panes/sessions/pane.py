@@ -17,6 +17,8 @@ from amgs_tui.keys import show
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from amgs.wings.sessions.listing import ListedSession, SessionListing
     from amgs.wings.sessions.review import SessionReview
     from amgs_app.calls.call import Call
@@ -191,7 +193,11 @@ followed."""
     def all_rows(self) -> Sequence[Row]:
         if self.review is not None or self.listing is None:
             return ()
-        return of_sessions(self.listing.sessions, self.host.now())
+        return of_sessions(self.listing.sessions, self.clock())
+
+    def clock(self) -> datetime:
+        """The machine's time when the sessions were listed: they are of no corpus's year."""
+        return self.listing.at if self.listing is not None else self.host.now()
 
     @property
     def lines(self) -> Sequence[SessionRow]:
@@ -201,7 +207,7 @@ followed."""
 
         palette, review = self.host.palette, self.review
         if review is None:
-            return figures.list_rows(self.sessions, self.host.now(), palette)
+            return figures.list_rows(self.sessions, self.clock(), palette, self.content_size.width)
         held = self.shown.get(self.view)
         if isinstance(held, SessionTurns | SessionWindowShown):
             return figures.turn_rows(held.turns, palette)

@@ -199,7 +199,8 @@ def limit_of(path: Path) -> int | None:
 class ListMarks:
     """What the listing looks for in the bytes of a file. prompt: in a line of the user's words; other: in a line that
     has `prompt` and is none. compaction: of the program. id: in the first line, whose group is the session's id where
-    the file's name does not tell it. side: in the first line of a subagent's file.
+    the file's name does not tell it. side: in the first line of a subagent's file. titles: whose group is a title as a
+    string of JSON, one given by hand first; of each the last counts. failed: of a result that tells of a failure.
     """
 
     prompt: re.Pattern[bytes]
@@ -207,6 +208,8 @@ class ListMarks:
     other: re.Pattern[bytes] | None = None
     id: re.Pattern[bytes] | None = None
     side: re.Pattern[bytes] | None = None
+    titles: tuple[re.Pattern[bytes], ...] = ()
+    failed: re.Pattern[bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)

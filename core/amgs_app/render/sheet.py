@@ -24,7 +24,7 @@ Kind = Literal["text", "id", "number", "score", "milliseconds", "instant", "day"
 
 SHORT_ID = 12
 GAP = "  "
-_LEAST_WIDE = 12
+_LEAST_WIDE, _LEAST_NARROW = 12, 6
 _INDENT = 4
 _RIGHT: frozenset[Kind] = frozenset({"number", "score", "milliseconds"})
 
@@ -188,11 +188,9 @@ def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
     """Cells for each column: what it needs, the wide ones cut evenly where that is too much."""
     needed = [max(cell_len(row[place]) for row in rows) for place in range(len(columns))]
     over = sum(needed) + len(GAP) * (len(columns) - 1) - width
-    # First the wide columns give way, then, in a very narrow place, whichever is widest.
-    for least, places in (
-        (_LEAST_WIDE, [n for n, column in enumerate(columns) if column.wide]),
-        (1, range(len(columns))),
-    ):
+    # First the wide columns give way, in a narrow place further, in a very narrow one whichever is widest.
+    wide = [n for n, column in enumerate(columns) if column.wide]
+    for least, places in ((_LEAST_WIDE, wide), (_LEAST_NARROW, wide), (1, range(len(columns)))):
         while over > 0:
             widest = max(places, key=lambda place: needed[place], default=None)
             if widest is None or needed[widest] <= least:

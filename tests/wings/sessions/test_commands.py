@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from amgs.wings.sessions.listing import list_sessions
 from amgs.wings.sessions.review import facts_of
+from amgs_app.render.catalogue import table_of
+from amgs_app.render.sheet import to_lines
+from amgs_app.terminal.themes import Palette
 from amgs_app.views.sessions import figures
 from amgs_tui.__main__ import run
 from tests.wings.sessions.claude_world import LISTING, ClaudeFile
@@ -38,6 +43,25 @@ def test_without_a_file_what_lies_here_is_listed(path: Path, capsys: pytest.Capt
     assert "orchard-1" in listed and "Claude Code" in listed
     assert "orchard-1" not in told(capsys, "--agent", "codex")
     assert "No agent is called" in told(capsys, "--agent", "nobody", code=2)
+
+
+def test_no_id_and_no_compaction_is_cut_at_80_columns_and_the_newest_is_last(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listing = list_sessions(tmp_path)
+    row = replace(listing.sessions[0], project="/home/ilse/" + "o" * 60, compactions=12, what="W" * 90)
+    many = [replace(row, id=f"019c9b73-{n:04}-aaaa-bbbb", what=f"work {n}") for n in range(3)]
+    result = replace(listing, sessions=(row, *many), more=402)
+    lines = [line.plain for line in to_lines(table_of(result), 80)]
+    assert max(map(len, lines[:10])) <= 80
+    names = [f"019c9b73-{n:04}" for n in (2, 1, 0)]
+    for n, id in enumerate([*names, "orchard-1"]):
+        assert f"  {id}" in lines[2 * n + 2] and "  12  " in lines[2 * n + 2]
+    assert "4 of 406 sessions" in "".join(lines)
+    drawn = figures.list_rows((row, *many), result.at, Palette(), 80)
+    told = ["".join(text for text, _ in one.pieces) for one in drawn]
+    assert all("019c9b73-000" in one and " 12 " in one for one in told[2:])
+    assert max(map(len, told)) + 2 <= 81
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ import pytest
 import zstandard
 
 from amgs.errors import InputError
+from amgs.sessions.opening import open_session
 from amgs.wings.sessions.listing import find_session, list_sessions, short_ids
-from tests.wings.sessions.claude_world import ClaudeFile
+from tests.wings.sessions.claude_world import START, ClaudeFile
 
 PROJECTS = ".claude/projects"
 
@@ -139,3 +140,65 @@ def test_a_session_in_a_file_that_holds_many_is_found_by_its_id(tmp_path: Path) 
         "".join(f"# aider chat started at {day} 10:00:00\n\n#### Mow.  \n\nMown.\n\n" for day in days)
     )
     assert find_session(tmp_path, "2026-09-10") == (path, "2026-09-10T10:00:00")
+
+
+def test_a_session_is_recognised_by_its_title_its_first_words_and_how_it_went(tmp_path: Path) -> None:
+    file = make(tmp_path, "aaaa1111", 1_000_000)
+    file.run("make pears", "no such target", failed=True)
+    file.save()
+    (row,) = list_sessions(tmp_path, seconds=60).sessions
+    assert (row.what, row.errors, row.compactions) == ("Water the trees.", 1, 1)
+    assert row.seconds == (file.now - START).total_seconds() - 10
+    file.add(type="ai-title", aiTitle="Watering")
+    file.add(type="custom-title", customTitle="The dry summer")
+    file.add(type="ai-title", aiTitle="Watering trees")
+    file.save()
+    assert [one.what for one in list_sessions(tmp_path).sessions] == ["The dry summer"]
+    assert [one.what for one in list_sessions(tmp_path, seconds=0).sessions] == ["The dry summer"]
+
+
+def test_first_words_are_those_that_a_person_typed(tmp_path: Path) -> None:
+    put_in = "<task-notification>Mown.</task-notification>"
+    opened = "<ide_opened_file>The user opened sky.py.</ide_opened_file>"
+    for place, first in enumerate(
+        [[{"type": "text", "text": opened}, {"type": "text", "text": "Mow."}], put_in]
+    ):
+        lines = [
+            {"type": "user", "message": {"role": "user", "content": one}} for one in (put_in, first, "Mow.")
+        ]
+        lay(tmp_path, f"{PROJECTS}/p{place}/a{place}.jsonl", *lines)
+    assert [one.what for one in list_sessions(tmp_path).sessions] == ["Mow.", "Mow."]
+
+
+def test_what_was_needed_again_is_counted_where_there_is_time(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path / PROJECTS / "p/a.jsonl")
+    file.say("Mend the store.")
+    file.read("/home/ilse/store.py")
+    file.edit("/home/ilse/store.py")
+    file.compact("It went on.")
+    file.read("/home/ilse/store.py")
+    file.save()
+    assert [one.again for one in list_sessions(tmp_path, seconds=60).sessions] == [1]
+    assert [one.again for one in list_sessions(tmp_path, seconds=0).sessions] == [None]
+
+
+def test_the_failures_of_codex_are_counted_as_its_reader_does(tmp_path: Path) -> None:
+    told = [
+        "Chunk ID: 1\nWall time: 1 s\nProcess exited with code 1\nOutput:\nno",
+        "Process exited with code 0\nOutput:\nProcess exited with code 1",
+        "Exit code: 127\nOutput: none",
+        json.dumps({"output": "no", "metadata": {"exit_code": 2}}, separators=(",", ":")),
+        json.dumps({"output": "yes", "metadata": {"exit_code": 0}}, separators=(",", ":")),
+    ]
+    results = [
+        {"type": "response_item", "payload": {"type": "function_call_output", "call_id": "c", "output": one}}
+        for one in told
+    ]
+    lay(
+        tmp_path,
+        ".codex/sessions/2026/09/12/rollout-a.jsonl",
+        {"type": "session_meta", "payload": {}},
+        *results,
+    )
+    (row,) = list_sessions(tmp_path).sessions
+    assert row.errors == sum(turn.failed for turn in open_session(Path(row.path)).main) == 3

@@ -319,9 +319,14 @@ FORMAT: Final = SessionFormat(
         re.compile(
             rb'"type"\s*:\s*"(?:progress|tool_result)"|"is(?:Meta|CompactSummary|Sidechain|Synthetic)"\s*:\s*true'
             rb'|"origin"\s*:\s*\{[^}]*"kind"\s*:\s*"(?!human")'
-            rb'|"(?:content|text)"\s*:\s*"\s*(?:<[a-z]+[-_]|\[Request int)'
         ),
         side=re.compile(rb'"isSidechain"\s*:\s*true'),
+        titles=(
+            re.compile(rb'"customTitle"\s*:\s*("(?:[^"\\]|\\.)*")'),
+            re.compile(rb'"aiTitle"\s*:\s*("(?:[^"\\]|\\.)*")'),
+            re.compile(rb'"type"\s*:\s*"summary"\s*,\s*"summary"\s*:\s*("(?:[^"\\]|\\.)*")'),
+        ),
+        failed=re.compile(rb'"is_error"\s*:\s*true'),
     ),
     read_end=read,
 )

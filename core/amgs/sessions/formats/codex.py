@@ -302,6 +302,11 @@ FORMAT: Final = SessionFormat(
         side=re.compile(
             rb'(?<!\\)"(?:subagent"\s*:|parent_thread_id"\s*:\s*"|(?:thread_)?source"\s*:\s*"subagent)'
         ),
+        titles=(re.compile(rb'"thread_name"\s*:\s*("(?:[^"\\]|\\.)*")'),),
+        failed=re.compile(
+            rb'"output"\s*:\s*"(?:(?:(?!(?:exited with code|Exit code:) \d)(?:[^"\\]|\\.)){0,400}'
+            rb'(?:exited with code|Exit code:) [1-9]|\{\\"output\\".{0,200000}?\\"exit_code\\":[1-9])'
+        ),
     ),
     read_end=read,
 )

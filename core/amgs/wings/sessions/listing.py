@@ -1,4 +1,8 @@
-"""The sessions that lie on this machine, counted from the bytes of their files: a thousand in under a second."""
+"""The sessions that lie on this machine, counted from the bytes of their files: a thousand in under a second.
+
+What they are called, how long they took, and what went wrong is told from the bytes, too. What was needed again after a
+compaction takes a reading of the file; it is looked for in the time that is left, the newest first.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,23 @@ import mmap
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
 from amgs.clock import changed_at
 from amgs.errors import AmgsError, InputError
+from amgs.sessions.anthropic_messages import words_of_user
 from amgs.sessions.building import ListMarks, SessionFormat
-from amgs.sessions.lines import is_packed, open_unpacked
+from amgs.sessions.lines import content_text, fields, instant, is_packed, open_unpacked, parse_object
 from amgs.sessions.opening import FORMATS, format_of
+from amgs.sessions.turn import Session
 from amgs.types import Progress
+from amgs.wings.sessions.controls import counted as caused
+from amgs.wings.sessions.regrets import regrets
 from amgs.wings.sessions.review import TurnRow, row_of
 
 _HEAD: Final = 64 * 1024
@@ -27,6 +36,17 @@ _CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 _USAGE = re.compile(
     rb'"(input_tokens|cache_creation_input_tokens|cache_read_input_tokens|cached_input_tokens)"\s*:\s*(\d+)'
 )
+_AT = re.compile(rb'"(?:timestamp|time|ts)"\s*:\s*("\d{4}-[^"\\]+"|\d{10,13}\b)')
+_REQUEST = re.compile(r"^#+ My request for [\w ]+:[ \t]*$", re.MULTILINE)
+_TAG = re.compile(r"<[^<>]*>")
+_SAID: Final = ("content", "message", "text", "parts", "user_input")
+"""Where a record holds the words of the user, the first that is there."""
+_PROMPT: Final = 200
+"""Characters of a first prompt that are told."""
+_TRIED: Final = 20
+"""Records of the user that are looked at for words that a person typed."""
+_READ_WHOLE: Final = 4 * 1024 * 1024
+"""Bytes of a file up to which one is read for the list where its bytes alone do not tell."""
 _SEARCHED: Final = ("said", "call", "summary", "thinking")
 """Kinds of turns in which words are looked for."""
 SECONDS: Final = 0.7
@@ -37,7 +57,9 @@ SECONDS: Final = 0.7
 class ListedSession:
     """A session file. id: by which it is opened. changed: when its file was written last. turns: of the user.
     compactions: with `turns` None where the file was not counted. tokens: of the last window that its end tells of,
-    None where it tells of none.
+    None where it tells of none. what: its title, one given by hand first, else what the user said first. started,
+    ended: the first and the last instant in it. errors: results that tell of a failure. again: times that something was
+    needed again of what a compaction dropped; None where that was not looked for.
     """
 
     id: str
@@ -50,16 +72,27 @@ class ListedSession:
     compactions: int | None
     tokens: int | None
     subagent: bool = False
+    what: str = ""
+    started: datetime | None = None
+    ended: datetime | None = None
+    errors: int | None = None
+    again: int | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """From its first instant to its last."""
+        return (self.ended - self.started).total_seconds() if self.started and self.ended else None
 
 
 @dataclass(frozen=True, slots=True)
 class SessionListing:
-    """Sessions, the newest first. places: where was looked. left: how many files were not counted for want of time.
-    more: how many older ones there are. unread: programs whose folders lie here and are not read, and where.
+    """Sessions, the newest first. places: where was looked. at: when. left: how many files were not counted for want of
+    time. more: how many older ones there are. unread: programs whose folders lie here and are not read, and where.
     """
 
     sessions: tuple[ListedSession, ...]
     places: tuple[str, ...]
+    at: datetime
     left: int = 0
     more: int = 0
     unread: tuple[tuple[str, str], ...] = ()
@@ -72,18 +105,32 @@ def list_sessions(
     key of a format. subagents: those of subagents too, which have files of their own.
     """
     end = monotonic() + seconds
-    found = sorted(_files(home, agent), key=lambda one: one[2], reverse=True)
-    made, left = [], 0
-    for form, path, changed, size in found:
+    files = sorted(_files(home, agent), key=lambda file: file[2], reverse=True)
+    listed, left = [], 0
+    for form, path, changed, size in files:
         in_time = monotonic() < end
-        one = _listed(form, path, changed, size, counted=in_time)
-        if one.subagent and not subagents:
+        row = _listed(form, path, changed, size, counted=in_time)
+        if row.subagent and not subagents:
             continue
         left += not in_time
-        if not project or project.lower() in one.project.lower():
-            made.append(one)
+        if not project or project.lower() in row.project.lower():
+            listed.append((form, row))
+    rows = [_with_needs(form, row) if monotonic() < end else row for form, row in listed]
     places = tuple(str(home / pattern.split("*", 1)[0]) for form in FORMATS for pattern in form.places)
-    return SessionListing(tuple(made), tuple(dict.fromkeys(places)), left, unread=tuple(_unread(home)))
+    unread = tuple(_unread(home))
+    return SessionListing(
+        tuple(rows), tuple(dict.fromkeys(places)), datetime.now().astimezone(), left, unread=unread
+    )
+
+
+def _with_needs(form: SessionFormat, row: ListedSession) -> ListedSession:
+    """The row with what was needed again after compactions, where it has any and its file is soon read."""
+    if not row.compactions or row.again is not None or row.size > _READ_WHOLE:
+        return row if row.compactions != 0 else replace(row, again=0)
+    try:
+        return replace(row, again=len(caused(regrets(form.read(Path(row.path))))))
+    except AmgsError:
+        return row
 
 
 _NOT_READ: Final = (
@@ -118,13 +165,13 @@ def _unread(home: Path) -> Iterator[tuple[str, str]]:
 
 
 def short_ids(sessions: Sequence[ListedSession]) -> list[str]:
-    """Of each session, as much of its id as opens it, twelve characters at least."""
+    """Of each session, as much of its id as opens it, eight characters at least."""
     ids = sorted({one.id for one in sessions})
     least = {}
     for place, id in enumerate(ids):
         near = [other for other in ids[max(0, place - 1) : place + 2] if other != id]
         shared = max((_shared(id, other) for other in near), default=0)
-        least[id] = id[: max(12, shared + 4)]
+        least[id] = id if len(id) <= 12 else id[: max(8, shared + 2)]
     return [least[one.id] for one in sessions]
 
 
@@ -304,26 +351,109 @@ def _format_of(form: SessionFormat, path: Path) -> SessionFormat:
 
 
 def _listed(form: SessionFormat, path: Path, changed: float, size: int, *, counted: bool) -> ListedSession:
-    turns = compactions = tokens = None
-    project, head = path.parent.name, b""
+    marks, head = form.marks, b""
+    row = ListedSession(
+        "", form.agent, str(path), path.parent.name, changed_at(changed), size, None, None, None
+    )
     try:
+        if counted and marks is None and size <= _READ_WHOLE:
+            row = _of_reading(row, form.read(path))
         with _bytes_of(path, whole=counted) as data:
-            head = data[:_HEAD]
+            head, tail = data[:_HEAD], data[max(0, len(data) - _TAIL) :]
             if found := _CWD.search(head):
-                project = _string(found[1])
-            if counted:
-                tokens = _last_window(data[max(0, len(data) - _TAIL) :])
-                if form.marks is not None:
-                    turns = _prompts(data, form.marks)
-                    compactions = sum(1 for _ in form.marks.compaction.finditer(data))
-    except (OSError, ValueError):
+                row = replace(row, project=_string(found[1]))
+            if marks is not None:
+                row = _of_bytes(row, marks, data if counted else head, head, tail, counted=counted)
+    except (OSError, ValueError, AmgsError):
         pass
     side = path.name.startswith("agent-") or "subagents" in path.parts
-    if form.marks is not None and form.marks.side is not None:
-        side = side or form.marks.side.search(head.split(b"\n", 1)[0]) is not None
-    at = changed_at(changed)
-    id = _id_of(form, path, head)
-    return ListedSession(id, form.agent, str(path), project, at, size, turns, compactions, tokens, side)
+    if marks is not None and marks.side is not None:
+        side = side or marks.side.search(head.split(b"\n", 1)[0]) is not None
+    return replace(row, id=_id_of(form, path, head), subagent=side)
+
+
+def _of_bytes(
+    row: ListedSession, marks: ListMarks, data: mmap.mmap | bytes, head: bytes, tail: bytes, *, counted: bool
+) -> ListedSession:
+    """The row with what bytes tell: those of the whole file where it is counted, else of its beginning and end."""
+    first, last = _AT.search(head), [*_AT.finditer(tail)][-1:]
+    by_hand, *others = [*marks.titles, None]  # the one that counts is looked for in all of the file
+    places = [(by_hand, data), *((one, part) for one in others for part in (tail, head))]
+    what = next((told for one, part in places if one is not None and (told := _last(one, part))), "")
+    lines = islice(_prompts(data, marks), None if counted else _TRIED)
+    said = [_typed(data[start:end]) for start, end in lines]
+    put_in = next((words for _, words in said if words), "")
+    row = replace(
+        row,
+        what=" ".join(
+            (what or next((words for human, words in said if human and words), put_in))[:_PROMPT].split()
+        ),
+        started=instant(json.loads(first[1])) if first else None,
+        ended=instant(json.loads(last[0][1])) if last else None,
+    )
+    if not counted:
+        return row
+    return replace(
+        row,
+        tokens=_last_window(tail),
+        turns=sum(human for human, _ in said),
+        compactions=sum(1 for _ in marks.compaction.finditer(data)),
+        errors=None if marks.failed is None else _failures(data, marks.failed, marks.side),
+    )
+
+
+def _of_reading(row: ListedSession, session: Session) -> ListedSession:
+    """The row with what a reading of the file tells."""
+    said = [turn for turn in session.main if turn.kind == "said" and turn.role == "user"]
+    usages = [turn.usage for turn in session.main if turn.usage is not None]
+    return replace(
+        row,
+        project=session.project or row.project,
+        turns=len(said),
+        compactions=len(session.boundaries),
+        tokens=usages[-1].window if usages else None,
+        what=" ".join((session.title or (said[0].text if said else ""))[:_PROMPT].split()),
+        started=session.started,
+        ended=session.ended,
+        errors=sum(turn.failed for turn in session.main),
+        again=len(caused(regrets(session))),
+    )
+
+
+def _last(pattern: re.Pattern[bytes], data: mmap.mmap | bytes) -> str:
+    """The last string of JSON that a pattern finds; "" for none."""
+    found = b""
+    for found in (match[1] for match in pattern.finditer(data)):  # noqa: B007 - the last one counts
+        pass
+    return _string(found).strip() if found else ""
+
+
+def _typed(line: bytes) -> tuple[bool, str]:
+    """(whether a person typed it, words) of a line of the user; of what a program put in, its command or whose words
+    they are.
+    """
+    record = parse_object(line.decode("utf-8", "replace")) or {}
+    inner = next((one for key in ("message", "payload", "data") if (one := fields(record.get(key)))), record)
+    told = next((words for key in _SAID if (words := content_text(inner.get(key)))), "")
+    parts = [*words_of_user(_REQUEST.split(told)[-1])]
+    typed = next((words for said, words, _ in parts if said and words.strip()), "")
+    if typed or not told:
+        return True, typed
+    if parts[0][1].startswith("/"):
+        return False, parts[0][1]
+    return False, next((f"{whose}: {_TAG.sub(' ', words)}" for _, words, whose in parts if whose), "")
+
+
+def _failures(data: mmap.mmap | bytes, failed: re.Pattern[bytes], side: re.Pattern[bytes] | None) -> int:
+    """How many results tell of a failure, without those of subagents."""
+    found = failed.finditer(data)
+    return sum(1 for one in found if side is None or not side.search(data, *_line_at(data, one.start())))
+
+
+def _line_at(data: mmap.mmap | bytes, place: int) -> tuple[int, int]:
+    """Where the line that holds a place begins and ends."""
+    end = data.find(b"\n", place)
+    return data.rfind(b"\n", 0, place) + 1, end if end >= 0 else len(data)
 
 
 @contextmanager
@@ -337,16 +467,12 @@ def _bytes_of(path: Path, *, whole: bool) -> Iterator[mmap.mmap | bytes]:
             yield data
 
 
-def _prompts(data: mmap.mmap | bytes, marks: ListMarks) -> int:
-    """How many lines hold words of the user."""
-    number = 0
+def _prompts(data: mmap.mmap | bytes, marks: ListMarks) -> Iterator[tuple[int, int]]:
+    """Where each line with words of the user begins and ends."""
     for found in marks.prompt.finditer(data):
-        if marks.other is not None:
-            start, end = data.rfind(b"\n", 0, found.start()) + 1, data.find(b"\n", found.end())
-            if marks.other.search(data, start, end if end >= 0 else len(data)):
-                continue
-        number += 1
-    return number
+        start, end = _line_at(data, found.start())
+        if marks.other is None or not marks.other.search(data, start, end):
+            yield start, end
 
 
 def _last_window(tail: bytes) -> int | None:

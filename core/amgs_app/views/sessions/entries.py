@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
 from amgs_app.render.drawing import tabled
-from amgs_app.render.sheet import ResultTable, facts, sheet
+from amgs_app.render.sheet import ResultTable, cut, facts, sheet
 from amgs_app.views.sessions.figures import CAUSES, NAMES
+from amgs_app.views.sessions.row_fields import CELLS, cells_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -50,6 +52,8 @@ _WHY = {
     "recalled": "came up again, and was used",
 }
 _LOST_SHOWN = 12
+_ONE_LINE = 76
+"""Cells of what a session was about: a line of a terminal of 80."""
 
 
 def _listing_told(result: SessionListing) -> str:
@@ -58,36 +62,44 @@ def _listing_told(result: SessionListing) -> str:
 
 @entry(figure=tabled, sentence=_listing_told)
 def session_listing(result: SessionListing) -> ResultTable:
-    from amgs.wings.sessions.listing import short_ids
-
-    rows = [
+    rows = tuple(
         (
-            id,
-            each.agent,
-            each.project,
-            each.changed,
-            each.turns,
-            each.compactions,
-            each.tokens,
-            round(each.size / 1024),
+            one.changed,
+            one.id,
+            one.project,
+            one.agent,
+            one.seconds,
+            one.turns,
+            one.tokens,
+            one.compactions,
+            one.errors,
+            one.again,
+            one.what,
         )
-        for id, each in zip(short_ids(result.sessions), result.sessions, strict=True)
-    ]
+        for one in result.sessions
+    )
+    count, every = len(rows), len(rows) + result.more
     notes = [
         "" if rows else NONE_HERE,
-        f"{result.more:,} older ones; `--limit` shows more" if result.more else "",
+        f"{count:,} of {plural(every, 'session')}, the newest last"
+        + (f"; `--limit {every}` shows all" if result.more else "")
+        if rows
+        else "",
         f"{plural(result.left, 'file was', 'files were')} not counted for want of time"
         if result.left
         else "",
         f"not read: {', '.join(f'{program} ({where})' for program, where in result.unread)}"
         if result.unread
         else "",
-        "`session ID` opens one, `session last` the newest: the beginning of its id is enough"
+        "▼ compactions; again: what was needed again after them, where there was time to look"
+        if rows
+        else "",
+        "`amgs session ID` opens one, `amgs session last` the newest: the beginning of its id is enough"
         if rows
         else "",
     ]
-    columns = "id agent project* changed:at prompts:n compactions:n tokens:n kB:n?"
-    return sheet("Sessions", columns, rows, notes)
+    shown = [(*cells, cut(what, _ONE_LINE)) for *cells, what in cells_of(result.sessions, result.at)]
+    return replace(sheet("Sessions", CELLS, rows, notes), digest=tuple(reversed(shown)))
 
 
 _FROM = {"subagent": "subagent", "fork": "fork", "continues": "goes on", "copy": "copy"}

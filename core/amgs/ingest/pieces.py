@@ -23,8 +23,7 @@ _TINY_SHARE = 12
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A part of a document. [start, end): characters of the document's text. path: the headings it begins under,
-    outermost first, its own included. lines: first and last line of the file, (0, 0) when unknown; page: 0
-    when unknown.
+    outermost first, its own included. lines: first and last line of the file, (0, 0) when unknown.
     """
 
     text: str
@@ -32,7 +31,6 @@ class Piece:
     end: int
     path: tuple[str, ...]
     lines: tuple[int, int] = (0, 0)
-    page: int = 0
 
 
 def pieces(document: ParsedDocument, limit: int) -> tuple[Piece, ...]:
@@ -59,7 +57,7 @@ def pieces(document: ParsedDocument, limit: int) -> tuple[Piece, ...]:
 
 def _piece(document: ParsedDocument, group: Sequence[Passage], start: int, end: int, text: str) -> Piece:
     path = titled(group[0].path if group else (), document.title)
-    return Piece(text, start, end, path, document.lines_of(start, end), document.page_of(start))
+    return Piece(text, start, end, path, document.lines_of(start, end))
 
 
 def _groups(document: ParsedDocument, limit: int) -> Iterator[list[Passage]]:

@@ -22,7 +22,7 @@ from amgs.ingest.readers.registry import Reader, reader_of
 from amgs.regular_file import real_path
 from amgs.settings import IngestSettings
 from amgs.text.intervals import note_date
-from amgs.text.links import definitions, references, relative
+from amgs.text.links import definitions, references
 from amgs.text.markdown import without_plumbing
 from amgs.types import Progress, Refusal, Skipped
 
@@ -160,7 +160,7 @@ def read_file(
     if not raw.strip():
         return _refused(source, "it is empty")
     if raw.startswith(b"{\\rtf"):
-        return _refused(source, "it is RTF, which nothing here reads; save it as text, HTML or PDF")
+        return _refused(source, "it is RTF, which nothing here reads; save it as text, .docx or PDF")
     read: Reader = reader_of(path.name) or markdown.read
     try:
         document = read(raw)
@@ -257,12 +257,13 @@ def _references(document: ParsedDocument, parts: tuple[Piece, ...]) -> list[dict
     if document.form == "code":
         return [{} for _ in parts]
     labels = definitions(document.text) if document.form == "markdown" else {}
-    linked = [passage for passage in document.passages if passage.links]
     made = []
     for part in parts:
-        beside = (link for p in linked if p.start < part.end and part.start < p.end for link in p.links)
-        found = dict.fromkeys((*references(part.text, labels), *relative(beside)))
-        named = [one for one in found if not PurePosixPath(one).suffix or reader_of(one) is not None]
+        named = [
+            one
+            for one in references(part.text, labels)
+            if not PurePosixPath(one).suffix or reader_of(one) is not None
+        ]
         made.append({"refers_to": named} if named else {})
     return made
 
@@ -308,8 +309,6 @@ def _pieces(
             own["headings"] = list(part.path)
         if part.lines[0]:
             own["lines"] = f"{part.lines[0]}-{part.lines[1]}"
-        if part.page:
-            own["page"] = part.page
         if n > 1:
             own["follows"] = f"{source}#{n - 1}"
         yield RawBlock(part.text, at, own)

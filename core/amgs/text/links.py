@@ -1,10 +1,10 @@
-"""Links from one file to another, as Markdown, reStructuredText, Org and HTML write them."""
+"""Links from one file to another, as Markdown writes them, and HTML once it is Markdown."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -17,8 +17,6 @@ _INLINE = re.compile(
 )
 _LABELLED = re.compile(r"(?<!!)\[([^\[\]\n]+)\](?:\[([^\[\]\n]*)\])?(?![\[(:])")
 _DEFINED = re.compile(r"^ {0,3}\[(?!\^)([^\[\]\n]+)\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)
-_ROLE = re.compile(r":doc:`(?:[^`<]*<)?([^`<>]+)>?`|`[^`<]*<([^`<>\s]+)>`__?")
-_ORG = re.compile(r"\[\[(?:file:)?(\.{0,2}/?[^\[\]:]+\.\w+)(?:::[^\[\]]*)?\](?:\[[^\[\]]*\])?\]")
 _SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|#|mailto)", re.IGNORECASE)
 
 
@@ -29,25 +27,18 @@ def definitions(text: str) -> dict[str, str]:
 
 def references(text: str, labels: Mapping[str, str]) -> tuple[str, ...]:
     """The files that a text links to, as they are written, each once; code is left out. labels: see `definitions`."""
-    if "](" not in text and "`" not in text and "[[" not in text and not labels:
+    if "](" not in text and not labels:
         return ()
     found: list[str] = []
     for part, code in fenced(text):
         if code:
             continue
         found += (match[1] for match in _INLINE.finditer(part))
-        found += (match[1] or match[2] for match in _ROLE.finditer(part))
-        found += (match[1] for match in _ORG.finditer(part))
         if labels:
             used = (match[2] or match[1] for match in _LABELLED.finditer(part))
             found += (labels[name.lower()] for name in used if name.lower() in labels)
-    return relative(found)
-
-
-def relative(targets: Iterable[str]) -> tuple[str, ...]:
-    """Of some addresses those of files beside, without anchors, each once."""
     bare = (
-        unquote(target.partition("#")[0].partition("?")[0]) for target in targets if not _SCHEME.match(target)
+        unquote(target.partition("#")[0].partition("?")[0]) for target in found if not _SCHEME.match(target)
     )
     return tuple(dict.fromkeys(one for one in bare if one.strip("./ ")))
 

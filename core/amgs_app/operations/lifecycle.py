@@ -56,7 +56,7 @@ def ingest(
     *,
     file: Annotated[
         Path | None,
-        Option("--file", metavar="FILE", help="A file: notes, a page, a PDF, mail, subtitles, a chat, code."),
+        Option("--file", metavar="FILE", help="A file: notes, a page, a PDF, an Office file, a chat, code."),
         Takes("file"),
     ] = None,
     batch: Annotated[
@@ -231,7 +231,7 @@ def _of_path(
 
 
 _IS_PATH: Final = re.compile(
-    r"(?:/|~/|\.{1,2}/)\S+|[^\s:]+\.(?:md|markdown|txt|rst|html?|pdf|eml|vtt|srt|jsonl|ndjson)"
+    r"(?:/|~/|\.{1,2}/)\S+|[^\s:]+\.(?:md|markdown|txt|rst|html?|pdf|docx|pptx|xlsx|epub|eml|msg|jsonl|ndjson)"
     r"|[^\s:]+/[^\s:/]+\.[A-Za-z]\w{0,7}"
 )
 """One word that can only be meant as a path: nobody writes a note of it."""

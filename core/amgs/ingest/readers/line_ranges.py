@@ -1,5 +1,5 @@
 """Passages of plain text, line by line, and the front matter that may begin it: what the readers of Markdown,
-reStructuredText, Org and code share.
+plain text and code share.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from itertools import pairwise
 
 from amgs.ingest.document import ParsedDocument
 from amgs.ingest.readers.line_ranges import PassageList, opened, runs
-from amgs.ingest.readers.rst import UnderlinedTitle, underlined
 
 LONGEST = 80
 """Characters of a heading on one line."""
@@ -56,6 +55,9 @@ class TextHeading:
     alone: bool = True
 
 
+_ADORNMENT = re.compile(r"^([!-/:-@\[-`{-~])\1{2,}[ \t]*$")
+
+
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     """A heading that may be one. number: () where it has none. bare: no text stands under it."""
@@ -72,7 +74,7 @@ def headings(lines: Sequence[str]) -> tuple[TextHeading, ...]:
     """The headings of a text, in order. Underlined ones stand in each other as their signs first appear; a number says
     by its parts how deep it is; what is in capitals or in the middle stands beside the least deep of these.
     """
-    drawn = list(underlined(lines))
+    drawn = list(_underlined(lines))
     taken = {line for one in drawn for line in range(one.first, one.end)}
     drawn += [one for one in _loosely_underlined(lines) if taken.isdisjoint(range(one.first, one.end))]
     taken = {line for one in drawn for line in range(one.first, one.end)}
@@ -92,7 +94,23 @@ def headings(lines: Sequence[str]) -> tuple[TextHeading, ...]:
     return tuple(made)
 
 
-def _loosely_underlined(lines: Sequence[str]) -> Iterator[UnderlinedTitle]:
+def _underlined(lines: Sequence[str]) -> Iterator[TextHeading]:
+    """Lines with one of signs under them that is as long, and perhaps the same above; each style is a level."""
+    levels: dict[tuple[str, bool], int] = {}
+    for i in range(len(lines) - 1):
+        title, under = lines[i].strip(), lines[i + 1].rstrip()
+        if not title or not _ADORNMENT.match(under) or _ADORNMENT.match(lines[i]) or len(under) < len(title):
+            continue
+        above = lines[i - 1].rstrip() if i else ""
+        over = above == under
+        shown = " ".join(title.split())
+        if not any(c.isalnum() for c in shown) or (not over and (above or lines[i][0].isspace())):
+            continue
+        level = levels.setdefault((under[0], over), len(levels) + 1)
+        yield TextHeading(i - 1 if over else i, i + 2, level, shown)
+
+
+def _loosely_underlined(lines: Sequence[str]) -> Iterator[TextHeading]:
     """Headings whose line is indented with them, or shorter than they are; one sign for one level."""
     levels: dict[str, int] = {}
     for at in range(len(lines) - 1):
@@ -108,10 +126,10 @@ def _loosely_underlined(lines: Sequence[str]) -> Iterator[UnderlinedTitle]:
             and _indent(lines[at + 1]) <= _indent(lines[at]) + 1
         ):
             level = levels.setdefault(under[0], _LOOSE + len(levels))
-            yield UnderlinedTitle(at, at + 2, level, " ".join(title.split()))
+            yield TextHeading(at, at + 2, level, " ".join(title.split()))
 
 
-def _underlined_numbers(drawn: Iterable[UnderlinedTitle]) -> Iterator[_Candidate]:
+def _underlined_numbers(drawn: Iterable[TextHeading]) -> Iterator[_Candidate]:
     for one in drawn:
         match = _NUMBERED.match(one.title)
         if match:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from amgs.ingest.document import ParsedDocument
-from amgs.ingest.readers import chat, code, html, mail, markdown, org, pdf, plain, rst, subtitles
+from amgs.ingest.readers import chat, code, documents, markdown, plain
 
 
 class Reader(Protocol):
@@ -25,17 +25,10 @@ READERS: Final[Mapping[str, Reader]] = MappingProxyType(
     {
         ".md": markdown.read,
         ".markdown": markdown.read,
-        ".txt": plain.read,
-        ".rst": rst.read,
-        ".org": org.read,
-        ".html": html.read,
-        ".htm": html.read,
-        ".pdf": pdf.read,
-        ".eml": mail.read,
-        ".vtt": subtitles.read,
-        ".srt": subtitles.read,
+        **dict.fromkeys((".txt", ".rst", ".org", ".eml"), plain.read),
         ".jsonl": chat.read,
         ".ndjson": chat.read,
+        **{ending: partial(documents.read, ending=ending) for ending in documents.ENDINGS},
         **{ending: partial(code.read, language=language) for ending, language in code.LANGUAGES.items()},
     }
 )

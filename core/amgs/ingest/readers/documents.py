@@ -1,0 +1,140 @@
+"""HTML, PDF, Office files, books and Outlook's mails as Markdown, by markitdown (the extra `documents`).
+
+It works in a process of its own: a file that its parsers never finish costs a minute and that file alone, and the
+seconds that it takes to load are spent once.
+"""
+
+from __future__ import annotations
+
+import atexit
+import io
+import json
+import resource
+import subprocess
+import sys
+from contextlib import redirect_stdout, suppress
+from dataclasses import replace
+from threading import Lock, Timer
+from typing import Any, Final, cast
+
+from amgs.errors import MissingExtraError
+from amgs.extras import install_line, installed
+from amgs.ingest.document import ParsedDocument, UnfitError, decoded
+from amgs.ingest.readers import markdown
+
+ENDINGS: Final = (".html", ".htm", ".pdf", ".docx", ".pptx", ".xlsx", ".epub", ".msg")
+PATIENCE: Final = 60.0
+"""Seconds for one file, and after which a process that has nothing to do ends."""
+_MEMORY: Final = 4 << 30
+
+
+def read(raw: bytes, *, ending: str) -> ParsedDocument:
+    """See `Reader`. Raises MissingExtraError where markitdown is not installed."""
+    if not installed("markitdown"):
+        raise MissingExtraError(
+            f"A {ending} file needs the package markitdown, which is not installed.",
+            way_out=f"Install it: {install_line('documents')}.",
+        )
+    guess = ""
+    if ending in (".html", ".htm"):
+        text, guess = decoded(raw)
+        raw = text.encode()
+    answer = _converter.convert(raw, ending)
+    if "error" in answer:
+        raise UnfitError(f"it cannot be read as {ending} ({answer['error']})")
+    if not (text := answer["text"].strip()):
+        raise UnfitError("it holds no text; a scan must go through OCR first")
+    # A line before the text: a rule that opens a page is no front matter.
+    document = markdown.document(f"\n{text}")
+    title = " ".join(answer["title"].split())
+    warnings = (guess,) if guess else ()
+    return replace(document, title=title or document.title, warnings=warnings, first_line=0)
+
+
+class Converter:
+    """A process that converts one file after the other."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._idle: Timer | None = None
+        atexit.register(self.close)
+
+    def convert(self, raw: bytes, ending: str) -> dict[str, str]:
+        """Text and title of a file, or the error that it ended with. Raises UnfitError for one that does not end."""
+        with self._lock:
+            if self._idle is not None:
+                self._idle.cancel()
+            if self._process is None:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", __name__],  # not what lies in the working folder
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+            limit = Timer(PATIENCE, self._process.kill)
+            limit.start()
+            try:
+                answer = _ask(self._process, raw, ending)
+            except BaseException as error:
+                self._end()
+                if isinstance(error, OSError | ValueError):
+                    raise UnfitError(
+                        f"it takes more than {PATIENCE:.0f} seconds or {_MEMORY >> 30} GiB of memory to read"
+                    ) from error
+                raise
+            finally:
+                limit.cancel()
+            self._idle = Timer(PATIENCE, self.close)
+            self._idle.daemon = True
+            self._idle.start()
+            return answer
+
+    def close(self) -> None:
+        """End the process; the next file starts another one."""
+        with self._lock:
+            if self._idle is not None:
+                self._idle.cancel()
+            self._end()
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            with suppress(OSError):
+                process.communicate()
+
+
+_converter: Final = Converter()
+
+
+def _ask(process: subprocess.Popen[bytes], raw: bytes, ending: str) -> dict[str, str]:
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(json.dumps([ending, len(raw)]).encode() + b"\n" + raw)
+    process.stdin.flush()
+    return cast("dict[str, str]", json.loads(process.stdout.readline()))
+
+
+def serve() -> None:
+    """Convert what comes on standard input until it ends."""
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    answers = sys.stdout
+    with redirect_stdout(sys.stderr):
+        from markitdown import MarkItDown, StreamInfo
+
+        converter = MarkItDown()
+        while head := sys.stdin.buffer.readline():
+            ending, size = json.loads(head)
+            raw = sys.stdin.buffer.read(size)
+            answer: dict[str, Any]
+            try:
+                found = converter.convert_stream(io.BytesIO(raw), stream_info=StreamInfo(extension=ending))
+                answer = {"text": found.markdown, "title": found.title or ""}
+            except Exception as error:  # noqa: BLE001  # whatever a parser raises is the answer
+                answer = {"error": type(error).__name__}
+            print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    serve()

@@ -64,7 +64,7 @@ class Tally:
         return 1.0 - sum(miss.check == check for miss in self.misses) / asked if asked else float("nan")
 
 
-NOW_CHECKS = ("search", "stale hit", "frame", "stale frame", "undo", "redo")
+NOW_CHECKS = ("search", "stale hit", "frame", "stale frame", "undo", "again")
 PAST_CHECKS = ("past",)
 RANK_CHECKS = ("first hit",)
 """What the ranking does, whatever becomes of notes: the memory that is made anew has it too, and it is no part of a
@@ -172,8 +172,8 @@ class _World:
         if done is not None and at:
             self.memory.undo(done.id)
             self._held(life, at, "undo", None, "the state before", _same(_state(self.memory), before))
-            self.memory.redo(done.id)
-            self._held(life, at, "redo", None, "the state after", _same(_state(self.memory), after))
+            self.memory.sources.apply(self.memory.sources.plan_folder(folder))
+            self._held(life, at, "again", None, "the state after", _same(_state(self.memory), after))
 
     # --- checks -----------------------------------------------------------------------------------------
 

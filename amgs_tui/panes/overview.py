@@ -35,7 +35,7 @@ class OverviewPane(ListPane):
     """Status, health and journal; the cursor walks through the journal."""
 
     NAME = "overview"
-    SHOWS = frozenset({"status", "health", "operations", "undo", "redo"})
+    SHOWS = frozenset({"status", "health", "operations", "undo"})
     PURPOSE = """\
 One look at everything: the loop from notes to decoded tokens and back, with its counts and the next step; the health of
 each area of the memory (✓ well, ◆ worth a look, ✗ needs attention) with the command for it; and the journal of changes.

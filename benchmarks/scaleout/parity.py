@@ -94,7 +94,6 @@ def _steps(corpus: Path) -> Mapping[str, Step]:
         "outcomes": lambda m: m.outcomes(),
         "tag": lambda m: m.tag(m.search(_QUESTIONS[2]).hits[0].block.id, add=["promised"]),
         "undo": lambda m: m.undo(m.operations(1)[0].id),
-        "redo": lambda m: m.redo(),
         "as of yesterday": lambda m: m.search(_QUESTIONS[0], as_of=notes_now(corpus) - timedelta(days=1)),
         "communities": lambda m: m.graph.communities(),
         "statistics": lambda m: m.graph_stats(),

@@ -116,9 +116,9 @@ def test_a_single_miss_lowers_the_edges_that_led_there_and_a_hit_raises_them(tmp
         assert confidences(memory) == before
         memory.feedback(one, useful=False)
         memory.undo(memory.operations(1)[0].id)
-        memory.redo(entry.id)
+        memory.feedback(one, useful=useful)
         assert confidences(memory) == after
-        # However often a verdict was undone and redone, the edges have learned from it once.
+        # However often a verdict was undone and given again, the edges have learned from it once.
         assert memory._storage.edge_forecasts.open_verdicts() == ()
         assert memory.verify().ok
 

@@ -251,13 +251,13 @@ def test_an_agents_question_finds_the_answer_within_a_small_budget(memory: amgs.
     assert left.fate == "dropped" and memory.conversation.restore("ship", left.handle).messages[0].number == 2
 
 
-def test_adding_and_clearing_are_undone_and_redone(memory: amgs.Memory) -> None:
+def test_adding_and_clearing_are_undone(memory: amgs.Memory) -> None:
     memory.conversation.add("undone", agent(2))
     memory.conversation.add("undone", [{"role": "user", "content": "Thanks."}])
     assert ("undone", 10) in held(memory)
     memory.undo(memory.operations(1)[0].id)
     assert memory.conversation.stats("undone").messages == 9
-    memory.redo()
+    memory.conversation.add("undone", [{"role": "user", "content": "Thanks."}])
     cleared = memory.conversation.clear("undone")
     assert "undone" not in dict(held(memory))
     with pytest.raises(UnknownConversationError, match="no conversation"):
@@ -589,7 +589,7 @@ def test_what_is_kept_in_every_context_is_journalled_and_goes_with_its_messages(
     assert entry.operation is not None
     memory.undo(entry.operation)
     assert not has() and memory.conversation.stats("ship").kept == ()
-    memory.redo(entry.operation)
+    memory.conversation.keep("ship", f"#{gone.first}", budget=600)
     cleared = memory.conversation.clear("ship")
     memory.conversation.add("ship", agent(12)[:2])
     assert memory.conversation.stats("ship").kept == (), "another message came under its number"

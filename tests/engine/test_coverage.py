@@ -71,8 +71,6 @@ def test_a_frame_promises_after_a_calibration_until_it_is_undone(memory: Memory)
     assert not memory.reliability(by="frame", value="TASK").coverage
     memory.undo(done.operation.id)
     assert look(memory).coverage is None and not memory.reliability().coverage
-    memory.redo(done.operation.id)
-    assert look(memory).coverage == found
 
 
 def test_a_promise_is_of_the_frame_as_it_was_asked(memory: Memory) -> None:

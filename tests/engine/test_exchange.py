@@ -359,7 +359,6 @@ STEPS: dict[str, Step] = {
     "enhance": _enhance,
     "delete": lambda memory, chance: memory.lifecycle.delete([_some(memory, chance)]),
     "erase": lambda memory, chance: memory.erasure.erase([_some(memory, chance)]),
-    "redo": lambda memory, chance: memory.redo(),
     "search": lambda memory, chance: memory.search("pier\x00", top_k=chance.randint(0, 3), keep=True),
     "tag": lambda memory, chance: memory.tag(_some(memory, chance), ["one"]),
     "note": lambda memory, chance: memory.note(_some(memory, chance), " by hand "),

@@ -47,7 +47,7 @@ def test_a_memory_in_postgres_answers_as_one_in_a_file(postgres: str, tmp_path: 
             memory.undo(2)
         assert told(server) == told(file) != before
         for memory in (file, server):
-            memory.redo()
+            memory.consolidate()
             assert memory.verify().ok
         assert told(server) == told(file)
         expected = told(file)

@@ -107,7 +107,7 @@ def test_a_text_that_two_folders_hold_stays_until_both_drop_it(memory: Memory, t
     assert sync(memory, tmp_path / "two") == [("archived", DOOR)]
 
 
-def test_one_undo_brings_everything_back_and_redo_does_it_again(memory: Memory, tmp_path: Path) -> None:
+def test_one_undo_brings_everything_back(memory: Memory, tmp_path: Path) -> None:
     long = [f"# Part {n}\n\n" + f"Sentence {n} of the long note. " * 40 for n in range(6)]
     folder = write(tmp_path / "n", door_md=DOOR, hours_md=HOURS, long_md="\n\n".join(long))
     memory.ingest_folder(folder)
@@ -123,8 +123,8 @@ def test_one_undo_brings_everything_back_and_redo_does_it_again(memory: Memory, 
     after = content(memory)
     memory.undo(done.id)
     assert content(memory) == before
-    memory.redo()
-    assert content(memory) == after
+    assert memory.sources.apply(memory.sources.plan_folder(folder)).operation is not None
+    assert content(memory)["memory_blocks"] == after["memory_blocks"]
     with pytest.raises(UsageError, match="taken in again"):
         memory.sources.apply(plan)
     assert not memory.verify().faults

@@ -43,7 +43,7 @@ def test_each_sees_at_once_what_the_other_wrote_and_may_undo_it(postgres: str, t
             assert reads.operations(1) == writes.operations(1)
             last = reads.undo(reads.operations(1)[0].id)
             assert last.undone and writes.operations(1)[0].undone
-            writes.redo(last.id)
+            writes.apply_consolidation(writes.plan_consolidation())
             frame = reads.assemble("SESSION", query=f"quay-{number}")
             assert writes.frames.history(limit=1).assemblies[0].id == frame.id
             writes.feedback(added[0], useful=True)

@@ -26,7 +26,7 @@ NEW_RENT = "# Rent of the boat house\n\nFrom 1 May the rent of the boat house is
 
 NOT_CONTENT = {"operations", "operation_rows", "change_counter", "meta", "scores_cache", "frame_cache"}
 NOT_CONTENT |= {"undone_blocks", "undone_edges", "sources"}
-"""The journal itself, what it keeps for a redo, counters, caches, and the names of sources."""
+"""The journal itself, what earlier versions kept for a redo, counters, caches, and the names of sources."""
 POSITIONS = {"number", "revision"}
 """Where a row stands for the indexes: one that leaves and comes back gets a new place."""
 

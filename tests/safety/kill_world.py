@@ -118,17 +118,6 @@ def undo_stage(memory: Memory, round_: int, say: Say) -> None:
         undo(memory, consolidate(memory, say), say)
 
 
-def redo_stage(memory: Memory, round_: int, say: Say) -> None:
-    take_in(memory, round_, say)
-    operation = consolidate(memory, say)
-    for _ in range(3):
-        say(f"turning {operation}")
-        undo(memory, operation, say)
-        say(f"turning {operation}")
-        memory.redo(operation)
-        say(f"redone {operation}")
-
-
 def use_stage(memory: Memory, round_: int, say: Say) -> None:
     if round_ % 5 == 0:
         consolidate_stage(memory, round_, say)
@@ -188,7 +177,6 @@ STAGES: Mapping[str, Stage] = {
     "prune": prune_stage,
     "hard prune": hard_prune_stage,
     "undo": undo_stage,
-    "redo": redo_stage,
     "use": use_stage,
     "feedback": feedback_stage,
     "close": close_stage,
@@ -241,9 +229,8 @@ def faults_after(path: Path) -> list[str]:
     added = {block for line in told if line[0] == "added" for block in line[1:]}
     applied = {int(line[1]) for line in told if line[0] == "applied"}
     # What was said last of an operation holds; while one is turning, it may stand either way.
-    last = {int(line[1]): line[0] for line in told if line[0] in ("turning", "undone", "redone")}
+    last = {int(line[1]): line[0] for line in told if line[0] in ("turning", "undone")}
     undone = {operation for operation, word in last.items() if word == "undone"}
-    redone = {operation for operation, word in last.items() if word == "redone"}
     assembled = [line[1] for line in told if line[0] == "assembled"]
     found: list[str] = []
     with Memory.open(path, clock=FixedClock(AT)) as memory:
@@ -256,7 +243,6 @@ def faults_after(path: Path) -> list[str]:
         journal = {operation.id: operation for operation in memory.operations(100_000)}
         found += [f"operation {i} is lost" for i in applied - journal.keys()]
         found += [f"operation {i} is not undone" for i in undone if i in journal and not journal[i].undone]
-        found += [f"operation {i} is not redone" for i in redone if i in journal and journal[i].undone]
         history = {one.id for one in memory.frames.history(limit=100_000).assemblies}
         found += [f"assembly {i} is lost" for i in assembled if i not in history]
         if held and not memory.search("kiln", filter=EVERY).hits:

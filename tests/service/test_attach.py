@@ -52,7 +52,6 @@ show focus
 expect blocks == 2
 expect focus.step == 1
 undo
-redo
 """
 
 

@@ -43,7 +43,7 @@ def test_at_a_terminal_it_says_what_and_asks(
     assert ("Nothing was changed." in said.getvalue()) is not goes_on
 
 
-@pytest.mark.parametrize("line", ["undo --yes", "undo --dry-run", "redo", "status"])
+@pytest.mark.parametrize("line", ["undo --yes", "undo --dry-run", "status"])
 def test_what_was_said_already_or_never_asks_goes_on(
     session: Operator, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
@@ -70,5 +70,3 @@ def test_a_dry_run_says_what_would_be_undone_and_the_sentences_name_the_operatio
     assert title("undo --dry-run").startswith("Would undo #1: ingest 1 block")
     assert session.engine.memory.status().blocks == {"raw": 1}
     assert title("undo").startswith("Undid #1: ingest 1 block")
-    assert title("redo").startswith("Redid #1: ingest 1 block")
-    assert session.engine.memory.status().blocks == {"raw": 1}

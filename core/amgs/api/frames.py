@@ -285,8 +285,6 @@ class Frames:
         _, _, undone, _ = storage.assemblies.standing()
         if undone > record.undone:
             reasons.append(f"{undone - record.undone} operations were undone since; what they did is lost")
-        elif undone < record.undone:
-            reasons.append(f"{record.undone - undone} operations were redone since")
         if set(then) == set(now):
             reasons.append("the blocks are the same, in another order")
         if not reasons:

@@ -43,7 +43,7 @@ def rewind(storage: Storage, moment: Moment) -> Storage:
     past = copy_in_memory(storage)
     try:
         for operation in past.as_of.later_operations(moment.at, moment.last_operation):
-            undo(past, operation, keep=False)
+            undo(past, operation)
         with past.transaction():
             past.as_of.drop_later_blocks(moment.at, moment.last_number)
             kept = _kept(past, moment)

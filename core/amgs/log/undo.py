@@ -1,8 +1,4 @@
-"""Taking an operation of the journal back, and putting it back again (contract 6 of the design).
-
-Each is one transaction. An undo keeps what it found and what it left; a redo restores the one where the other still
-stands.
-"""
+"""Take an operation of the journal back, in one transaction (contract 6 of the design)."""
 
 from __future__ import annotations
 
@@ -41,11 +37,10 @@ def plan(storage: Storage, operation_id: int | None = None) -> UndoPlan:
     return UndoPlan(operation, corrected, storage.journal.later_on_same(number))
 
 
-def undo(storage: Storage, operation_id: int, *, keep: bool = True) -> JournalEntry:
+def undo(storage: Storage, operation_id: int) -> JournalEntry:
     """Take an operation back: every row is put to what it was.
 
-    keep: whether what is found is kept for a redo. Raises UsageError when there is no such operation, it is undone
-    already, or a later one changed the same things.
+    Raises UsageError when there is no such operation, it is undone already, or a later one changed the same things.
     """
     with storage.transaction():
         operation = _standing(storage, operation_id)
@@ -55,43 +50,10 @@ def undo(storage: Storage, operation_id: int, *, keep: bool = True) -> JournalEn
                 f"{_numbers(later)} changed the same blocks after operation {operation_id}.",
                 way_out=f"Undo {', '.join(str(i) for i in reversed(later))} first.",
             )
-        storage.undone.forget(operation_id)
-        if keep:
-            storage.undone.keep_found(operation_id)
         with _readable(operation_id):
             _put_back(storage, operation_id)
-        if keep:
-            storage.undone.keep_left(operation_id)
         storage.journal.mark(operation_id, undone=True)
         return replace(operation, undone=True)
-
-
-def redo(storage: Storage, operation_id: int | None = None) -> JournalEntry:
-    """Put an undone operation (the one that was undone last) back exactly as its undo found it.
-
-    Raises UsageError when there is none, it stands, or something it changed is no longer as the undo left it.
-    """
-    with storage.transaction():
-        number = operation_id if operation_id is not None else storage.journal.latest_redoable()
-        if number is None:
-            raise UsageError(
-                "There is nothing to redo.",
-                way_out="No operation in the journal is undone.",
-                about="operation",
-            )
-        operation = _found(storage, number)
-        if not operation.undone:
-            raise UsageError(
-                f"Operation {number} is not undone.",
-                way_out="Only an undone operation can be redone.",
-                about="operation",
-            )
-        _check_clear(storage, operation)
-        with _readable(number):
-            _put_forward(storage, number)
-        storage.undone.forget(number)
-        storage.journal.mark(number, undone=False)
-        return replace(operation, undone=False)
 
 
 # --- what may be done -------------------------------------------------------------------------------------
@@ -119,49 +81,14 @@ def _standing(storage: Storage, operation_id: int) -> JournalEntry:
     if operation.undone:
         raise UsageError(
             f"Operation {operation_id} is already undone.",
-            way_out="Redo restores it; or choose another operation from the journal.",
+            way_out="Make the change again, or choose another operation from the journal.",
             about="operation",
         )
     return operation
 
 
-def _check_clear(storage: Storage, operation: JournalEntry) -> None:
-    """Raise UsageError where something stands in the way of a redo."""
-    number = operation.id
-    later = storage.journal.later_on_same(number)
-    if later:
-        raise UsageError(
-            f"{_numbers(later)} changed the same blocks since operation {number} was undone.",
-            way_out=f"Undo {', '.join(str(i) for i in reversed(later))} first.",
-        )
-    if storage.journal.changed_anything(number) and not storage.undone.kept(number):
-        raise UsageError(
-            f"Operation {number} was undone by an earlier version, which kept nothing to restore.",
-            way_out="Make the change again.",
-        )
-    moved = storage.undone.moved(number)
-    if not moved:
-        return
-    earlier = storage.journal.earlier_undone_on_same(number)
-    if earlier:
-        raise UsageError(
-            f"Operation {number} depends on {_numbers(earlier).lower()}, which {_is_are(earlier)} undone.",
-            way_out=f"Redo {', '.join(map(str, earlier))} first.",
-        )
-    raise UsageError(
-        f"What operation {number} changed has been changed since its undo: {moved[0][:8]}"
-        f"{f' and {len(moved) - 1} more' if len(moved) > 1 else ''}.",
-        way_out="The journal lists what was done since.",
-        about="operation",
-    )
-
-
 def _numbers(operations: Sequence[int]) -> str:
     return f"Operation{'s' if len(operations) > 1 else ''} {', '.join(map(str, operations))}"
-
-
-def _is_are(operations: Sequence[int]) -> str:
-    return "are" if len(operations) > 1 else "is"
 
 
 @contextmanager
@@ -218,13 +145,8 @@ def _put_edges_back(storage: Storage, rows: Sequence[JournalRow]) -> None:
     live = {i for i, end in ends.items() if end.status != "raw"}
     edges = [e for e in edges if e.source_id in live and e.target_id in live]
     left = {edge.key: edge for edge in (_edge_in(r.after) for r in rows if r.after is not None)}
-    _put_edges(storage, edges, left)
-
-
-def _put_edges(storage: Storage, edges: Sequence[Edge], left: Mapping[EdgeKey, Edge] | None = None) -> None:
-    """Put edges back; left: as the operation that is undone had left them."""
     present = storage.edges.get([e.key for e in edges])
-    storage.edges.put([_with_clock(e, present.get(e.key), (left or {}).get(e.key)) for e in edges])
+    storage.edges.put([_with_clock(e, present.get(e.key), left.get(e.key)) for e in edges])
 
 
 def _with_clock(edge: Edge, present: Edge | None, left: Edge | None) -> Edge:
@@ -277,68 +199,6 @@ def _turn_back(storage: Storage, row: JournalRow) -> None:
     storage.reinforcements.remove(row.key, after["event_type"], at, after["source"])
     storage.blocks.turn_back(row.key, at, parse_instant(before["last_reinforced_at"]))
     storage.blocks.recount([row.key])
-
-
-# --- forward ----------------------------------------------------------------------------------------------
-
-
-def _put_forward(storage: Storage, number: int) -> None:
-    touched = [row.key for rows in storage.journal.pages(number, "block") for row in rows]
-    storage.scores.forget(touched)
-    away = storage.undone.taken(number)
-    _cut(storage, away)
-    storage.blocks.delete(away)
-    storage.edges.delete(storage.undone.edges_brought_back(number))
-    storage.blocks.recount(storage.undone.put_blocks_back(number))
-    _cut(storage, storage.undone.pruned(number))
-    _put_own_edges(storage, number)
-    lost = storage.undone.edges(number, own=False)
-    _put_edges(storage, [e for e in lost if not _dead_ends(storage, [e])])
-    for rows in storage.journal.pages(number, "forecast"):
-        for row in rows:
-            verdict = json.loads(row.after or "{}")
-            at = parse_instant(verdict["decided_at"])
-            storage.forecasts.decide(row.key, verdict["actual"], verdict["brier"], at)
-            if (reinforced := reinforcement_in(row)) is not None:
-                _reinforce_again(storage, reinforced)
-    if any(storage.journal.pages(number, "forecast")):
-        for rows in storage.journal.pages(number, "edge"):
-            storage.edge_forecasts.count_in(number, [_edge_key(row.key) for row in rows])
-    for rows in storage.journal.pages(number, "clock"):
-        for row in rows:
-            _reinforce_again(storage, row)
-
-
-def _reinforce_again(storage: Storage, row: JournalRow) -> None:
-    event = json.loads(row.after or "{}")
-    at = parse_instant(event["at"])
-    storage.blocks.reinforce([row.key], at)
-    storage.reinforcements.append([row.key], event["event_type"], at, event["source"])
-
-
-def _put_own_edges(storage: Storage, number: int) -> None:
-    """The edges that the operation left: as the undo found them, else (one that went with a block at its end) as they
-    were made. Raises UsageError where an end is not there to carry one.
-    """
-    found = {e.key: e for e in storage.undone.edges(number, own=True)}
-    for rows in storage.journal.pages(number, "edge"):
-        left = [_edge_in(r.after) for r in rows if r.after is not None]
-        wanted = [found.get(e.key, e) for e in left]
-        dead = _dead_ends(storage, [e for e in wanted if e.key in found])
-        if dead:
-            raise UsageError(
-                f"Block {dead[0][:8]}, at the end of an edge to be restored, is raw again or gone.",
-                way_out="Redo the operation that consolidated it first.",
-                about="operation",
-            )
-        _put_edges(storage, [e for e in wanted if not _dead_ends(storage, [e])])
-
-
-def _dead_ends(storage: Storage, edges: Sequence[Edge]) -> tuple[str, ...]:
-    """The ends of edges that can carry none: raw, pruned, or gone."""
-    ends = {e.source_id for e in edges} | {e.target_id for e in edges}
-    there = storage.blocks.get(ends)
-    return tuple(sorted(i for i in ends if i not in there or there[i].status in ("raw", "pruned")))
 
 
 # --- JSON -------------------------------------------------------------------------------------------------

@@ -106,15 +106,6 @@ class LifecycleMethods(OpenMemory):
 
         return undoing.undo(self._storage, operation_id)
 
-    def redo(self, operation_id: int | None = None) -> JournalEntry:
-        """Put an undone operation (the one undone last) back exactly as the undo found it.
-
-        Raises UsageError when something later stands in the way.
-        """
-        from amgs.log import undo as undoing
-
-        return undoing.redo(self._storage, operation_id)
-
     def reinforce(self, ids: Sequence[str], *, event_type: str, source: str) -> None:
         """Restart the decay clock of blocks, one logged event each."""
         from amgs.log import reinforcement as reinforcing

@@ -145,15 +145,6 @@ class JournalStorage:
         )
         return None if found is None else int(found)
 
-    def latest_redoable(self) -> int | None:
-        """What one redo puts back: the first of the undone operations that nothing came after, else the last undone."""
-        found = self._connection.value(
-            "SELECT coalesce(min(id) FILTER (WHERE id > (SELECT coalesce(max(id), 0) FROM operations "
-            "WHERE NOT undone AND kind NOT IN (?, ?))), max(id)) FROM operations WHERE undone",
-            [PROPOSAL, ERASED],
-        )
-        return None if found is None else int(found)
-
     def is_latest(self, operation_id: int) -> bool:
         """Whether the operation stands and no other came after it."""
         found = self._connection.rows("SELECT id, undone FROM operations ORDER BY id DESC LIMIT 1")
@@ -186,15 +177,6 @@ class JournalStorage:
                 for t, k, b, a, e in found
             )
 
-    def changed_anything(self, operation_id: int) -> bool:
-        """Whether an operation changed blocks or edges, and not only what is known about them."""
-        return bool(
-            self._connection.value(
-                "SELECT count(*) FROM operation_rows WHERE operation_id = ? AND target IN ('block', 'edge')",
-                [operation_id],
-            )
-        )
-
     def edge_counts(self, operation_id: int) -> tuple[int, int, int]:
         """How many edges an operation made, changed and took out."""
         found = self._connection.rows(
@@ -223,16 +205,6 @@ class JournalStorage:
             "WHERE id > ? AND NOT undone AND kind = ? AND EXISTS (SELECT 1 FROM operation_rows m "
             "WHERE m.operation_id = ? AND m.target = 'forecast') ORDER BY 1",
             [operation_id, operation_id, operation_id, RECALIBRATION, operation_id],
-        )
-        return tuple(int(row[0]) for row in found)
-
-    def earlier_undone_on_same(self, operation_id: int) -> tuple[int, ...]:
-        """Ids of earlier operations, undone, that changed something this one changed."""
-        found = self._connection.rows(
-            "SELECT DISTINCT r.operation_id FROM operation_rows r JOIN operations o ON o.id = r.operation_id "
-            "WHERE r.operation_id < ? AND o.undone AND EXISTS (SELECT 1 FROM operation_rows m "
-            "WHERE m.operation_id = ? AND m.target = r.target AND m.key = r.key) ORDER BY 1",
-            [operation_id, operation_id],
         )
         return tuple(int(row[0]) for row in found)
 

@@ -213,7 +213,7 @@ ALTER TABLE assemblies ADD COLUMN kept JSON;
 """
 
 _REDO = """
--- What an undo found (found) and what it left, so that redo can put it back and knows whether something came between.
+-- What an undo found (found) and what it left, for a redo, which is gone: nothing is written here any more.
 -- number: the running number, which a block that comes back gets again.
 CREATE TABLE undone_blocks (
     operation_id BIGINT NOT NULL,

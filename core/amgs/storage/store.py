@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from amgs.storage.reviews import ReviewStorage
     from amgs.storage.sources import SourceStorage
     from amgs.storage.tables import TableStorage
-    from amgs.storage.undone import UndoneStorage
 
 
 class Storage(SqlConnection):
@@ -109,12 +108,6 @@ class Storage(SqlConnection):
         from amgs.storage.monitors import MonitorStorage
 
         return MonitorStorage(self)
-
-    @cached_property
-    def undone(self) -> UndoneStorage:
-        from amgs.storage.undone import UndoneStorage
-
-        return UndoneStorage(self)
 
     @cached_property
     def reviews(self) -> ReviewStorage:

@@ -38,7 +38,6 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "health",
             "operations",
             "undo",
-            "redo",
             "verify",
             "enhance",
             "prune",

@@ -1,4 +1,4 @@
-"""A memory's life: `ingest`, `inbox list`, `consolidate`, `operations`, `undo`, `redo`, `verify`."""
+"""A memory's life: `ingest`, `inbox list`, `consolidate`, `operations`, `undo`, `verify`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from amgs_app.operations.arguments import DryRun, Limit, MostBlocks, Offset
 from amgs_app.panes.row_fields import of_raw, shown
 from amgs_app.panes.row_filter import ListFilter
 from amgs_app.places.paths import lies_there
-from amgs_app.results.memory import Consolidated, Inbox, OperationList, Redone, Untouched, consolidated
+from amgs_app.results.memory import Consolidated, Inbox, OperationList, Untouched, consolidated
 
 if TYPE_CHECKING:
     from amgs.lifecycle.revision import Revision, RevisionPlan
@@ -398,27 +398,11 @@ def undo(
     were.
 
     In the workstation and at a terminal it shows what it will undo and asks first; --yes skips the question, and
-    scripts are never asked. `redo` restores the operation.
+    scripts are never asked.
     """
     del yes  # for whoever asks; see amgs_app/shell/confirmation.py
     plan = engine.memory.lifecycle.plan_undo(operation)
     return plan if dry_run else engine.memory.undo(plan.operation.id)
-
-
-@operation(
-    "redo",
-    summary="Redo a change that was undone.",
-    synonyms=("reapply", "repeat"),
-    example="redo",
-    pane="overview",
-    writes=True,
-)
-def redo(engine: Engine, operation: _Operation = None) -> Redone:
-    """Restore an undone operation exactly as it was, by default the one undone last.
-
-    Refused when its blocks have changed since: undo that change first.
-    """
-    return Redone(engine.memory.redo(operation))
 
 
 @operation(

@@ -71,7 +71,7 @@ TERMS: Final[Words] = (
     ("pin", "Of a block: it never decays. Of a span: it keeps its detail."),
     ("branch", "Another continuation of a decoded text, from a point in its past."),
     ("command", "What you type after `:` or in a shell. Most keys run one."),
-    ("journal", "The list of changes. Each can be undone and redone."),
+    ("journal", "The list of changes. Each can be undone."),
     ("selection", "The one block that every pane shows."),
 )
 """The words that are used everywhere."""

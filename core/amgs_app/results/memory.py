@@ -306,13 +306,6 @@ class PageWritten:
 
 
 @dataclass(frozen=True, slots=True)
-class Redone:
-    """`redo`: the operation that stands again."""
-
-    operation: JournalEntry
-
-
-@dataclass(frozen=True, slots=True)
 class ForecastList:
     """`calibration forecasts`: forecasts in full, the latest first. bin: place from 1 and number of bins, None for all
     bins. of: the group they belong to, as `frame SESSION`, "" for all.

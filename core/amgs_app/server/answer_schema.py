@@ -238,7 +238,6 @@ _OTHERS: Final[Mapping[str, Any]] = {
     "post_plan_apply": PlanApplied,
     "get_journal": JournalPage,
     "post_journal_undo": JournalEntry,
-    "post_journal_redo": JournalEntry,
 }
 """What the requests answer that have a handler of their own."""
 

@@ -225,18 +225,10 @@ async def journal(
 
 @router.post("/v1/journal/{id}/undo", operation_id="post_journal_undo", summary="Take a change back.")
 async def undo(asked: ByCaller, id: int) -> Response:
-    """The entry, undone. Refused where a later one stands on it. `redo` puts it back."""
+    """The entry, undone. Refused where a later one stands on it."""
     check_right(asked, "write", "`undo`")
     work: Callable[[], JournalEntry] = lambda: asked.namespace.memory.undo(_number(id))  # noqa: E731
     return asked.answer(await asked.run("undo", "write", work, f"undo {id}", changes=True))
-
-
-@router.post("/v1/journal/{id}/redo", operation_id="post_journal_redo", summary="Put an undone change back.")
-async def redo(asked: ByCaller, id: int) -> Response:
-    """The entry, as it was before the undo. Refused where its blocks have changed since."""
-    check_right(asked, "write", "`redo`")
-    work: Callable[[], JournalEntry] = lambda: asked.namespace.memory.redo(_number(id))  # noqa: E731
-    return asked.answer(await asked.run("redo", "write", work, f"redo {id}", changes=True))
 
 
 def _number(id: int) -> int:

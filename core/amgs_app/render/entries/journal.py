@@ -12,7 +12,7 @@ from amgs_app.render.sheet import ResultTable, sheet
 if TYPE_CHECKING:
     from amgs.api.diversity import Diversity
     from amgs.types import Health, JournalEntry, JournalEntryDetail, UndoPlan, Verification
-    from amgs_app.results.memory import OperationList, Redone
+    from amgs_app.results.memory import OperationList
 
 
 _OPERATIONS = "#:n what at:at summary* blocks:n edges:n undone"
@@ -41,11 +41,6 @@ def operation_list(result: OperationList) -> ResultTable:
 def journal_entry(result: JournalEntry) -> ResultTable:
     done = f"Undid {named(result)}" if result.undone else f"Done {named(result)}"
     return sheet(done, _OPERATIONS, [_operation_row(result)])
-
-
-@entry(figure=FigureOf("status"), sentence=title_of)
-def redone(result: Redone) -> ResultTable:
-    return sheet(f"Redid {named(result.operation)}", _OPERATIONS, [_operation_row(result.operation)])
 
 
 @entry(figure=FigureOf("status"))

@@ -156,7 +156,7 @@ def undoing(plan: UndoPlan, now: datetime) -> str:
         said.append(f"{plural(plan.corrected, 'correction')} made by hand will be lost.")
     if plan.later:
         said.append(f"Undo first: {', '.join(map(str, reversed(plan.later)))}.")
-    return " ".join([*said, "`redo` restores it."])
+    return " ".join([*said, "An undo is not undone."])
 
 
 _ENDINGS_TOLD = 4

@@ -80,7 +80,7 @@ def test_packs_that_say_the_same_are_merged_when_that_is_accepted_and_parted_by_
     assert memory.packs.proposals() == ()
     memory.undo(done.id)
     assert memory.packs.proposals() == (one,)
-    memory.redo(done.id)
+    memory.packs.reject(one.id)
     memory.packs.keep("motor", blocks=blocks[1:4])
     assert [one.packs for one in memory.packs.proposals()] == [("dome@1", "motor@2")]
     for wrong in ("99", "", one.id):

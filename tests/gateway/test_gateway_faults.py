@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx2
 import pytest
-import zstandard
+from backports import zstd
 
 from amgs_app.gateway import forwarding
 from amgs_app.gateway import upstream as upstreams
@@ -193,7 +193,7 @@ def test_texts_of_any_kind_reach_the_model_as_they_are(world: tuple[Recorder, st
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
-    "zstd": zstandard.ZstdCompressor().compress,
+    "zstd": zstd.compress,
     "deflate": zlib.compress,
 }
 
@@ -220,7 +220,7 @@ def test_a_packed_body_is_read_cut_and_kept(world: tuple[Recorder, str], encodin
         ("gzip", b"no gzip"),
         ("gzip", gzip.compress(b'{"model": "m", "messages": []}')[:-12]),
         ("zstd", b"no zstd"),
-        ("zstd", zstandard.ZstdCompressor().compress(bytes(80 * 1024 * 1024))),
+        ("zstd", zstd.compress(bytes(80 * 1024 * 1024))),
         ("gzip, zstd", gzip.compress(b"{}")),
     ],
 )

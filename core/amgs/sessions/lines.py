@@ -70,10 +70,9 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
         magic = file.read(4)
         file.seek(0)
         if magic == _ZSTD:
-            import zstandard
+            from backports import zstd
 
-            reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-            yield cast(BinaryIO, io.BufferedReader(_Lenient(reader.read, zstandard.ZstdError)))
+            yield cast(BinaryIO, io.BufferedReader(_Lenient(zstd.ZstdFile(file).read, zstd.ZstdError)))
         elif magic.startswith(_GZIP):
             yield cast(BinaryIO, io.BufferedReader(_Lenient(gzip.GzipFile(fileobj=file).read, zlib.error)))
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zlib
 from typing import Final
 
@@ -11,13 +12,12 @@ LARGEST: Final = 64 * 1024 * 1024
 
 def unpack(content: bytes, encoding: str) -> bytes | None:
     """What a body of this `Content-Encoding` holds; None where that is not read, is damaged, or is too much."""
-    import zstandard
+    from backports import zstd
 
     try:
         for name in reversed([each.strip().lower() for each in encoding.split(",") if each.strip()]):
             if name == "zstd":
-                with zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True) as reader:
-                    content = reader.read(LARGEST + 1)
+                content = zstd.ZstdFile(io.BytesIO(content)).read(LARGEST + 1)
             elif name in ("gzip", "x-gzip", "deflate"):
                 unpacking = zlib.decompressobj(32 + zlib.MAX_WBITS)
                 content = unpacking.decompress(content, LARGEST + 1)
@@ -27,6 +27,6 @@ def unpack(content: bytes, encoding: str) -> bytes | None:
                 return None
             if len(content) > LARGEST:
                 return None
-    except (zstandard.ZstdError, zlib.error):
+    except (zstd.ZstdError, EOFError, zlib.error):
         return None
     return content

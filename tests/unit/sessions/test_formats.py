@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
+from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -372,7 +372,7 @@ def rollout(path: Path, *lines: tuple[str, dict[str, Any]], first: int = 0, pack
     ]
     raw = "".join(json.dumps(line) + "\n" for line in told).encode()
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(zstandard.compress(raw) if packed else raw)
+    path.write_bytes(zstd.compress(raw) if packed else raw)
     return path
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
+from backports import zstd
 
 from amgs.errors import InputError
 from amgs.sessions.opening import open_session
@@ -75,7 +75,7 @@ def lay(home: Path, where: str, *lines: dict[str, Any], at: int = 1_000_000) -> 
     path = home / where
     path.parent.mkdir(parents=True, exist_ok=True)
     raw = "".join(json.dumps(line) + "\n" for line in lines).encode()
-    path.write_bytes(zstandard.compress(raw) if where.endswith(".zst") else raw)
+    path.write_bytes(zstd.compress(raw) if where.endswith(".zst") else raw)
     os.utime(path, (at, at))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any
 
 from amgs_app import __version__
 from amgs_app.calls.operation import Operation
@@ -18,7 +18,7 @@ def page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    from amgs_app.command_line.global_options import EVERYWHERE, flag_of
+    from amgs_app.calls.shared_options import SHARED_OPTIONS, flag_of
 
     yield f'.TH AMGS 1 "" "amgs {__version__}" "User Commands"'
     yield from (".SH NAME", r"amgs \- watch an agent's memory live", ".SH SYNOPSIS")
@@ -28,13 +28,11 @@ def _lines() -> Iterator[str]:
     )
     yield _text("in `amgs shell` and in scripts.")
     yield ".SH OPTIONS"
-    for parameter in EVERYWHERE:
-        told = get_args(parameter.annotation)[1]
+    for name, (takes, about) in SHARED_OPTIONS.items():
         yield from (
             ".TP",
-            rf"\fB{_text(flag_of(parameter.name))}\fR"
-            + (rf" \fI{_text(told.metavar)}\fR" if told.metavar else ""),
-            _text(told.help),
+            rf"\fB{_text(flag_of(name))}\fR" + (rf" \fI{_text(takes)}\fR" if takes else ""),
+            _text(about),
         )
     yield ".SH COMMANDS"
     nouns = standard().nouns()

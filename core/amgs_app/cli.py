@@ -18,7 +18,7 @@ import typer.main
 from amgs.errors import hide_secrets
 from amgs_app import __version__
 from amgs_app.calls.call import Call
-from amgs_app.calls.operation import Operation
+from amgs_app.calls.operation import Operation, unwrap
 from amgs_app.calls.parsing import callback_of, for_typer
 from amgs_app.calls.plain_values import PlainCommand, PlainGroup
 from amgs_app.calls.registry import Registry
@@ -84,6 +84,9 @@ Exit codes: {IN_ONE_LINE}
 """
 
 
+_SHARED = "And the options of every command: `amgs help options`."
+
+
 _FRONT_ENDS: Mapping[str, Callable[..., int]] = {
     "run": run_script,
     "shell": open_shell,
@@ -138,7 +141,7 @@ def build(registry: Registry | None = None, *, front_ends: bool = True) -> typer
     app = typer.Typer(
         name="amgs",
         cls=PlainGroup,
-        help=_HELP if front_ends else None,
+        help=unwrap(_HELP) if front_ends else None,
         epilog=_EXAMPLES if front_ends else None,
         suggest_commands=False,
         invoke_without_command=True,
@@ -162,13 +165,16 @@ def _add_front_ends(app: typer.Typer) -> None:
         app.command(
             name,
             cls=PlainCommand,
-            help=inspect.getdoc(command),
+            help=unwrap(inspect.getdoc(command) or ""),
             epilog=_shown(EXAMPLES[name]),
             rich_help_panel=FRONT_ENDS,
         )(_with_globals(command))
     token = typer.Typer(cls=PlainGroup, help="Make tokens for the service.", suggest_commands=False)
     token.command(
-        "new", cls=PlainCommand, help=inspect.getdoc(new_token), epilog=_shown(EXAMPLES["token new"])
+        "new",
+        cls=PlainCommand,
+        help=unwrap(inspect.getdoc(new_token) or ""),
+        epilog=_shown(EXAMPLES["token new"]),
     )(_with_globals(new_token))
     app.add_typer(token, name="token", rich_help_panel=FRONT_ENDS)
 
@@ -240,7 +246,7 @@ def _add(app: typer.Typer, each: Operation[..., Any], panel: str | None = None) 
 
 def _shown(example: str) -> str | None:
     """A line of the shell as it stands below a command's help on the command line."""
-    return f"Example: amgs {example}" if example else None
+    return f"Example: amgs {example}\n\n{_SHARED}" if example else _SHARED
 
 
 def _callback(each: Operation[..., Any], *, only_alone: bool = False) -> Callable[..., Any]:

@@ -38,11 +38,11 @@ def test_no_error_says_the_number_that_the_system_gives_one() -> None:
 
 def test_errors_of_the_engines_name_no_command_and_no_option() -> None:
     """An engine serves more than one front end: what to type is added by `amgs_app.operations.hints`."""
-    from amgs_app.command_line.global_options import EVERYWHERE, flag_of
+    from amgs_app.calls.shared_options import SHARED_OPTIONS, flag_of
     from amgs_app.operations.standard import standard
 
     options = {flag for verb in standard() for parameter in verb.parameters for flag in parameter.flags}
-    options |= {flag_of(parameter.name) for parameter in EVERYWHERE}
+    options |= {flag_of(name) for name in SHARED_OPTIONS}
     quoted = re.compile(rf"`(?:{'|'.join(map(re.escape, standard().nouns()))})\b")
     flag = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
     found = []

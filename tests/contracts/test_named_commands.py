@@ -14,7 +14,7 @@ from textual.binding import Binding
 from amgs import Memory
 from amgs.wing_registry import loaded, wings
 from amgs_app import cli
-from amgs_app.command_line.global_options import EVERYWHERE, flag_of
+from amgs_app.calls.shared_options import SHARED_OPTIONS, flag_of
 from amgs_app.command_line.service_commands import new_token
 from amgs_app.operations.groups import EXAMPLES
 from amgs_app.operations.script import METRICS
@@ -34,7 +34,7 @@ WRITTEN = [
 ]
 SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*(?![\w-])")
-GLOBAL = {flag_of(each.name) for each in EVERYWHERE} | {
+GLOBAL = {flag_of(name) for name in SHARED_OPTIONS} | {
     "--help",
     "--version",
     "--install-completion",

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
 import pytest
+import typer.main
 
 from amgs_app.calls.registry import Registry
+from amgs_app.calls.shared_options import SHARED_OPTIONS, flag_of
+from amgs_app.cli import build
 from amgs_app.operations.groups import PANELS
 from amgs_app.operations.standard import standard
 from amgs_app.results.session import CommandGroups, HelpList
@@ -81,3 +88,55 @@ def test_a_command_that_opens_a_front_end_is_told_where_it_is_explained(registry
 def test_a_synonym_is_a_word_that_no_command_begins_with(registry: Registry) -> None:
     said = {synonym for each in registry for synonym in each.synonyms}
     assert len(said) > 80 and not said & set(registry.nouns())
+
+
+@pytest.fixture(scope="module")
+def commands() -> dict[str, Any]:
+    """Every command of the command line, by its words."""
+
+    def below(command: Any, words: str) -> Iterator[tuple[str, Any]]:
+        yield words, command
+        for name, deeper in getattr(command, "commands", {}).items():
+            yield from below(deeper, f"{words} {name}")
+
+    return dict(below(typer.main.get_command(build()), "amgs"))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_help_of_every_command_is_broken_once_at_any_width(
+    commands: dict[str, Any], width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    ragged = []
+    for name, command in commands.items():
+        command.main(["--help"], prog_name=name, standalone_mode=False)
+        prose = capsys.readouterr().out.split("╭")[0].split("Usage:")[-1].splitlines()[1:]
+        ragged += [
+            (name, line, following)
+            for line, following in pairwise(map(str.strip, prose))
+            if line and following and not following.startswith("- ")
+            if len(line) + 1 + len(following.split()[0]) <= width - 2
+        ]
+    assert len(commands) > 100 and ragged == []
+
+
+def test_the_options_of_every_command_are_one_line_in_the_help_of_each_and_are_listed_by_help_options(
+    registry: Registry, commands: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in ("amgs session", "amgs conversation show", "amgs run", "amgs token new"):
+        commands[words].main(["--help"], prog_name=words, standalone_mode=False)
+        told_of = capsys.readouterr().out
+        assert "`amgs help options`" in told_of
+        assert "--corpus" not in told_of, words
+    (shared,) = told(registry, "help options").verbs  # type: ignore[union-attr]
+    assert [label.split()[0] for label, _ in shared.parameters] == [flag_of(name) for name in SHARED_OPTIONS]
+
+
+@pytest.mark.parametrize("name", ["session", "conversation show", "recorded"])
+def test_each_view_of_a_command_has_its_own_line_and_an_example(registry: Registry, name: str) -> None:
+    views = next(each.choices for each in registry[name].parameters if each.name == "view")
+    lines = {
+        line[2:].split(":")[0]: line for line in registry[name].help.splitlines() if line.startswith("- ")
+    }
+    assert list(lines) == list(views)
+    assert all(f"`{name}" in line for line in lines.values())

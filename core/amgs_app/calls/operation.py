@@ -8,6 +8,7 @@ pydantic model. Calling it carries nothing out: it gives a typed Call.
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -137,8 +138,8 @@ class Operation(Generic[P, R]):
 
     @property
     def help(self) -> str:
-        """The full help text: the function's docstring."""
-        return inspect.getdoc(self.function) or self.summary
+        """The full help text: the function's docstring, for whoever shows it to break."""
+        return unwrap(inspect.getdoc(self.function) or self.summary)
 
     def listed(self, result: R) -> tuple[str, ...] | None:
         """The ids of the blocks that the result lists; None for an operation that leaves the last list alone."""
@@ -290,6 +291,13 @@ _FORMATS: Final[dict[str | None, dict[str, Any]]] = {
     },
 }
 """What the schema says of a string beyond its type. The operation itself refuses what does not fit, in words."""
+
+
+def unwrap(text: str) -> str:
+    """A docstring with a line for each paragraph, and one for each item ("- lost: …") of a list, as whoever shows it
+    breaks lines at another width.
+    """
+    return re.sub(r"(?<!\n)\n *(?![ \n]|- )", " ", text)
 
 
 def schema_of(chosen: Operation[..., Any]) -> dict[str, Any]:

@@ -12,22 +12,42 @@ from typing import Any, Final, Protocol, get_args, get_origin
 
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
+from amgs_app.calls.shared_options import SHARED_PANEL
+
 _NOT_PLAIN: Final[Any] = object()
 _FEW_DIGITS: Final = 18
 
 
 class PlainCommand(TyperCommand):
-    """A command that reads plain values itself."""
+    """A command that reads plain values itself, and whose help leaves out the options that all commands share."""
 
     def get_params(self, ctx: Any) -> Any:
         return _plainly(super().get_params(ctx))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help; the command is of no use after that."""
+        hide_shared(self.params)
+        super().format_help(ctx, formatter)
 
 
 class PlainGroup(TyperGroup):
-    """A group of commands that does so."""
+    """A group of commands that does so; the program's own help has those options."""
 
     def get_params(self, ctx: Any) -> Any:
         return _plainly(super().get_params(ctx))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help; the group is of no use after that."""
+        if ctx.parent is not None:
+            hide_shared(self.params)
+        super().format_help(ctx, formatter)
+
+
+def hide_shared(parameters: Iterable[Any]) -> None:
+    """Hide the options of every command from a help; completion still offers them."""
+    for parameter in parameters:
+        if getattr(parameter, "rich_help_panel", None) == SHARED_PANEL:
+            parameter.hidden = True
 
 
 class TyperReader(Protocol):

@@ -13,13 +13,10 @@ import typer
 
 from amgs.clock import parse_instant
 from amgs.errors import UsageError
+from amgs_app.calls.shared_options import SHARED_OPTIONS, SHARED_PANEL, TOKEN, flag_of
 
 if TYPE_CHECKING:
     from amgs_app.engine import Options
-
-_PANEL = "Options of every command"
-TOKEN = "AMGS_TOKEN"
-"""The variable that holds the token where no option gives it; other users see what stands on a command line."""
 
 
 class Screen(Protocol):
@@ -89,17 +86,18 @@ class Globals:
         )
 
 
-def _option(*flags: str, metavar: str, help: str, offers: Callable[[], Sequence[str]] | None = None) -> Any:
+def _option(name: str, offers: Callable[[], Sequence[str]] | None = None) -> Any:
     """offers: the values that completion in a shell proposes; file names where there are none."""
+    metavar, told = SHARED_OPTIONS[name]
 
     def complete(incomplete: str) -> list[str]:
         return [one for one in (offers or tuple)() if one.startswith(incomplete)]
 
     return typer.Option(
-        *flags,
-        metavar=metavar,
-        help=help,
-        rich_help_panel=_PANEL,
+        flag_of(name),
+        metavar=metavar or None,
+        help=told,
+        rich_help_panel=SHARED_PANEL,
         autocompletion=complete if offers else None,
     )
 
@@ -117,58 +115,17 @@ def _theme_names() -> Sequence[str]:
     return tuple(load_all(theme_folders())[0])
 
 
-Store = Annotated[
-    str | None,
-    _option(
-        "--store",
-        metavar="PATH",
-        help="The store, a file or postgresql://…; by default that of --corpus, else your own memory once you have "
-        "one, else the sample.",
-    ),
-]
-CorpusFolder = Annotated[
-    Path | None, _option("--corpus", metavar="DIR", help="A folder of notes with its own store.")
-]
-Model = Annotated[
-    str | None,
-    _option(
-        "--model", metavar="ID", help="smollm2 (default), a path, a cached hub id, or tiny for no real model."
-    ),
-]
-Now = Annotated[
-    str | None,
-    _option("--now", metavar="ISO", help="Freeze the clock at this instant, for reproducible runs."),
-]
-Seed = Annotated[int | None, _option("--seed", metavar="N", help="Random seed; 0 by default.")]
-Theme = Annotated[
-    str | None,
-    _option(
-        "--theme", metavar="NAME", help="Colour theme of the screen and of snapshots.", offers=_theme_names
-    ),
-]
-Form = Annotated[
-    str | None,
-    _option(
-        "--format",
-        metavar="table|json|csv",
-        help="Output format; table by default.",
-        offers=_formats,
-    ),
-]
-SettingsFile = Annotated[Path | None, _option("--settings", metavar="FILE", help="A TOML file of settings.")]
-Connect = Annotated[
-    str | None,
-    _option("--connect", metavar="URL", help="A served memory, instead of a store: http://127.0.0.1:8420."),
-]
-Token = Annotated[
-    str | None, _option("--token", metavar="TOKEN", help=f"The token for --connect; better in {TOKEN}.")
-]
-ReadOnly = Annotated[
-    bool | None,
-    typer.Option(
-        "--read-only", help="Open the store for reading: nothing is written to it.", rich_help_panel=_PANEL
-    ),
-]
+Store = Annotated[str | None, _option("store")]
+CorpusFolder = Annotated[Path | None, _option("corpus")]
+Model = Annotated[str | None, _option("model")]
+Now = Annotated[str | None, _option("now")]
+Seed = Annotated[int | None, _option("seed")]
+Theme = Annotated[str | None, _option("theme", _theme_names)]
+Form = Annotated[str | None, _option("format", _formats)]
+SettingsFile = Annotated[Path | None, _option("settings")]
+Connect = Annotated[str | None, _option("connect")]
+Token = Annotated[str | None, _option("token")]
+ReadOnly = Annotated[bool | None, _option("read_only")]
 Version = Annotated[bool, typer.Option("--version", help="Show the version and exit.")]
 
 ANNOTATIONS: Mapping[str, Any] = {
@@ -184,13 +141,8 @@ ANNOTATIONS: Mapping[str, Any] = {
     "token": Token,
     "read_only": ReadOnly,
 }
-SWITCHES = frozenset({"read_only"})
+SWITCHES = frozenset(name for name, (metavar, _) in SHARED_OPTIONS.items() if not metavar)
 """Those that take no value."""
-
-
-def flag_of(name: str) -> str:
-    """How an option is typed: `read_only` is `--read-only`."""
-    return f"--{name.replace('_', '-')}"
 
 
 EVERYWHERE = tuple(

@@ -188,12 +188,21 @@ def show(
 ):
     """Show the latest messages of a conversation, or those that a handle names, as they were said; or one view of it.
 
-    mentions: the messages, and beside each what its names, dates and pronouns refer to. entities: the people, places
-    and things that it mentions, the most often mentioned first. topics: in the order of time; those of one thread are
-    on the same thing. acts: what was asked, wanted and promised and is still open. memories: what is at hand, what is
-    open, what is held by session, and the topics. summary: sentences, decisions, open questions, names, numbers, dates,
-    paths and commands, always from the messages themselves. stats: messages, tokens by role, calls of tools, and what
-    waits. A handle restores its messages; nothing is written.
+    Its views:
+    - messages: as they were said: `conversation show standup "#12-15"`
+    - mentions: beside each message what its names, dates and pronouns refer to:
+      `conversation show standup --view mentions`
+    - entities: the people, places and things in it, the most often mentioned first:
+      `conversation show standup --view entities --type person`
+    - topics: in the order of time; those of one thread are on the same thing: `conversation show standup --view topics`
+    - acts: what was asked, wanted and promised and is still open: `conversation show standup --view acts --closed`
+    - memories: what is at hand, what is open, what is held by session, and the topics:
+      `conversation show standup --view memories --recent 20`
+    - summary: sentences, decisions, open questions, names, numbers, dates, paths and commands, always from the messages
+      themselves: `conversation show standup --view summary --level topic`
+    - stats: messages, tokens by role, calls of tools, and what waits: `conversation show standup --view stats`
+
+    A handle restores its messages; nothing is written.
     """
     given = {
         "handle": handle,

@@ -184,6 +184,7 @@ def help_command(
     """Show the first words of all commands by what they are for; explain a command with its arguments; or find commands
     by a word of their name, of what they do, or of what people call that: `help forget`.
     """
+    from amgs_app.calls.shared_options import SHARED_OPTIONS, flag_of
     from amgs_app.operations.groups import EXAMPLES, FRONT_ENDS, PANELS
     from amgs_app.operations.standard import standard
 
@@ -194,6 +195,13 @@ def help_command(
     if not words:
         return CommandGroups((*PANELS.items(), (FRONT_ENDS, ways)), len(registry) + len(ways))
     typed = " ".join(words)
+    if typed == "options":
+        shared = tuple(
+            (f"{flag_of(name)} {takes}".strip(), about) for name, (takes, about) in SHARED_OPTIONS.items()
+        )
+        return HelpList(
+            (VerbHelp(typed, "amgs COMMAND [OPTIONS]", "", "The options of every command.", shared),)
+        )
     if typed in ways:
         told = f"A way to work with a memory: `amgs {typed} --help` explains it."
         return HelpList((VerbHelp(typed, typed, "", told, (), example=EXAMPLES[typed]),))
@@ -230,7 +238,8 @@ def _explained(each: Operation[..., Any]) -> VerbHelp:
         label = ", ".join(parameter.flags) if parameter.is_option else parameter.label
         default: Any = parameter.default
         shown = "" if default is None or default is False or default == "" else f" [{default}]"
-        choices = f" ({', '.join(parameter.choices)})" if parameter.choices else ""
+        named = all(choice in parameter.help for choice in parameter.choices or ())
+        choices = "" if named else f" ({', '.join(parameter.choices)})"
         described.append((label, f"{parameter.help}{choices}{shown}"))
     return VerbHelp(
         each.name,

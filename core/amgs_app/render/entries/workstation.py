@@ -247,5 +247,8 @@ def command_groups(result: CommandGroups) -> ResultTable:
         plural(result.count, "command"),
         (Column("what for"), Column("commands", wide=True, folds=True)),
         tuple((heading, ", ".join(words)) for heading, words in result.groups),
-        ("`help COMMAND` explains one, `help WORD` finds commands by a word, `help --all` lists all.",),
+        (
+            "`help COMMAND` explains one, `help WORD` finds commands by a word, `help --all` lists all,"
+            " `help options` what every command takes.",
+        ),
     )

@@ -184,11 +184,16 @@ def recorded(
     | MissedFact
     | RecordedConversations
 ):
-    """traffic: what the memory was asked to do, the latest first. recall: of one search (N, else the latest), what it
-    brought, which of it an answer used, and what else lay there. records: what is there now. audit: records that are
-    there twice, superseded, contradicted, never or long not recalled. scores: how well scores foretell use. why: what
-    became of something that the answer to a search lacks, given by --find. conversations: what was said, as sessions
-    that `session` opens.
+    """Show what recorded spans tell of the memory of another program. The views:
+    - traffic: what the memory was asked to do, the latest first: `recorded --view traffic`
+    - recall: of one search (N, else the latest), what it brought, which of it an answer used, and what else lay there:
+      `recorded 12`
+    - records: what is there now: `recorded --view records --find kiln`
+    - audit: records that are there twice, superseded, contradicted, never or long not recalled:
+      `recorded --view audit --days 30`
+    - scores: how well scores foretell use: `recorded --view scores`
+    - why: what became of something that the answer to a search lacks: `recorded 12 --view why --find kiln`
+    - conversations: what was said, as sessions that `session` opens: `recorded --view conversations`
 
     Everything is worked out of recorded spans by rules, without a model, and nothing is changed.
     """

@@ -139,12 +139,20 @@ def session(
     """Without FILE, list the sessions of coding agents that lie on this machine, newest first, or with --find what was
     said and done in any of them that holds all words. With one, look at it.
 
-    overview: how full the window was, what each compaction threw away, what was needed again and what that cost. turns:
-    what was said and done. window: what the model read for a turn, in order. text: one turn, whole. lost: what
-    compactions threw away, by class. why: what became of one thing, given by --find. regret: what of it was needed
-    again, beside what is done again anyway. cache: what each request read from the provider's cache. rules:
-    instructions that were loaded, and rules that were broken. outlook: what a compaction now would drop. Nothing is
-    changed or stored, and no model is asked.
+    Its views:
+    - overview: how full the window was, what each compaction threw away, what was needed again and what that cost:
+      `session last`
+    - turns: what was said and done: `session last --view turns --find deploy`
+    - window: what the model read for a turn, in order: `session last --view window --at 40`
+    - text: one turn, whole: `session last --view text --at 40`
+    - lost: what compactions threw away, by class: `session last --view lost --class path`
+    - why: what became of one thing: `session last --view why --find deploy.md`
+    - regret: what of it was needed again, beside what is done again anyway: `session last --view regret`
+    - cache: what each request read from the provider's cache: `session last --view cache`
+    - rules: instructions that were loaded, and rules that were broken: `session last --view rules`
+    - outlook: what a compaction now would drop: `session last --view outlook`
+
+    Nothing is changed or stored, and no model is asked.
 
     With --tree, a session, or all of them, with those that came from it; `session usage` sums the tokens and the cost
     of all sessions by task, project, day or model, each request once.

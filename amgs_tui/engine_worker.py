@@ -117,13 +117,17 @@ class EngineWorker:
         origin: Origin = "operator",
         follow: Follow | None = None,
     ) -> EngineRequest | None:
-        """Queue a request. None when the same one already waits: a held key must not run away.
+        """Queue a request. None when the same one already waits, as a held key must not run away, or is just being
+        stopped.
 
         A newer request of a slot drops the older one that still waits and marks a running one as stale.
         """
         with self._wake:
             request = EngineRequest(self._next_id, command, dict(arguments or {}), line, slot, origin, follow)
-            if any(request.content == waiting.content for waiting in self._queue):
+            stopping = [
+                run.request for run in self._runs() if run.stop_asked and run.request.origin == origin
+            ]
+            if any(request.content == each.content for each in (*self._queue, *stopping)):
                 return None
             self._next_id += 1
             replaced = [waiting for waiting in self._queue if slot and waiting.slot == slot]

@@ -80,13 +80,23 @@ class RunStatus:
             done=seen.done if seen else 0,
             total=seen.total if seen else 0,
             elapsed=now - begun,
-            remaining=seen.remaining if seen else None,
+            remaining=self._remaining(request, now),
             waiting=waiting,
             stopping=self.stopping,
             stoppable=request.origin == "operator",
         )
         self.line.frame += 1
         return now - begun
+
+    def _remaining(self, request: EngineRequest, now: float) -> float | None:
+        """The seconds that are left of what was estimated last; None once they have run out, and where it is stopped:
+        what runs on then is not foreseen.
+        """
+        seen = self._progress.get(request.id)
+        if seen is None or seen.remaining is None or self.stopping:
+            return None
+        left = self._begun[request.id][1] + seen.elapsed + seen.remaining - now
+        return left if left > 0 else None
 
     def _pick(self, now: float) -> tuple[EngineRequest, float] | None:
         """What is worth a line: the operator's own before the screen's looks, the older before the newer, what runs in
@@ -105,12 +115,13 @@ class RunStatus:
 
     def __str__(self) -> str:
         """What is running and how long it still takes: `consolidate, about 40 s left`; empty while nothing runs."""
-        shown = self._pick(time.perf_counter())
+        now = time.perf_counter()
+        shown = self._pick(now)
         if shown is None:
             return ""
         request, _ = shown
-        seen = self._progress.get(request.id)
-        left = f", about {seconds(round(seen.remaining))} left" if seen and seen.remaining else ""
+        remaining = self._remaining(request, now)
+        left = f", about {seconds(round(remaining))} left" if remaining else ""
         return f"{'the session to open' if request.command == OPEN else request.title}{left}"
 
 

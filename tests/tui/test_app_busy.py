@@ -15,7 +15,9 @@ from amgs.text.embedding import HashingEmbedder
 from amgs_app.engine import Engine
 from amgs_app.session.operator import Operator
 from amgs_tui import notices
+from amgs_tui.messages import EngineRequest, Progressed
 from amgs_tui.panes.focus import FocusPane
+from amgs_tui.widgets.status import StatusLine, doing_line
 from tests.tui.test_app_tiny import on_session, options
 
 NOTES = {
@@ -195,3 +197,29 @@ async def test_what_has_waited_is_consolidated_by_itself_where_the_settings_ask_
         driven.app.act_when_due()
         await driven.settle()
         assert "1 raw" in driven.lines[0]
+
+
+def test_an_estimate_that_has_run_out_gives_way_to_the_time_that_has_passed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seconds = 100.0
+    monkeypatch.setattr(notices.time, "perf_counter", lambda: seconds)
+    line = StatusLine()
+    runs = notices.RunStatus(line)
+    request = EngineRequest(1, "consolidate")
+    runs.add(request)
+
+    def drawn(at: float) -> str:
+        nonlocal seconds
+        seconds = at
+        runs.draw(0)
+        assert line.doing is not None
+        return doing_line(line.doing, 120, "*").plain
+
+    runs.update(Progressed(request, 13, 14, "reading", 2.0, 0.7))
+    assert "2.2 s, 0.5 s left" in drawn(102.2) and "left" in str(runs)
+    assert "36 s" in drawn(136.0) and "left" not in drawn(136.0) + str(runs)
+    runs.update(Progressed(request, 14, 15, "reading", 36.0, 4.7))
+    assert "4.7 s left" in drawn(136.0)
+    runs.stopping = True
+    assert "left" not in drawn(136.0) and "stopping" in drawn(136.0)

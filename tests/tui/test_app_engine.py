@@ -59,6 +59,9 @@ class Bench:
             case "wait":
                 while not self.gate.wait(0.001):
                     progress(1, 4, "waiting")
+            case "hold":
+                self.gate.wait(10)
+                progress(1, 1, "holding")
             case "count":
                 for done in range(1, 5):
                     self.seconds += 1.0
@@ -134,6 +137,17 @@ def test_cancelling_stops_the_running_request_at_its_next_report_and_the_next_on
     assert isinstance(stopped, RequestCancelled) and not stopped.superseded
     assert bench.until(Finished, "do")
     assert bench.done == ["7"]
+
+
+def test_what_is_being_stopped_is_not_queued_again_before_it_has_stopped(bench: Bench) -> None:
+    bench.worker.submit("hold")
+    bench.until(Started, "hold")
+    bench.worker.cancel()
+    assert bench.worker.submit("hold") is None
+    assert bench.worker.submit("hold", origin="screen") is not None
+    bench.gate.set()
+    bench.until(RequestCancelled, "hold")
+    assert bench.worker.submit("hold", {"n": 2}) is not None
 
 
 def test_progress_tells_what_is_left_once_the_pace_is_known(bench: Bench) -> None:

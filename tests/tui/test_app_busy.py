@@ -203,7 +203,7 @@ def test_an_estimate_that_has_run_out_gives_way_to_the_time_that_has_passed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seconds = 100.0
-    monkeypatch.setattr(notices.time, "perf_counter", lambda: seconds)
+    monkeypatch.setattr("time.perf_counter", lambda: seconds)
     line = StatusLine()
     runs = notices.RunStatus(line)
     request = EngineRequest(1, "consolidate")

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.color import Color
+from rich.console import Console
 
 from amgs.retrieval.features import FEATURES
+from amgs.types import Block, Explanation, LayerVerdict, Weights
+from amgs_app.render.catalogue import page_of
 from amgs_app.render.entries.search import PARTS
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.shell.output import as_text
+from amgs_app.terminal.themes import Palette
 from tests.tui.headless_world import Amgs, make, prepare
 
 
@@ -63,6 +72,65 @@ def test_why_of_a_block_over_budget_names_a_budget_that_takes_it(amgs: Amgs) -> 
     for least, said in ((int(more) - 1, "over budget"), (int(more), "admitted for")):
         assert amgs("why", asked[0], over[0], "--frame", "ATTENTION", "--budget", str(50 + least)) == 0
         assert said in amgs.out
+
+
+@pytest.mark.parametrize("option", ["--similarity-share", "--threshold"])
+@pytest.mark.parametrize("frame", ["ATTENTION", "SESSION"])
+def test_why_of_a_block_under_a_minimum_of_its_frame_names_the_value_that_admits_it(
+    amgs: Amgs, frame: str, option: str
+) -> None:
+    question = ("dome encoder stalled", "--frame", frame)
+    assert amgs("frame", "define", "ATTENTION", option, "0.97") == 0
+    assert amgs("frame", "assemble", frame, "--query", question[0], "--format", "json") == 0
+    candidates = json.loads(amgs.out)["candidates"]
+    out = [
+        c["block"]["id"] for c in candidates if (c["fate"], c["child"]) == ("below_threshold", "ATTENTION")
+    ]
+    assert out
+    assert amgs("why", question[0], out[0], *question[1:], "--child", "ATTENTION") == 0
+    assert f"not its weights keep it out, but ATTENTION's `{option}` of 0.97" in amgs.out
+    assert "no change of weights" not in amgs.out
+    (command,) = re.findall(r"`(frame define [^`]*)` would admit it", amgs.out)
+    value = float(command.split()[-1])
+    for least, told in ((value + 0.02, " under "), (value, "admitted for")):
+        assert amgs(*command.split()[:-1], f"{least:.2f}") == 0
+        assert amgs("why", question[0], out[0], *question[1:], "--child", "ATTENTION") == 0
+        assert told in amgs.out
+
+
+def test_what_a_layer_said_is_a_coloured_sign_and_the_same_one_everywhere() -> None:
+    at = datetime(2026, 2, 1, tzinfo=UTC)
+    block = Block("a" * 64, "The dome ✓ stood still.", at, at)
+    layers = (
+        LayerVerdict("keyword", "passed", 0.5, 0.1, "it holds ✓"),
+        LayerVerdict("fuzzy", "skipped", None, None, "no typo"),
+        LayerVerdict("score", "missed", 0.1, 0.2, "rank 9"),
+    )
+    result = Explanation(
+        "dome",
+        block,
+        "",
+        "score",
+        "it lacks 0.1",
+        0.1,
+        9,
+        9,
+        5,
+        0.1,
+        0.2,
+        None,
+        layers,
+        Weights(0.2, 0.2, 0.2, 0.2, 0.2),
+    )
+    text = as_text(result, width=100, colour=True)
+    assert text.count("\x1b[32m✓") == text.count("\x1b[31m✗") == 1, "only a sign of its own has a colour"
+    palette = Palette()
+    console = Console(file=StringIO(), width=100)
+    page = page_of(result, Canvas(100, 20, palette), at)
+    drawn = {each.text.strip(): each.style for each in console.render(page) if each.text.strip() in "✓✗·"}
+    for sign, colour in (("✓", palette.good), ("✗", palette.bad), ("·", palette.muted)):
+        style = drawn[sign]
+        assert style is not None and style.color == Color.parse(colour)
 
 
 def test_a_search_says_what_it_read_a_typo_as(amgs: Amgs) -> None:

@@ -4,10 +4,11 @@ past assembly it is told from the scores, finders and fates of the moment: nothi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ from amgs.types import (
     WeightChange,
     Weights,
 )
-from amgs.types.explanation import Verdict
+from amgs.types.explanation import MinimumChange, Verdict
 
 
 class Ranked(Protocol):
@@ -221,6 +222,17 @@ def why(
             return block.id in {c.block.id for c in given.selected}
 
         fall = replace(fall, budget_change=_budget_change(frame.budget, takes))
+    if candidate.fate == "below_threshold":
+        atom = atoms[candidate.child]
+
+        def takes_with(changed: FrameDefinition) -> bool:
+            whole = changed if definition.name == changed.name else definition
+            given = build(whole, request, {**known, changed.name: changed}, sources, settings, count_tokens)
+            return block.id in {c.block.id for c in given.selected}
+
+        fall = replace(
+            fall, minimum_change=_minimum_change(candidate, _peers(frame, candidate), atom, takes_with)
+        )
     change = _change(frame, candidate, part.weights)
     # A budget is in tokens and not in places: only a change under which the frame really takes it is told.
     if change is not None and block.id in {c.block.id for c in assembled(change.weights).selected}:
@@ -281,6 +293,29 @@ def _budget_change(budget: int, takes: Callable[[int], bool]) -> int | None:
         middle = (least + more) // 2
         least, more = (least, middle) if takes(budget + middle) else (middle, more)
     return more
+
+
+def _minimum_change(
+    candidate: Candidate,
+    peers: Sequence[Candidate],
+    atom: FrameDefinition,
+    takes: Callable[[FrameDefinition], bool],
+) -> MinimumChange | None:
+    """Which minimum of its frame a candidate is under, and how low it would have to be; None for neither."""
+    rule = atom.rule
+    best = max(peer.parts.similarity for peer in peers)
+    minimum: Literal["similarity_share", "threshold"]
+    if candidate.parts.similarity < rule.similarity_share * best:
+        minimum, own = "similarity_share", candidate.parts.similarity / best
+    elif candidate.score < rule.threshold:
+        minimum, own = "threshold", candidate.score
+    else:
+        return None
+    lowered = max(math.floor(own * 100) / 100, 0.0)
+    of_similarity = minimum == "similarity_share"
+    changed = replace(rule, similarity_share=lowered) if of_similarity else replace(rule, threshold=lowered)
+    admits = takes(replace(atom, rule=changed))
+    return MinimumChange(atom.name, minimum, getattr(rule, minimum), lowered if admits else None)
 
 
 def _change(frame: Frame, candidate: Candidate, weights: Weights) -> WeightChange | None:

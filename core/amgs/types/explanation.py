@@ -49,6 +49,18 @@ class EvidenceChange:
 
 
 @dataclass(frozen=True, slots=True)
+class MinimumChange:
+    """A minimum of a frame that keeps a block out, and the value, in hundredths, from which down the frame takes it;
+    None where the frame takes others then.
+    """
+
+    frame: str
+    minimum: Literal["similarity_share", "threshold"]
+    value: float
+    lowered: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """Why a block was admitted to an answer, or where it fell out.
 
@@ -57,8 +69,9 @@ class Explanation:
     pre-filter turned it away. places: how many are admitted. score, needed: its composite and that of the last
     admitted. change: the smallest change of weights that would admit it; None where it is admitted, or where no
     weights can. budget_change: how many more tokens of budget admit what is over it; None for others, and where twice
-    the budget does not. evidence_change: as change, for the fitted weights of the evidence. form: of its text, in
-    words; gate: how much its neighbours may say for it, in [0, 1]; both only where evidence was weighed.
+    the budget does not. minimum_change: of what a minimum of its frame keeps out. evidence_change: as change, for the
+    fitted weights of the evidence. form: of its text, in words; gate: how much its neighbours may say for it, in
+    [0, 1]; both only where evidence was weighed.
     as_of: the instant of a past assembly that was explained from what is kept of it; None for now.
     """
 
@@ -78,6 +91,7 @@ class Explanation:
     weights: Weights
     change: WeightChange | None = None
     budget_change: int | None = None
+    minimum_change: MinimumChange | None = None
     evidence_change: EvidenceChange | None = None
     form: str = ""
     gate: float = 0.0

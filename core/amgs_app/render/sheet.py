@@ -121,7 +121,7 @@ def to_lines(given: ResultTable, width: int, *, marks: bool = False) -> list[Tex
         widths = _widths(columns, [heads, *cells], width)
         lines.append(Text(_line(heads, columns, widths), style="dim"))
         for row, whole in zip(cells, shown, strict=True):
-            lines += map(Text, _lines(row, columns, widths))
+            lines += map(_with_signs, _lines(row, columns, widths))
             for place, column in enumerate(given.columns):
                 if column.below and whole[place] is not None:
                     lines += _below(whole[place], width, marks=marks)
@@ -208,6 +208,14 @@ def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]
         for cell, column, width in zip(cells, columns, widths, strict=True)
     ]
     return GAP.join(placed).rstrip()
+
+
+def _with_signs(line: str) -> Text:
+    """A line of a row, its ✓ green and its ✗ red where there is colour."""
+    text = Text(line)
+    for sign, colour in (("✓", "green"), ("✗", "red")):
+        text.highlight_regex(rf"(?:^|(?<=  )){sign}(?= |$)", colour)
+    return text
 
 
 def _lines(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> list[str]:

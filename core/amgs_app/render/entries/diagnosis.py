@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
 from amgs_app.render.figures.diagnosis import trial_told
+from amgs_app.render.figures.glyphs import HOLDS_SIGNS
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
@@ -47,8 +48,7 @@ def _page(result: Diagnosis, canvas: Canvas, now: datetime) -> RenderableType:
 
 @entry(sentence=_verdict, page=_page)
 def diagnosis(result: Diagnosis) -> ResultTable:
-    signs = {True: "✓", False: "✗", None: "·"}
-    rows = [(signs[one.holds], one.step, one.told) for one in result.evidence]
+    rows = [(HOLDS_SIGNS[one.holds], one.step, one.told) for one in result.evidence]
     notes = []
     trial = result.trial
     if trial is not None:

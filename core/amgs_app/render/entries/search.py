@@ -9,6 +9,7 @@ from amgs.text.plural import plural
 from amgs.types import COMPONENTS
 from amgs_app.panes.row_fields import state_of
 from amgs_app.render.catalogue import entry, table_of
+from amgs_app.render.figures.glyphs import HOLDS_SIGNS, holds_sign
 from amgs_app.render.passage import runs_of
 from amgs_app.render.sentences import answer_told
 from amgs_app.render.sheet import Marked, ResultTable, cut, sheet
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.types import Candidate, Explanation, LayerReport, SearchResult
+    from amgs.types.explanation import MinimumChange, Verdict
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results.memory import SearchList
     from amgs_app.session.operator import Operator
@@ -83,6 +85,8 @@ def search_list(result: SearchList) -> ResultTable:
     )
 
 
+_HOLDS: Mapping[Verdict, bool] = {"passed": True, "missed": False}
+"""What a verdict of a layer says; nothing where the layer did not look."""
 _MOST_CHANGES = 3
 """Weights of the evidence that an explanation names."""
 
@@ -93,11 +97,11 @@ def _followed(result: Explanation, canvas: Canvas, now: datetime) -> RenderableT
     from rich.table import Table
     from rich.text import Text
 
-    del canvas, now
+    del now
     told = table_of(result)
     layers = Table.grid(padding=(0, 1))
     for each in result.layers:
-        sign = {"passed": "✓", "missed": "✗"}.get(each.verdict, "–")
+        sign = Text.styled(*holds_sign(_HOLDS.get(each.verdict), canvas.palette))
         value = "" if each.value is None else f"{each.value:.2f}"
         needed = "" if each.needed is None else f"(needs {each.needed:.2f})"
         layers.add_row(sign, Text(each.layer, style="bold"), value, needed, Text(each.because))
@@ -117,11 +121,30 @@ def _or_budget(result: Explanation) -> str:
     return "and no budget up to twice as large " if over else ""
 
 
+def _minimum_told(change: MinimumChange) -> str:
+    """Which minimum of its frame keeps a block out, and what lets it in."""
+    option = "--" + change.minimum.replace("_", "-")
+    told = f"not its weights keep it out, but {change.frame}'s `{option}` of {change.value:.2f}: "
+    if change.lowered is None:
+        return told + "even below it, others would be taken"
+    return f"{told}`frame define {change.frame} {option} {change.lowered:.2f}` would admit it"
+
+
 @entry(page=_followed, sentence=_rank)
 def explanation(result: Explanation) -> ResultTable:
     asked = f"{result.query!r} in {result.frame}" if result.frame else repr(result.query)
     said = "admitted" if result.admitted else f"dropped out at {result.fell_at}"
-    rows = [(each.layer, each.verdict, each.value, each.needed, each.because) for each in result.layers]
+    rows = [
+        (
+            HOLDS_SIGNS[_HOLDS.get(each.verdict)],
+            each.layer,
+            each.verdict,
+            each.value,
+            each.needed,
+            each.because,
+        )
+        for each in result.layers
+    ]
     rank = f"rank {result.rank} of {result.of}, {result.places} admitted"
     notes = [rank if result.admitted else f"{rank}; {result.because}"]
     if result.candidate is not None:
@@ -140,6 +163,8 @@ def explanation(result: Explanation) -> ResultTable:
         )
     elif result.as_of is not None:
         notes.append(f"as it was at {result.as_of:%Y-%m-%d %H:%M}, from what was kept with the assembly")
+    elif result.minimum_change is not None:
+        notes.append(_minimum_told(result.minimum_change))
     elif result.budget_change is None and result.fell_at in ("score", "selection"):
         notes.append(f"no change of weights {_or_budget(result)}was found that admits it")
     if result.evidence_change is not None:
@@ -151,7 +176,7 @@ def explanation(result: Explanation) -> ResultTable:
             f"{change.distance:.2f}, most of all {told}"
         )
     title = f"{result.block.title}: {said} for {asked}"
-    return sheet(title, "layer verdict value:score needed:score because*", rows, notes)
+    return sheet(title, "_ layer verdict value:score needed:score because*", rows, notes)
 
 
 PARTS: Mapping[str, str] = {

@@ -9,14 +9,13 @@ from rich.text import Text
 from amgs.text.plural import plural
 from amgs.types.diagnosis import Diagnosis, FixTrial
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, clean, ink, width_of
-from amgs_app.render.figures.glyphs import wrap
+from amgs_app.render.figures.glyphs import holds_sign, wrap
 from amgs_app.terminal.themes import Palette
 
 _MOVED = 5
 """So many other answers that a fix moves are named."""
 _LONGEST = 12
 """Lines of one text at most."""
-_SIGNS = {True: "✓", False: "✗", None: "·"}
 
 Line = Sequence[Piece]
 
@@ -46,11 +45,10 @@ def told(result: Diagnosis, palette: Palette, width: int) -> list[Line]:
     lines: list[Line] = [[(part, style)] for part in wrap(clean(result.verdict), width, _LONGEST)]
     lines.append([])
     names = max(len(one.step) for one in result.evidence)
-    colours = {True: palette.good, False: palette.bad, None: palette.muted}
     for one in result.evidence:
         head: list[Piece] = [
-            (f"{_SIGNS[one.holds]} ", ink(colours[one.holds], bold=one.holds is False)),
-            (f"{one.step:<{names}}  ", ink(palette.text, bold=one.holds is False)),
+            holds_sign(one.holds, palette),
+            (f" {one.step:<{names}}  ", ink(palette.text, bold=one.holds is False)),
         ]
         lines += _hanging(head, one.told, width, palette, strong=one.holds is False)
     if result.trial is not None:

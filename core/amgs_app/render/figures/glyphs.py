@@ -6,9 +6,9 @@ translates, or, where a partial block would lie, the mark itself draws coarser.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from rich.style import Style
 
@@ -145,9 +145,17 @@ def scroll_note(first: int, shown: int, total: int) -> str:
 
 def verdict_sign(actual: float | None, palette: Palette) -> tuple[str, Style]:
     """What came of a forecast as a sign: ✓ useful, ✗ useless, · open."""
-    if actual is None:
-        return "·", ink(palette.muted)
-    return ("✓", ink(palette.good, bold=True)) if actual >= 0.5 else ("✗", ink(palette.bad, bold=True))
+    return holds_sign(None if actual is None else actual >= 0.5, palette)
+
+
+HOLDS_SIGNS: Final[Mapping[bool | None, str]] = {True: "✓", False: "✗", None: "·"}
+"""Whether something holds; · where nothing was looked at."""
+
+
+def holds_sign(holds: bool | None, palette: Palette) -> tuple[str, Style]:
+    """Its sign in the colour of good, bad or neither."""
+    colours = {True: palette.good, False: palette.bad, None: palette.muted}
+    return HOLDS_SIGNS[holds], ink(colours[holds], bold=holds is not None)
 
 
 def wrap(text: str, width: int, limit: int) -> list[str]:

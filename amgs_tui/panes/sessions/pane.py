@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
+from textual import events
 
 from amgs.text.plural import plural
 from amgs_app.render.figures.canvas import Canvas, Figure
@@ -27,7 +28,17 @@ if TYPE_CHECKING:
     from amgs_app.views.sessions.results import SessionText, SessionWhy
     from amgs_tui.host import Host
 
-VIEWS: tuple[commands.View, ...] = ("overview", "turns", "window", "lost", "regret", "cache")
+VIEWS: tuple[commands.View, ...] = (
+    "overview",
+    "turns",
+    "window",
+    "lost",
+    "regret",
+    "cache",
+    "rules",
+    "outlook",
+)
+"""The views of a session, in the order of their tabs."""
 AT_ONCE = 16 * 1024 * 1024
 """Bytes up to which a session is read whole before it is shown: a fifth of a second."""
 _EVERY = 1.0
@@ -46,14 +57,21 @@ class SessionsPane(ListPane):
     PURPOSE = """\
 The sessions that coding agents left on this machine, newest first; enter opens one. The strip shows how full the
 model's window was at each request, ▼ where it was compacted. Below: of what each compaction dropped, by class, what the
-new window holds word for word (█), in other words (▒) and not at all (░), and what the agent had to open again. v shows
-its turns, the window at a turn, all that was lost, what was needed again, and the cache. w tells why a thing is lost,
-r copies the turn under the cursor, / finds words. Nothing is changed or stored; a session that is still written is
-followed."""
+new window holds word for word (█), in other words (▒) and not at all (░), what the agent had to open again, what filled
+the window, files, errors, waits and cost; in red above, what went wrong. v opens the next tab: turns, the window at a
+turn, all that was lost, what was needed again, the cache, rules, and what a compaction now would drop. w tells why a
+thing is lost, r copies the turn under the cursor, / finds words. Nothing is changed or stored; a session that is still
+written is followed."""
 
     BINDINGS: ClassVar[list[Any]] = [
         show("enter", "open", "open", "sessions.open", "Open the session; of a row, read its turn in full"),
-        show("v", "view", "view", "sessions.view", "The next view: turns, window, lost, regret, cache"),
+        show(
+            "v",
+            "view",
+            "view",
+            "sessions.view",
+            "The next tab: turns, window, lost, regret, cache, rules, outlook",
+        ),
         show("left", "step(-1)", "time", "sessions.before", "The request before", key_display="←→"),
         show("right", "step(1)", "time", "sessions.after", "The request after"),
         show("w", "why", "why", "sessions.why", "Why it is lost, and whether it was needed again"),
@@ -218,10 +236,13 @@ followed."""
                 return figures.regret_rows(review.regrets, palette, review.kinds)
             case "cache":
                 return figures.cache_rows(review.cache, palette)
+            case "rules":
+                return figures.rules_rows(review, palette)
+            case "outlook":
+                return figures.outlook_rows(review.outlook, palette)
             case "turns" | "window":
                 return ()
-        canvas = self.canvas()
-        return figures.overview_rows(review, palette, canvas.width, figures.room_of(canvas))
+        return figures.overview_rows(review, palette, self.canvas().width)
 
     @property
     def rows(self) -> int:
@@ -238,9 +259,9 @@ followed."""
     def subtitle(self) -> str:
         if self.review is None:
             return "enter opens one" if self.rows else ""
-        where = "" if self.at is None else f" · turn {self.at}"
-        found = f" · “{self.words}”" if self.words and self.view == "turns" else ""
-        return f"{self.view}{where}{found} · v other views"
+        where = "" if self.at is None else f"turn {self.at} · "
+        found = f"“{self.words}” · " if self.words and self.view == "turns" else ""
+        return f"{where}{found}v next tab"
 
     def rows_on_screen(self) -> Mapping[int, int] | None:
         return {} if self.empty else self._figure(self.canvas()).rows
@@ -268,7 +289,7 @@ followed."""
         if self.review is not None:
             row = self.row
             at = self.at if self.at is not None else row.turn if row is not None else None
-            return figures.page(canvas, self.review, self.lines, self.cursor, at)
+            return figures.page(canvas, self.review, self.lines, self.cursor, at, self.view)
         count = len(self.listing.sessions) if self.listing is not None else 0
         return figures.listed(
             canvas, self.lines, self.cursor, f"{plural(count, 'session')} of agents on this machine"
@@ -309,9 +330,22 @@ followed."""
         self.ask(commands.session(session.path))
 
     def action_view(self) -> None:
-        self.view = VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)]
-        self.cursor = 0
+        self._open_view(VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)])
+
+    def _open_view(self, view: commands.View) -> None:
+        self.view, self.cursor = view, 0
         self._look_at_view()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a tab opens its view, one on a row puts the cursor there."""
+        from amgs_app.views.sessions.figures import tab_at
+
+        offset = event.get_content_offset(self)
+        tab = tab_at(offset.x, offset.y) if offset is not None and self.review is not None else None
+        if view := next((one for one in VIEWS if one == tab), None):
+            self._open_view(view)
+        else:
+            super().on_click(event)
 
     def action_step(self, by: int) -> None:
         """To the request before or after the turn that is looked at."""

@@ -34,6 +34,7 @@ td, th {{ padding: .15rem .8rem .15rem 0; text-align: left; vertical-align: top;
 th {{ font-weight: normal; }}
 div {{ overflow-x: auto; }}
 th, small, .note {{ color: {light.muted}; }}
+.alarm {{ color: {light.bad}; font-weight: bold; }}
 .number {{ text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }}
 svg {{ display: block; width: 100%; min-width: 30rem; max-width: 48rem; height: auto; margin: .5rem 0; }}
 summary {{ cursor: pointer; color: {light.muted}; }}
@@ -41,6 +42,7 @@ summary {{ cursor: pointer; color: {light.muted}; }}
 @media (prefers-color-scheme: dark) {{
   body {{ background: {dark.background}; color: {dark.text}; }}
   th, small, summary, .note {{ color: {dark.muted}; }}
+  .alarm {{ color: {dark.bad}; }}
 {dark_charts}
 }}
 </style>
@@ -84,6 +86,8 @@ def page(
             table = without_texts(table, one.own)
         if table is not None and table.title:
             parts.append(f"<p>{_text(table.title)}</p>\n")
+        if table is not None and table.alarm:
+            parts.append(f'<p class="alarm">✗ {_text(table.alarm)}</p>\n')
         parts += [f"<div>{chart}</div>\n" for chart in one.charts]
         if table is not None:
             parts.append(_table(table, folded=bool(one.charts)))
@@ -111,6 +115,7 @@ def without_texts(given: ResultTable, own: Collection[str]) -> ResultTable:
         rows=tuple(tuple(row[n] for n in places) for row in rows),
         notes=(),
         digest=None,
+        alarm="",
     )
 
 

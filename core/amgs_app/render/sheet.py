@@ -20,7 +20,8 @@ from amgs_app.render.encode import plain
 from amgs_app.render.passage import Run, in_lines, told
 from amgs_app.terminal.printable import printable, printable_line
 
-Kind = Literal["text", "id", "number", "score", "milliseconds", "instant", "day"]
+Kind = Literal["text", "line", "id", "number", "score", "milliseconds", "instant", "day"]
+"""line: of a text whose blanks mean something."""
 
 SHORT_ID = 12
 GAP = "  "
@@ -60,6 +61,7 @@ class ResultTable:
     """A table. rows hold raw values, one a column; title and notes around it are no part of the CSV.
 
     digest: the rows that people are shown instead of all; None shows all. Empty: the notes say what the rows hold.
+    alarm: what went wrong, in a line above the rows.
     """
 
     title: str
@@ -67,6 +69,7 @@ class ResultTable:
     rows: tuple[tuple[Any, ...], ...]
     notes: tuple[str, ...] = ()
     digest: tuple[tuple[Any, ...], ...] | None = None
+    alarm: str = ""
 
 
 def sheet(title: str, columns: str, rows: Iterable[Sequence[Any]], notes: Iterable[str] = ()) -> ResultTable:
@@ -102,6 +105,7 @@ def to_lines(given: ResultTable, width: int, *, marks: bool = False) -> list[Tex
     Notes may be longer and are folded by whoever prints them.
     """
     lines = [Text(printable(given.title), style="bold")] if given.title else []
+    lines += [Text(f"✗ {printable_line(given.alarm)}", style="bold red")] if given.alarm else []
     shown = given.rows if given.digest is None else given.digest
     if shown:
         beside = [
@@ -244,6 +248,7 @@ def _column(word: str) -> Column:
     name, _, kind = word.rstrip("*?~/").partition(":")
     kinds: dict[str, Kind] = {
         "": "text",
+        "line": "line",
         "id": "id",
         "n": "number",
         "score": "score",
@@ -275,5 +280,7 @@ def _shown(value: Any, kind: Kind) -> str:
         )
     if isinstance(value, int):
         return f"{value:,}"
+    if kind == "line":
+        return printable(str(value).expandtabs(4))
     text = printable_line(str(value))
     return text[:SHORT_ID] if kind == "id" else text

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from amgs.sessions.turn import Session
-from amgs.sessions.windows import characters_a_token, dropped_at, opening_after, requests, window_at
+from amgs.sessions.windows import (
+    characters_a_token,
+    dropped_at,
+    opening_after,
+    requests,
+    tokens_of_all,
+    window_at,
+)
 from amgs.wings.sessions.cache import cache_line
 from amgs.wings.sessions.controls import at_random, by_kind, harness, instead, recent_only
 from amgs.wings.sessions.findings import action_of, findings_in
@@ -18,6 +25,7 @@ from amgs.wings.sessions.obedience import broken_rules
 from amgs.wings.sessions.outlook import look_ahead
 from amgs.wings.sessions.regrets import regrets
 from amgs.wings.sessions.review import review
+from amgs.wings.sessions.work import failures_of, files_of, largest_results, shares_of, waits_of
 from tests.wings.sessions.claude_world import LISTING, ClaudeFile
 
 STORE = "/home/ilse/orchard/store.py"
@@ -312,3 +320,32 @@ def test_what_was_told_of_a_session_goes_with_it(file: ClaudeFile) -> None:
     del session
     gc.collect()
     assert held() is None
+
+
+def test_what_was_read_again_and_what_failed_is_told_of_any_session(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path / "a.jsonl")
+    file.say("Mend the store.")
+    file.read("/home/ilse/orchard/store.py")
+    file.run("make check", "store.py:3: TypeError: harvest is not a table", failed=True)
+    file.edit("store.py")
+    file.run("make check", "all well")
+    file.read("/home/ilse/orchard/store.py")
+    file.read("/home/ilse/orchard/trees.py", "\n".join(f"tree number {n} stands" for n in range(40)))
+    file.wait(5)
+    file.run("make check", "all well")
+    session = file.open()
+    store, trees = files_of(session)
+    assert (store.path, store.reads, store.again, store.changes) == ("/home/ilse/orchard/store.py", 2, 1, 1)
+    assert (trees.reads, trees.again, trees.changes) == (1, 0, 0)
+    (failed,) = failures_of(session)
+    assert (failed.what, failed.times, failed.last, failed.mended) == ("make check", 1, 5, 9)
+    assert "TypeError" in failed.says
+    assert waits_of(session)[0].seconds == 310
+    assert [large.what for large in largest_results(session)][:2] == ["Read /home/ilse/orchard/store.py"] * 2
+    shares = shares_of(session)
+    assert sum(share.tokens for share in shares) == tokens_of_all(session, session.main)
+    assert {(share.kind, share.tool) for share in shares} >= {
+        ("result", "Read"),
+        ("call", "Edit"),
+        ("said", ""),
+    }

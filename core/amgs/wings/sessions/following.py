@@ -33,7 +33,7 @@ def follow(
             outlook = look_ahead(session)
             told = tell(outlook)
         if progress is not None:
-            progress(outlook.window.tokens, outlook.window.limit or 0, told)
+            progress(outlook.tokens, outlook.limit or 0, told)
         if end is not None and time.monotonic() >= end:
             return session, outlook
         time.sleep(_EVERY if end is None else min(_EVERY, max(0.0, end - time.monotonic())))
@@ -41,10 +41,9 @@ def follow(
 
 def tell(outlook: Outlook) -> str:
     """`turn 212, 81 % of the window; a compaction would drop app.py, store.py`."""
-    window = outlook.window
-    told = f"turn {window.turn}, {window.tokens:,} tokens"
-    if window.fill is not None:
-        told = f"turn {window.turn}, {window.fill:.0%} of the window"
+    told = f"turn {outlook.turn}, {outlook.tokens:,} tokens"
+    if outlook.fill is not None:
+        told = f"turn {outlook.turn}, {outlook.fill:.0%} of the window"
     if not outlook.near:
         return told
     names = ", ".join(one.path.rsplit("/", 1)[-1] for one in outlook.files[:4])

@@ -28,7 +28,7 @@ from amgs.sessions.turn import Session
 from amgs.types import Progress
 from amgs.wings.sessions.controls import counted as caused
 from amgs.wings.sessions.regrets import regrets
-from amgs.wings.sessions.review import TurnRow, row_of
+from amgs.wings.sessions.turn_rows import TurnRow, row_of
 
 _HEAD: Final = 64 * 1024
 _TAIL: Final = 256 * 1024

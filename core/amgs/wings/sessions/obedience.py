@@ -81,7 +81,7 @@ def _forbidden(turn: Turn) -> Iterator[tuple[str, str]]:
         if found["act"]:
             yield " ".join(sentence.split()), f"git {found['act'].lower()}"
             continue
-        words = (found["program"] or found["quoted"]).lower().split()
+        words = (found["program"] or found["quoted"]).lower().rstrip("./-").split()
         if _PROGRAMS.match(words[0]):
             yield " ".join(sentence.split()), " ".join(words if _ACTS.match(words[-1]) else words[:1])
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from amgs.sessions.turn import Session, Turn
-from amgs.sessions.windows import SessionWindow, tokens_of, window_at
+from amgs.sessions.windows import tokens_of, window_at
 from amgs.wings.sessions.findings import SessionFinding, action_of, findings_in
 
 NEAR: Final = 0.8
@@ -37,19 +37,26 @@ class FileAtRisk:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a compaction at a turn would drop. files: likeliest to be needed first. asked: what the user asked for to be
-    so, always or never, the latest first.
+    """What a compaction at a turn would drop. tokens: of the window; limit: what the model can read, None where that is
+    unknown. files: likeliest to be needed first. asked: what the user asked for to be so, always or never, the latest
+    first.
     """
 
-    window: SessionWindow
+    turn: int
+    tokens: int
+    limit: int | None
     files: tuple[FileAtRisk, ...]
     asked: tuple[SessionFinding, ...]
 
     @property
+    def fill(self) -> float | None:
+        """The share of the window that is taken; None where its size is unknown."""
+        return self.tokens / self.limit if self.limit else None
+
+    @property
     def near(self) -> bool:
         """Whether a compaction is near."""
-        fill = self.window.fill
-        return fill is not None and fill >= NEAR
+        return self.fill is not None and self.fill >= NEAR
 
 
 def look_ahead(session: Session, number: int | None = None) -> Outlook:
@@ -63,7 +70,13 @@ def look_ahead(session: Session, number: int | None = None) -> Outlook:
         for one in findings_in(turn)
         if one.kind == "constraint"
     ]
-    return Outlook(window, tuple(files_at_risk(session, window.turns)[:SHOWN]), tuple(asked[:SHOWN]))
+    return Outlook(
+        at,
+        window.tokens,
+        window.limit,
+        tuple(files_at_risk(session, window.turns)[:SHOWN]),
+        tuple(asked[:SHOWN]),
+    )
 
 
 def files_at_risk(session: Session, turns: Sequence[Turn]) -> list[FileAtRisk]:

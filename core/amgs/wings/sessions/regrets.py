@@ -77,7 +77,7 @@ class Regret:
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class AgentStep:
     """A call with its result, what it does, and the lines that came of it."""
 
     call: Turn
@@ -109,7 +109,7 @@ def regrets_between(
     """
     window = " ".join(opening.split())
     lost = [turn for turn in dropped if turn.kind != "result" or not stands_in(window, _plain(turn.text))]
-    before, after = _steps(session, lost), _steps(session, later)
+    before, after = steps_of(session, lost), steps_of(session, later)
     found = [*_of_steps(session, boundary, before, after), *_of_words(session, boundary, lost, later, window)]
     used = {one.after for one in found}
     found += [
@@ -119,10 +119,10 @@ def regrets_between(
 
 
 def _of_steps(
-    session: Session, boundary: int, before: Sequence[_Step], after: Sequence[_Step]
+    session: Session, boundary: int, before: Sequence[AgentStep], after: Sequence[AgentStep]
 ) -> Iterable[Regret]:
     """Reading, running and searching again. The first time counts: then the new window has it."""
-    known: dict[tuple[str, str], list[_Step]] = defaultdict(list)
+    known: dict[tuple[str, str], list[AgentStep]] = defaultdict(list)
     written: dict[str, set[str]] = defaultdict(set)
     where: dict[str, int] = {}
     for step in before:
@@ -149,8 +149,8 @@ def _of_steps(
 
 
 def _needed(
-    step: _Step,
-    known: Sequence[_Step],
+    step: AgentStep,
+    known: Sequence[AgentStep],
     written: set[str],
     where: Mapping[str, int],
     changed: Collection[str],
@@ -168,7 +168,7 @@ def _needed(
         held = [line for line in step.lines if line in where]
         enough = len(held) >= KNOWN_LINES * len(step.lines)
         return ("searched", where[held[-1]]) if enough else (None, 0)
-    same = [one for one in known if _share(step.lines, {*one.lines, *written}) >= SAME_LINES]
+    same = [one for one in known if share_known(step.lines, {*one.lines, *written}) >= SAME_LINES]
     if not same or target in changed:
         return None, 0
     if step.action.kind == "read":
@@ -209,7 +209,7 @@ def _recalled(
     boundary: int,
     lost: Sequence[Turn],
     later: Sequence[Turn],
-    after: Sequence[_Step],
+    after: Sequence[AgentStep],
     window: str,
 ) -> Iterable[Regret]:
     """Rare words of the dropped part that a result brings back and the agent then uses, the first time each."""
@@ -246,7 +246,9 @@ def _recalled(
                     break
 
 
-def _regret(session: Session, kind: RegretKind, boundary: int, source: int, step: _Step, what: str) -> Regret:
+def _regret(
+    session: Session, kind: RegretKind, boundary: int, source: int, step: AgentStep, what: str
+) -> Regret:
     result = step.result
     tokens = tokens_of(session, step.call) + (tokens_of(session, result) if result else 0)
     end = result.at if result else None
@@ -272,7 +274,7 @@ def _seconds(start: datetime | None, end: datetime | None) -> float | None:
     return taken if 0 <= taken <= _LONG_PAUSE else None
 
 
-def _steps(session: Session, turns: Sequence[Turn]) -> list[_Step]:
+def steps_of(session: Session, turns: Sequence[Turn]) -> list[AgentStep]:
     """The calls among turns, each with its result."""
     results = {turn.answers: turn for turn in turns if turn.kind == "result"}
     made = []
@@ -280,7 +282,7 @@ def _steps(session: Session, turns: Sequence[Turn]) -> list[_Step]:
         action = action_of(turn)
         if action is not None and turn.calls:
             result = results.get(turn.calls[0].id)
-            made.append(_Step(turn, result, action, _lines_of(session, result.number) if result else ()))
+            made.append(AgentStep(turn, result, action, _lines_of(session, result.number) if result else ()))
     return made
 
 
@@ -305,7 +307,8 @@ def _lines(told: str) -> tuple[str, ...]:
     return tuple(line for line in plain if len(line) >= 12)
 
 
-def _share(lines: Sequence[str], known: set[str]) -> float:
+def share_known(lines: Sequence[str], known: set[str]) -> float:
+    """The share of lines that are known, from 0 to 1."""
     return sum(line in known for line in lines) / len(lines) if lines else 0.0
 
 

@@ -10,29 +10,46 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from amgs.sessions.turn import LoadedRules, Relation, Session, Turn, TurnKind
-from amgs.sessions.windows import requests, tokens_of, window_at
+from amgs.sessions.turn import LoadedRules, Relation, Session, TurnKind
+from amgs.sessions.windows import requests, window_at
 from amgs.types import Progress
 from amgs.wings.sessions.cache import CacheLine, cache_line
 from amgs.wings.sessions.controls import KindRate, by_kind
-from amgs.wings.sessions.findings import action_of
 from amgs.wings.sessions.losses import Loss, losses
 from amgs.wings.sessions.obedience import BrokenRule, broken_rules
+from amgs.wings.sessions.outlook import Outlook, look_ahead
+from amgs.wings.sessions.prices import price_table
 from amgs.wings.sessions.regrets import Regret, regrets
+from amgs.wings.sessions.tasks import UseSum, first_words, sum_of, use_of
+from amgs.wings.sessions.work import (
+    FailedStep,
+    FileUse,
+    LargeResult,
+    LongWait,
+    WindowShare,
+    failures_of,
+    files_of,
+    largest_results,
+    shares_of,
+    waits_of,
+)
 
-_SHORT: Final = 200
-"""Characters of a turn that a list shows."""
+_COMMAND: Final = 80
+"""Characters of a command that a sentence shows."""
+_AGAIN: Final = 3
+"""Times from which on a failure that was never mended is told as what went wrong."""
 POINTS: Final = 400
 """Points of the strip at most: more than any screen has columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFacts:
-    """What a session is. records: lines or records of the file; taken: those that hold turns; evidence: the others by
-    what they are; unread: line and reason of those that cannot be read. turns: by kind, of the main conversation.
-    subagents: how many; side: turns of theirs. abandoned: turns of the main one that were taken back. has_system,
-    has_tools: whether the file holds the system prompt and the definitions of tools. partial: whether only the end of
-    the file was read. copied: turns that are another session's. parent, relation, notes: see `Session`.
+    """What a session is. title: or what its user said first. records: lines or records of the file; taken: those that
+    hold turns; evidence: the others by what they are; unread: line and reason of those that cannot be read. turns: by
+    kind, of the main conversation. subagents: how many; side: turns of theirs. abandoned: turns of the main one that
+    were taken back. has_system, has_tools: whether the file holds the system prompt and the definitions of tools.
+    partial: whether only the end of the file was read. copied: turns that are another session's. parent, relation,
+    notes: see `Session`.
     """
 
     agent: str
@@ -83,7 +100,9 @@ class FillPoint:
 
 @dataclass(frozen=True, slots=True)
 class SessionReview:
-    """See the module. kinds: of the regrets, beside what is done again anyway."""
+    """See the module. kinds: of the regrets, beside what is done again anyway. used: all requests of the file, those of
+    subagents too; prices: the day of the table by which they are told in dollars. outlook: None without turns.
+    """
 
     facts: SessionFacts
     fills: tuple[FillPoint, ...]
@@ -93,28 +112,42 @@ class SessionReview:
     cache: CacheLine
     rules: tuple[LoadedRules, ...]
     broken: tuple[BrokenRule, ...]
+    shares: tuple[WindowShare, ...]
+    largest: tuple[LargeResult, ...]
+    files: tuple[FileUse, ...]
+    failures: tuple[FailedStep, ...]
+    waits: tuple[LongWait, ...]
+    used: UseSum
+    prices: str
+    outlook: Outlook | None
+
+    @property
+    def wrong(self) -> tuple[str, ...]:
+        """What went wrong, a few words each, the worst first: rules that were broken, those that a compaction had
+        dropped before; what had to be fetched again; what failed again and again.
+        """
+        rules = sorted(self.broken, key=lambda rule: (rule.dropped is None, rule.done))
+        told = [
+            f"rule of turn {rule.said}"
+            + (f", dropped at {rule.dropped}" if rule.dropped is not None else "")
+            + f", broken at {rule.done}: `{rule.command[:_COMMAND]}`"
+            for rule in rules
+        ]
+        tokens, _ = self.price
+        if tokens:
+            told.append(f"{tokens:,} tokens were needed again after a compaction")
+        told += [
+            f"failed {failure.times} times: {failure.what}"
+            for failure in self.failures
+            if failure.times >= _AGAIN and failure.mended is None
+        ]
+        return tuple(told)
 
     @property
     def price(self) -> tuple[int, float]:
         """(tokens, seconds) of getting again what compactions dropped, of the kinds that they cause."""
         own = [one for one in self.regrets if any(row.kind == one.kind and row.counted for row in self.kinds)]
         return sum(one.tokens for one in own), sum(one.seconds or 0.0 for one in own)
-
-
-@dataclass(frozen=True, slots=True)
-class TurnRow:
-    """A turn as a list shows it. what: its first words, or the tool and what it is called with. tokens: estimated."""
-
-    number: int
-    kind: TurnKind
-    role: str
-    at: datetime | None
-    tokens: int
-    what: str
-    agent: str = ""
-    failed: bool = False
-    abandoned: bool = False
-    copied: bool = False
 
 
 def review(session: Session, progress: Progress | None = None) -> SessionReview:
@@ -129,6 +162,14 @@ def review(session: Session, progress: Progress | None = None) -> SessionReview:
         cache_line(session),
         session.rules,
         broken_rules(session),
+        shares_of(session),
+        largest_results(session),
+        files_of(session),
+        failures_of(session),
+        waits_of(session),
+        sum_of(session.id, use_of(session).requests),
+        price_table()["checked"],
+        look_ahead(session) if session.main else None,
     )
 
 
@@ -140,7 +181,7 @@ def facts_of(session: Session) -> SessionFacts:
         session.format,
         session.path,
         session.id,
-        session.title,
+        session.title or first_words(session),
         session.project,
         session.model,
         session.version,
@@ -190,30 +231,3 @@ def fills_of(session: Session) -> tuple[FillPoint, ...]:
     points.sort(key=lambda one: one.turn)
     step = max(1, len(points) // POINTS)
     return tuple(one for place, one in enumerate(points) if place % step == 0 or one.compaction)
-
-
-def row_of(session: Session, turn: Turn) -> TurnRow:
-    """A turn as a list shows it."""
-    action = action_of(turn)
-    told = f"[{turn.speaker}] {turn.text}" if turn.kind == "injected" and turn.speaker else turn.text
-    if turn.calls:
-        target = action.target if action and action.target else turn.calls[0].arguments
-        told = f"{turn.calls[0].name} {target}"
-    elif turn.boundary is not None:
-        mark = turn.boundary
-        what = "compacted" if mark.whole else "results of tools cleared"
-        told = " ".join(
-            word for word in (what, mark.trigger, f"at {mark.before:,} tokens" if mark.before else "") if word
-        )
-    return TurnRow(
-        turn.number,
-        turn.kind,
-        turn.role,
-        turn.at,
-        tokens_of(session, turn),
-        " ".join(told[: 4 * _SHORT].split())[:_SHORT],
-        turn.agent,
-        turn.failed,
-        turn.abandoned,
-        turn.copied,
-    )

@@ -128,13 +128,21 @@ def use_of(session: Session) -> SessionUse:
         session.format,
         session.path,
         session.project,
-        session.title or _first_words(session),
+        session.title or first_words(session),
         session.started,
         session.parent,
         session.relation,
         session.continued,
         tuple(_counted(session, request, turns) for (_, request), turns in groups.items()),
     )
+
+
+def sum_of(name: str, requests: Sequence[CountedRequest]) -> UseSum:
+    """The sum of the requests of one session."""
+    total = UseSum(name, 1)
+    for request in requests:
+        total = total.plus(request)
+    return total
 
 
 def _counted(session: Session, request: str, turns: Sequence[Turn]) -> CountedRequest:
@@ -151,7 +159,8 @@ def _counted(session: Session, request: str, turns: Sequence[Turn]) -> CountedRe
     return CountedRequest(key, model, at, usage, cost)
 
 
-def _first_words(session: Session) -> str:
+def first_words(session: Session) -> str:
+    """What its user said first, as far as a line shows it."""
     own = (turn for turn in session.main if not turn.copied)
     said = next((turn for turn in own if turn.kind == "said" and turn.role == "user"), None)
     return " ".join(said.text[:200].split())[:80] if said else ""
@@ -202,9 +211,7 @@ def trees_of(uses: Sequence[SessionUse]) -> tuple[TreeRow, ...]:
             if above is not None and not use.relation:
                 shared = any(owner[one.key] != number for one in use.requests)
                 use = replace(use, relation=("fork" if own else "copy") if shared else "continues")
-            total = UseSum(use.id, 1)
-            for one in own:
-                total = total.plus(one)
+            total = sum_of(use.id, own)
             told = len(use.requests) - len(own)
             rows.append(TreeRow(depth, replace(use, requests=tuple(own)), total, told))
             waiting += [(child, depth + 1) for child in reversed(children.get(number, []))]

@@ -175,7 +175,8 @@ def session(
         return _list(project, agent, subagents=subagents, limit=limit or 50)
     _check(view, at=at, kind=kind, find=find)
     opened = open_named(name, end=end)
-    from amgs.wings.sessions.review import facts_of, row_of
+    from amgs.wings.sessions.review import facts_of
+    from amgs.wings.sessions.turn_rows import row_of
 
     facts = facts_of(opened)
     match view:
@@ -197,8 +198,10 @@ def session(
                 len(window.masked),
             )
         case "text":
+            from amgs.wings.sessions.edits import diff_of
+
             turn = _turn(opened, at)
-            return SessionText(facts, replace(turn, text=opened.text(turn), cut=0))
+            return SessionText(facts, replace(turn, text=opened.text(turn), cut=0), diff_of(turn))
         case "lost":
             from amgs.wings.sessions.losses import losses
 
@@ -302,7 +305,8 @@ def _no_boundary(opened: Session, at: int) -> None:
 
 def _turns(opened: Session, find: str, at: int | None, limit: int) -> SessionTurns:
     """Turns that hold words, or those around one, or the last."""
-    from amgs.wings.sessions.review import facts_of, row_of
+    from amgs.wings.sessions.review import facts_of
+    from amgs.wings.sessions.turn_rows import row_of
 
     words = find.lower().split()
     found = [

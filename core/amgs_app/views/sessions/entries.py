@@ -10,7 +10,8 @@ from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
 from amgs_app.render.drawing import tabled
 from amgs_app.render.sheet import ResultTable, cut, facts, sheet
-from amgs_app.views.sessions.figures import CAUSES, NAMES
+from amgs_app.views.sessions.figures import CAUSES
+from amgs_app.views.sessions.first_page import CLASSES, COLUMNS, rows_of, shown_rows
 from amgs_app.views.sessions.row_fields import CELLS, cells_of
 
 if TYPE_CHECKING:
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
 
     from amgs.wings.sessions.controls import KindRate
     from amgs.wings.sessions.listing import FoundTurns, SessionListing
-    from amgs.wings.sessions.losses import Loss, LostClass
+    from amgs.wings.sessions.losses import LostClass
     from amgs.wings.sessions.regrets import Regret
-    from amgs.wings.sessions.review import SessionFacts, SessionReview, TurnRow
+    from amgs.wings.sessions.review import SessionFacts, SessionReview
     from amgs.wings.sessions.tasks import SessionTree, SessionUsage, UseSum
+    from amgs.wings.sessions.turn_rows import TurnRow
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.session.operator import Operator
     from amgs_app.views.sessions.results import (
@@ -169,31 +171,16 @@ def _review_told(result: SessionReview) -> str:
 
 @entry(figure=_drawn, sentence=_review_told)
 def session_review(result: SessionReview) -> ResultTable:
-    rows = []
-    for loss in result.losses:
-        own = [one for one in result.regrets if one.boundary == loss.boundary]
-        counts = [one for one in own if any(k.kind == one.kind and k.counted for k in result.kinds)]
-        rows.append(
-            (
-                loss.boundary,
-                loss.trigger or "not said",
-                loss.before,
-                loss.tokens,
-                loss.opening,
-                _gone(loss),
-                len(counts),
-                sum(one.tokens for one in counts),
-            )
-        )
+    rows = rows_of(result)
     notes = [
         *_facts_told(result.facts),
         _cache_told(result),
         _price_told(result),
-        "" if rows else "It was never compacted.",
+        "" if result.losses else "It was never compacted.",
         "--view turns, window, lost, regret, cache, rules, outlook look closer",
     ]
-    columns = "turn:n trigger before:n dropped:n kept:n gone* again:n tokens:n"
-    return sheet(_title(result.facts), columns, rows, notes)
+    table = sheet(_title(result.facts), COLUMNS, (row.cells for row in rows), notes)
+    return replace(table, digest=tuple(shown_rows(rows)), alarm=" · ".join(result.wrong))
 
 
 def _title(facts: SessionFacts) -> str:
@@ -234,12 +221,6 @@ def _aside(facts: SessionFacts) -> str:
     told += [f"{facts.abandoned:,} taken back"] if facts.abandoned else []
     told += [f"{facts.copied:,} copied from another session"] if facts.copied else []
     return f", {', '.join(told)}; of the main conversation" if told else ""
-
-
-def _gone(loss: Loss) -> str:
-    if loss.sealed:
-        return "unknown: the summary can be read by the provider alone"
-    return ", ".join(f"{one.gone} of {one.held} {NAMES[one.kind]}" for one in loss.classes if one.gone)
 
 
 def _cache_told(result: SessionReview) -> str:
@@ -308,15 +289,21 @@ def _text_page(result: SessionText, canvas: Canvas, now: datetime) -> Text:
     turn, palette = result.turn, canvas.palette
     when = f", {turn.at:%Y-%m-%d %H:%M:%S}" if turn.at else ""
     head = f"{turn.kind}, {turn.role}{when}" + (", failed" if turn.failed else "")
-    return Text.assemble((f"{head}\n\n", ink(palette.muted)), (printable(turn.words), ink(palette.text)))
+    page = Text.assemble((f"{head}\n\n", ink(palette.muted)))
+    if not result.diff:
+        return page.append(printable(turn.words), ink(palette.text))
+    page.append(printable(f"{turn.text}\n" if turn.text else ""), ink(palette.text))
+    colours = {"+": palette.good, "-": palette.bad, "@": palette.accent, "*": palette.accent}
+    for line in result.diff:
+        page.append(f"{printable(line)}\n", ink(colours.get(line[:1], palette.text)))
+    return page
 
 
 @entry(figure=tabled, page=_text_page)
 def session_text(result: SessionText) -> ResultTable:
     turn = result.turn
-    return sheet(
-        f"Turn {turn.number}: {turn.kind}, {turn.role}", "text*", [(line,) for line in turn.words.split("\n")]
-    )
+    lines = [*turn.text.splitlines(), *result.diff] if result.diff else turn.words.split("\n")
+    return sheet(f"Turn {turn.number}: {turn.kind}, {turn.role}", "text:line*", [(line,) for line in lines])
 
 
 @entry(figure=tabled)
@@ -362,7 +349,7 @@ def session_losses(result: SessionLosses) -> ResultTable:
 def _class_told(one: LostClass, boundary: int) -> str:
     """`paths at turn 46: 6, of which 0 word for word, 3 in other words, 3 gone`."""
     kept = f"{one.verbatim} word for word, {one.reworded} in other words"
-    return f"{NAMES[one.kind]} dropped at turn {boundary}: {one.held}, of which {kept}, {one.gone} gone"
+    return f"{CLASSES[one.kind]} dropped at turn {boundary}: {one.held}, of which {kept}, {one.gone} gone"
 
 
 @entry(figure=tabled)
@@ -453,14 +440,13 @@ def _dropped(boundary: int | None) -> str:
 @entry(figure=tabled)
 def session_outlook(result: SessionOutlook) -> ResultTable:
     outlook = result.outlook
-    window = outlook.window
     rows: list[tuple[Any, ...]] = [
         (place, one.path, one.uses, one.spoken, one.tokens) for place, one in enumerate(outlook.files, 1)
     ]
     rows += [(None, one.text, None, one.turn, None) for one in outlook.asked]
-    fill = "" if window.fill is None else f", {window.fill:.0%} of it"
+    fill = "" if outlook.fill is None else f", {outlook.fill:.0%} of it"
     notes = (
-        f"turn {window.turn}: {window.tokens:,} tokens stand in the window{fill}",
+        f"turn {outlook.turn}: {outlook.tokens:,} tokens stand in the window{fill}",
         "A compaction is near." if outlook.near else "",
         "files by when they were last spoken of: of the first five 30 % are touched again within 80 turns, of all 24 %",
     )

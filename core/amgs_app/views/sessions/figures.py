@@ -12,8 +12,9 @@ from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
-from amgs_app.render.figures.format import count
+from amgs_app.render.figures.format import count, short_count, span
 from amgs_app.render.figures.glyphs import LEVELS, HeaderPart, ListPage, facts_line
+from amgs_app.views.sessions.first_page import CLASSES, PageRow, rows_of
 from amgs_app.views.sessions.row_fields import cells_of
 
 if TYPE_CHECKING:
@@ -24,19 +25,12 @@ if TYPE_CHECKING:
     from amgs.wings.sessions.findings import SessionFinding
     from amgs.wings.sessions.listing import ListedSession
     from amgs.wings.sessions.losses import Loss, LostClass
+    from amgs.wings.sessions.outlook import Outlook
     from amgs.wings.sessions.regrets import Regret
-    from amgs.wings.sessions.review import FillPoint, SessionFacts, SessionReview, TurnRow
+    from amgs.wings.sessions.review import FillPoint, SessionFacts, SessionReview
+    from amgs.wings.sessions.turn_rows import TurnRow
     from amgs_app.terminal.themes import Palette
 
-NAMES = {
-    "path": "paths",
-    "number": "numbers",
-    "id": "ids",
-    "command": "commands",
-    "decision": "decisions",
-    "constraint": "constraints",
-    "error": "errors",
-}
 CAUSES = {
     "compaction": "a compaction began a new window",
     "taken back": "the user went back",
@@ -44,22 +38,23 @@ CAUSES = {
     "put in": "the program put something in",
     "unknown": "nothing that the file shows",
 }
+TABS = ("overview", "turns", "window", "lost", "regret", "cache", "rules", "outlook")
+"""The views of a session as its head names them."""
 _HEAD = 4
-"""Rows of the head, a blank one too."""
-_EXAMPLES = 4
-"""Lost things that stand under their class in an overview at most."""
+"""Rows of the head, that of the tabs too."""
+_GAP = 2
+"""Cells between two tabs."""
 _NAME = 12
 _NEAR = 0.8
 
 
 def overview(result: SessionReview, canvas: Canvas) -> Text:
-    """The whole session: the strip of the window, then each compaction with what it threw away and cost."""
-    rows = overview_rows(result, canvas.palette, canvas.width, room_of(canvas))
-    return page(canvas, result, rows, None).render()
+    """The whole session: the strip of the window, then its first page."""
+    return page(canvas, result, overview_rows(result, canvas.palette, canvas.width), None).render()
 
 
-def head(region: Region, result: SessionReview) -> int:
-    """Who and when, what it is made of, what it cost: three lines; gives the line below them."""
+def head(region: Region, result: SessionReview, view: str) -> int:
+    """Who and when, what it is made of, what went wrong, and the tabs: gives the line below them."""
     facts, palette = result.facts, region.palette
     x = region.put(1, 0, f"{facts.agent} ", ink(palette.accent, bold=True))
     region.put(
@@ -70,15 +65,51 @@ def head(region: Region, result: SessionReview) -> int:
         width=region.width - x,
     )
     quiet = ink(palette.muted)
-    facts_line(region, 1, [HeaderPart(n, ((told, quiet),)) for n, told in enumerate(_facts(facts))], x=1)
-    region.pieces(1, 2, _price(result, palette), width=region.width - 2)
+    told = [*_facts(facts), *_use_told(result)]
+    facts_line(region, 1, [HeaderPart(n, ((one, quiet),)) for n, one in enumerate(told)], x=1)
+    wrong = " · ".join(result.wrong)
+    line = f"✗ {wrong}" if wrong else "✓ nothing went wrong, as far as rules can tell"
+    region.put(
+        1,
+        2,
+        clean(line),
+        ink(palette.bad if wrong else palette.good, bold=bool(wrong)),
+        width=region.width - 2,
+    )
+    for name, (x, _) in tab_places().items():
+        chosen = name == view
+        region.put(x, 3, name, ink(palette.accent if chosen else palette.muted, bold=chosen))
+        if chosen:
+            region.shade(3, palette.selection, x=x - 1, width=len(name) + 2)
     return _HEAD
 
 
+def tab_places() -> dict[str, tuple[int, int]]:
+    """Where each tab stands in its line: from which cell to which."""
+    places, x = {}, 2
+    for name in TABS:
+        places[name] = (x, x + len(name))
+        x += len(name) + _GAP
+    return places
+
+
+def tab_at(x: int, y: int) -> str | None:
+    """The tab at a place of the picture; None where there is none."""
+    return (
+        next((name for name, (start, end) in tab_places().items() if start <= x < end), None)
+        if y == 3
+        else None
+    )
+
+
 def _facts(facts: SessionFacts) -> list[str]:
-    told = [f"{facts.all_turns:,} turns"]
+    told = []
     if facts.started and facts.ended:
-        told.append(f"{facts.started:%Y-%m-%d %H:%M} to {facts.ended:%H:%M}")
+        told.append(
+            f"{facts.started.astimezone():%Y-%m-%d %H:%M}, {span((facts.ended - facts.started).total_seconds())}"
+        )
+    told += [facts.project.rstrip("/").rpartition("/")[2]] if facts.project else []
+    told.append(f"{facts.all_turns:,} turns")
     told += [
         word
         for word in (
@@ -90,34 +121,18 @@ def _facts(facts: SessionFacts) -> list[str]:
     ]
     if facts.partial:
         told.insert(0, "the end of a large file, the rest is being read")
-    other = facts.records - facts.taken
-    told.append(f"{facts.records:,} records, {other:,} without turns")
     return told
 
 
-def _price(result: SessionReview, palette: Palette) -> list[Piece]:
-    """What compactions cost and the cache, in one line of pieces."""
-    quiet = ink(palette.muted)
-    tokens, seconds = result.price
-    if not result.losses:
-        pieces: list[Piece] = [("never compacted", ink(palette.good))]
-    elif tokens:
-        number = sum(row.regrets for row in result.kinds if row.counted)
-        pieces = [
-            (f"{plural(len(result.losses), 'compaction')}: ", quiet),
-            (f"{plural(number, 'span')} needed again", ink(palette.bad, bold=True)),
-            (f", {tokens:,} tokens, {seconds:,.0f} s", ink(palette.bad)),
-        ]
-    else:
-        pieces = [
-            (f"{plural(len(result.losses), 'compaction')}, nothing of them needed again", ink(palette.good))
-        ]
-    if result.cache.requests:
-        missed = result.cache.missed
-        pieces.append((f"   cache {result.cache.share:.0%}", ink(palette.text)))
-        if missed:
-            pieces.append((f", read again {plural(len(missed), 'time')}", ink(palette.warn)))
-    return pieces
+def _use_told(result: SessionReview) -> list[str]:
+    """Its compactions, requests, cache and cost, each in a few words."""
+    used = result.used
+    told = [plural(len(result.losses), "compaction") if result.losses else "never compacted"]
+    if used.requests:
+        told.append(plural(used.requests, "request"))
+        told.append(f"cache {result.cache.share:.0%}")
+        told += [f"$ {used.cost:,.2f}"] if used.unpriced < used.requests else []
+    return told
 
 
 def strip(region: Region, fills: Sequence[FillPoint], limit: int | None, cursor: int | None = None) -> None:
@@ -190,10 +205,11 @@ def page(
     rows: Sequence[SessionRow],
     cursor: int | None,
     at: int | None = None,
+    view: str = TABS[0],
 ) -> Figure:
     """The head, the strip, and the rows of a view. at: the turn that the strip marks."""
     sheet = Figure(canvas)
-    body = sheet.part(0, head(sheet, result))
+    body = sheet.part(0, head(sheet, result, view))
     tall = _strip_height(canvas)
     strip(body.part(1, 0, body.width - 2, tall + 1), result.fills, result.facts.window, at)
     region = body.part(0, tall + 2)
@@ -202,13 +218,8 @@ def page(
 
 
 def _strip_height(canvas: Canvas) -> int:
-    """Rows of the strip: a third of what is below the head, so that a list has the rest."""
-    return max(2, min(14, (canvas.height - _HEAD) // 3))
-
-
-def room_of(canvas: Canvas) -> int:
-    """Rows that a page has below its strip."""
-    return max(0, canvas.height - _HEAD - _strip_height(canvas) - 2)
+    """Rows of the strip: a fourth of what is below the head, so that a list has the rest."""
+    return max(2, min(12, (canvas.height - _HEAD) // 4))
 
 
 def listed(canvas: Canvas, rows: Sequence[SessionRow], cursor: int | None, note: str) -> Figure:
@@ -231,6 +242,7 @@ def _paint(line: Region, row: SessionRow, chosen: bool) -> None:
 
 _HEADS = ("when", "id", "project", "program", "took", "turns", "tokens", "▼", "errors", "again", "what")
 _LEFT = ("id", "project", "program", "what")
+_SIGNS = {"errors": "✗", "again": "↻", "tokens": "tok"}
 _MOST = {"project": 24, "program": 12}
 _ORDER = ("when", "id", "what", "project", "program", "took", "turns", "tokens", "▼", "errors", "again")
 """The columns as they stand beside each other; the whole of a row is what it was about."""
@@ -242,7 +254,8 @@ def list_rows(
     """The heads of the columns, then the sessions, one a line. Where it is narrow, what a session was about and its
     project are cut, and the program is left out; never an id or a number.
     """
-    cells = [_HEADS, *cells_of(sessions, now)]
+    heads = _HEADS if width >= 100 else tuple(_SIGNS.get(name, name) for name in _HEADS)
+    cells = [heads, *cells_of(sessions, now)]
     shown = [name for name in _ORDER if name != "program" or width >= 110]
     place = {name: n for n, name in enumerate(_HEADS)}
     wide = {name: max(width_of(row[place[name]]) for row in cells) for name in shown}
@@ -266,34 +279,49 @@ def list_rows(
         for name in shown:
             told = cut(clean(row[place[name]]), wide[name])
             blank = " " * (wide[name] - width_of(told))
-            colour = palette.muted if row is _HEADS else colours.get(name, palette.text)
-            pieces.append(((told + blank if name in _LEFT else blank + told) + gap, ink(colour)))
+            colour = palette.muted if row is heads else colours.get(name, palette.text)
+            pieces.append(
+                ((gap if pieces else "") + (told + blank if name in _LEFT else blank + told), ink(colour))
+            )
         rows.append(SessionRow(tuple(pieces)))
     return rows
 
 
-def overview_rows(result: SessionReview, palette: Palette, width: int, room: int = 0) -> list[SessionRow]:
-    """Each compaction: what it kept of each class, and what of the rest was needed again. room: rows that there are;
-    where some are left, examples of what is gone stand under their class.
-    """
-    counted = {row.kind for row in result.kinds if row.counted}
-    needed = [one for one in result.regrets if one.kind in counted]
-    classes = sum(len(loss.classes) for loss in result.losses)
-    left = room - len(result.losses) - classes - len(needed)
-    each = max(0, min(_EXAMPLES, left // classes)) if classes else 0
+def overview_rows(result: SessionReview, palette: Palette, width: int) -> list[SessionRow]:
+    """The first page, part by part: below each compaction what is left of each class."""
+    losses = {loss.boundary: loss for loss in result.losses}
     rows: list[SessionRow] = []
-    for loss in result.losses:
-        rows.append(SessionRow(_loss_pieces(loss, palette), loss.boundary, loss.boundary))
-        for one in loss.classes:
-            first = one.lost[0] if one.lost else None
-            rows.append(SessionRow(_class_pieces(one, palette, width), None, loss.boundary, first))
-            rows += [_lost_row(lost, loss.boundary, palette) for lost in one.lost[:each]]
-        own = [again for again in needed if again.boundary == loss.boundary]
-        rows += regret_rows(sorted(own, key=lambda again: -again.tokens), palette)
-    if not rows:
-        kinds = ", ".join(f"{number:,} {kind}" for kind, number in result.facts.turns.items())
-        rows.append(SessionRow(((f"It was never compacted: {kinds}.", ink(palette.muted)),)))
+    part = ""
+    for row in rows_of(result):
+        if row.part != part:
+            part = row.part
+            rows.append(SessionRow(((part, ink(palette.accent, bold=True)),)))
+        if row.part == "compactions" and row.turn in losses:
+            loss = losses[row.turn]
+            rows.append(SessionRow(_loss_pieces(loss, palette), loss.boundary, loss.boundary))
+            rows += [
+                SessionRow(
+                    _class_pieces(one, palette, width), None, loss.boundary, one.lost[0] if one.lost else None
+                )
+                for one in loss.classes
+            ]
+        else:
+            rows.append(SessionRow(_page_pieces(row, palette), row.turn))
     return rows
+
+
+def _page_pieces(row: PageRow, palette: Palette) -> tuple[Piece, ...]:
+    """`  result          1,204 tok     12 × of Read`."""
+    tokens = "" if row.tokens is None else f"{short_count(row.tokens)} tok"
+    size = tokens or ("" if row.seconds is None else span(row.seconds))
+    times = "" if row.times is None else f"{row.times:,} ×"
+    turn = "" if row.turn is None else f"{row.turn:,}"
+    colour = palette.bad if row.alarm else palette.text
+    return (
+        (f"  {row.kind:<13.13} ", ink(palette.bad if row.alarm else palette.muted)),
+        (f"{turn:>6} {times:>7} {size:>10}  ", ink(palette.muted)),
+        (clean(row.what), ink(colour)),
+    )
 
 
 def _lost_row(lost: SessionFinding, boundary: int, palette: Palette) -> SessionRow:
@@ -390,7 +418,7 @@ def _class_pieces(one: LostClass, palette: Palette, width: int) -> tuple[Piece, 
     cells.append(max(0, wide - sum(cells)) if one.gone else 0)
     bars: list[Piece] = [(sign * n, style) for sign, n, style in zip("█▒░", cells, styles, strict=True)]
     return (
-        (f"  {NAMES[one.kind]:<{_NAME}}", ink(palette.text)),
+        (f"  {CLASSES[one.kind]:<{_NAME}}", ink(palette.text)),
         *bars,
         (" " * max(2, wide - sum(cells) + 2), None),
         (f"{one.verbatim} word for word", styles[0]),
@@ -409,3 +437,27 @@ def _regret_pieces(one: Regret, palette: Palette) -> tuple[Piece, ...]:
         (clean(name), ink(palette.text)),
         (f"  of turn {one.before}, again at {one.after}: {one.tokens:,} tokens{seconds}", ink(palette.muted)),
     )
+
+
+def outlook_rows(outlook: Outlook | None, palette: Palette) -> list[SessionRow]:
+    """What a compaction now would drop, one a line."""
+    if outlook is None:
+        return [SessionRow((("It holds no turns.", ink(palette.muted)),))]
+    full = "" if outlook.fill is None else f", {outlook.fill:.0%} of it"
+    told = (
+        f"A compaction at turn {outlook.turn} would drop, of {outlook.tokens:,} tokens in the window{full}:"
+    )
+    rows = [PageRow("", "file", one.path, one.spoken, one.uses, one.tokens) for one in outlook.files]
+    rows += [PageRow("", "asked for", one.text, one.turn) for one in outlook.asked]
+    return [
+        SessionRow(((told, ink(palette.muted)),)),
+        *(SessionRow(_page_pieces(row, palette), row.turn) for row in rows),
+    ]
+
+
+def rules_rows(result: SessionReview, palette: Palette) -> list[SessionRow]:
+    """What the user forbade and was done, then the instructions that were loaded, one a line."""
+    rows = [row for row in rows_of(result) if row.part in ("broken rules", "rules loaded")]
+    nothing = "No command did what the user had forbidden, and the file does not say which instructions were loaded."
+    shown = [SessionRow(_page_pieces(row, palette), row.turn) for row in rows]
+    return shown or [SessionRow(((nothing, ink(palette.muted)),))]

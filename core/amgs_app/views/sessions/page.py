@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amgs_app.pages.charts import ChartLine, draw_lines
@@ -24,7 +25,8 @@ def of_session(result: SessionReview, palettes: tuple[Palette, Palette], *, reda
     facts = result.facts
     title = f"A session of {facts.agent}" if redacted else f"{facts.agent}: {facts.title or facts.project}"
     sections = [
-        HtmlSection("Compactions", table_of(result), charts=_window(result), own=("trigger", "gone")),
+        HtmlSection("The session", replace(table_of(result), digest=None), own=("part", "kind")),
+        *(HtmlSection("The window", charts=(chart,)) for chart in _window(result)),
         HtmlSection("Lost", table_of(SessionLosses(facts, result.losses)), own=("class",)),
         HtmlSection(
             "Needed again", table_of(SessionRegrets(facts, result.regrets, result.kinds)), own=("kind",)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from amgs.wings.sessions.obedience import BrokenRule
     from amgs.wings.sessions.outlook import Outlook
     from amgs.wings.sessions.regrets import Regret
-    from amgs.wings.sessions.review import SessionFacts, TurnRow
+    from amgs.wings.sessions.review import SessionFacts
+    from amgs.wings.sessions.turn_rows import TurnRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,11 @@ class SessionWindowShown:
 
 @dataclass(frozen=True, slots=True)
 class SessionText:
-    """`session FILE --view text`: one turn, whole."""
+    """`session FILE --view text`: one turn, whole. diff: of a call that changes files, the lines of what it changes."""
 
     facts: SessionFacts
     turn: Turn
+    diff: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

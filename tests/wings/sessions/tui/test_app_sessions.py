@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from amgs_tui.dialogs.reader import TextReader
-from amgs_tui.panes.sessions.pane import SessionsPane
+from amgs_tui.panes.sessions.pane import VIEWS, SessionsPane
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
 from tests.wings.sessions.claude_world import LISTING, ClaudeFile
@@ -52,21 +52,54 @@ async def test_a_session_is_listed_opened_and_seen_in_each_of_its_views(home: Pa
         await driven.press("enter")
         await driven.until(lambda: pane.review is not None)
         await driven.press("z")
-        assert "1 compaction" in driven.text and "1 span needed again" in driven.text
-        assert "↻ reopened store.py" in driven.text and "constraints" in driven.text
+        assert "1 compaction" in driven.text and "tokens were needed again" in driven.text
+        assert "reopened" in driven.text and "constraints" in driven.text
         seen = []
-        for view in ("turns", "window", "lost", "regret", "cache"):
+        for view in VIEWS[1:]:
             await driven.press("v")
             if view in ("turns", "window"):
                 await driven.until(partial(pane.shown.__contains__, view))
-            seen.append(driven.text)
-        assert pane.view == "cache"
-        turns, window, lost, regret, cache = seen
+            seen.append(driven.text.partition("overview  turns")[2])  # below the title
+        assert pane.view == "outlook"
+        turns, window, lost, regret, cache, rules, outlook = seen
         assert "The store is mended." in turns
         assert "summary" in window and "4711" not in window
         assert "4711" in lost
         assert "again at" in regret
         assert "a compaction began a new window" in cache or "No prefix" in cache
+        assert "No command did what the user had forbidden" in rules
+        assert "would drop" in outlook and STORE in outlook
+        places = [line.find(" turns  window ") for line in driven.lines]
+        row = next(n for n, place in enumerate(places) if place >= 0)
+        await driven.pilot.click(offset=(places[row] + 9, row))
+        await driven.settle()
+        assert VIEWS.index(pane.view) == 2
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_the_first_page_without_a_compaction_tells_what_filled_the_window_and_what_went_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = ClaudeFile(tmp_path / ".claude/projects/orchard/orchard-1.jsonl")
+    file.say("Mend the store. Never use npm.")
+    file.edit(STORE, "return 1")
+    file.run("npm run mend", "mended")
+    file.save()
+    async with drive(World(raw=0, consolidated=4), size) as driven:
+        await driven.press("grave_accent")
+        pane = pane_of(driven)
+        await driven.until(lambda: pane.listing is not None)
+        assert "orchard-1" in driven.text and "▼" in driven.text
+        await driven.press("z", "enter")
+        await driven.until(lambda: pane.review is not None)
+        assert "✗ rule of turn 1, broken at 4: `npm run mend`" in driven.text
+        assert "filled the window" in driven.text and "overview  turns  window  lost" in driven.text
+        await driven.press("v")
+        await driven.until(lambda: "turns" in pane.shown)
+        await driven.press("home", "down", "enter")
+        await driven.until(lambda: isinstance(driven.app.screen, TextReader))
+        assert "+return 1" in driven.text and "old_string" not in driven.text
 
 
 async def test_a_lost_thing_is_explained_and_a_turn_is_read_and_copied(home: Path) -> None:

@@ -1,0 +1,57 @@
+"""A turn as lists show it: who, when, how large, and its first words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from amgs.sessions.turn import Session, Turn, TurnKind
+from amgs.sessions.windows import tokens_of
+from amgs.wings.sessions.findings import action_of
+
+_SHORT: Final = 200
+"""Characters of a turn that a list shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A turn as a list shows it. what: its first words, or the tool and what it is called with. tokens: estimated."""
+
+    number: int
+    kind: TurnKind
+    role: str
+    at: datetime | None
+    tokens: int
+    what: str
+    agent: str = ""
+    failed: bool = False
+    abandoned: bool = False
+    copied: bool = False
+
+
+def row_of(session: Session, turn: Turn) -> TurnRow:
+    """A turn as a list shows it."""
+    action = action_of(turn)
+    told = f"[{turn.speaker}] {turn.text}" if turn.kind == "injected" and turn.speaker else turn.text
+    if turn.calls:
+        target = action.target if action and action.target else turn.calls[0].arguments
+        told = f"{turn.calls[0].name} {target}"
+    elif turn.boundary is not None:
+        mark = turn.boundary
+        what = "compacted" if mark.whole else "results of tools cleared"
+        told = " ".join(
+            word for word in (what, mark.trigger, f"at {mark.before:,} tokens" if mark.before else "") if word
+        )
+    return TurnRow(
+        turn.number,
+        turn.kind,
+        turn.role,
+        turn.at,
+        tokens_of(session, turn),
+        " ".join(told[: 4 * _SHORT].split())[:_SHORT],
+        turn.agent,
+        turn.failed,
+        turn.abandoned,
+        turn.copied,
+    )

@@ -1,0 +1,199 @@
+"""The first page of a session, once: the rows that the command's table, the pane and the HTML page show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from amgs.text.plural import plural
+from amgs_app.render.figures.format import short_count
+
+if TYPE_CHECKING:
+    from amgs.wings.sessions.review import SessionReview
+    from amgs.wings.sessions.work import FileUse, WindowShare
+
+_SHARES, _FILES, _FAILURES, _WAITS, _AHEAD, _RULES = 8, 10, 6, 6, 6, 6
+"""Rows of a part at most."""
+COLUMNS: Final = "part~ kind turn:n times:n tokens:n s:n what*"
+"""As `sheet` reads them; people see a part as a line above its rows."""
+CLASSES: Final = {
+    "path": "paths",
+    "number": "numbers",
+    "id": "ids",
+    "command": "commands",
+    "decision": "decisions",
+    "constraint": "constraints",
+    "error": "errors",
+}
+"""What is looked for in what a compaction dropped, in the plural."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageRow:
+    """A row of the page. part: of which part; kind: of what sort, both in the program's own words; what: in the
+    session's. turn: where it is read in full. alarm: whether something went wrong there.
+    """
+
+    part: str
+    kind: str
+    what: str
+    turn: int | None = None
+    times: int | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    alarm: bool = False
+
+    @property
+    def cells(self) -> tuple[object, ...]:
+        """The cells of a table with `COLUMNS`."""
+        seconds = None if self.seconds is None else round(self.seconds)
+        return self.part, self.kind, self.turn, self.times, self.tokens, seconds, self.what
+
+
+def rows_of(review: SessionReview) -> tuple[PageRow, ...]:
+    """All rows, part by part: what went wrong before what there was."""
+    return (
+        *_broken(review),
+        *_compactions(review),
+        *_again(review),
+        *_window(review),
+        *_files(review),
+        *_failures(review),
+        *_waits(review),
+        *_requests(review),
+        *_ahead(review),
+        *_rules(review),
+    )
+
+
+def shown_rows(rows: Sequence[PageRow]) -> Iterator[tuple[object, ...]]:
+    """The cells that people see, the name of each part in a line of its own."""
+    part = ""
+    for row in rows:
+        if row.part != part:
+            part = row.part
+            yield "", part, "", "", "", "", ""
+        _, kind, turn, times, _, seconds, what = row.cells
+        size = "" if row.tokens is None else short_count(row.tokens)
+        yield "", f"· {kind}", turn or "", times or "", size, "" if seconds is None else seconds, what
+
+
+def _broken(review: SessionReview) -> Iterator[PageRow]:
+    for rule in sorted(review.broken, key=lambda rule: (rule.dropped is None, rule.done)):
+        dropped = "" if rule.dropped is None else f", dropped at {rule.dropped}"
+        what = f"{rule.command} · rule of turn {rule.said}{dropped}: {rule.rule}"
+        yield PageRow("broken rules", "broken", what, rule.done, alarm=True)
+
+
+def _compactions(review: SessionReview) -> Iterator[PageRow]:
+    for loss in review.losses:
+        lost = ", ".join(f"{one.gone} {CLASSES[one.kind]}" for one in loss.classes if one.gone)
+        before = f"{loss.before:,}" if loss.before else f"about {loss.tokens:,}"
+        gone = (
+            "what its summary says, the provider alone can read"
+            if loss.sealed
+            else f"gone: {lost or 'nothing'}"
+        )
+        what = f"at {before} tokens, {loss.opening:,} in their place; {gone}"
+        yield PageRow("compactions", loss.trigger or "not said", what, loss.boundary, tokens=loss.tokens)
+
+
+def _again(review: SessionReview) -> Iterator[PageRow]:
+    counted = {row.kind for row in review.kinds if row.counted}
+    for one in sorted(review.regrets, key=lambda one: -one.tokens):
+        if one.kind in counted:
+            what = f"{_short(review, one.what)} (of turn {one.before}, dropped at {one.boundary})"
+            yield PageRow(
+                "needed again", one.kind, what, one.after, None, one.tokens, one.seconds, alarm=True
+            )
+
+
+def _window(review: SessionReview) -> Iterator[PageRow]:
+    for share in review.shares[:_SHARES]:
+        now = f"{short_count(share.now)} of it now" if review.losses else ""
+        what = ", ".join(word for word in (_whose(share), now) if word)
+        yield PageRow("filled the window", share.kind, what, None, share.turns, share.tokens)
+    for large in review.largest:
+        what = _short(review, large.what)
+        yield PageRow("largest results", "result", what, large.turn, None, large.tokens)
+
+
+def _whose(share: WindowShare) -> str:
+    if share.kind == "said":
+        return {"user": "by the user", "assistant": "by the model"}.get(share.role, share.role)
+    return {"result": f"of {share.tool or 'tools'}", "call": f"of {share.tool}"}.get(share.kind, "")
+
+
+def _files(review: SessionReview) -> Iterator[PageRow]:
+    for file in review.files[:_FILES]:
+        kind = "read again" if file.again else "changed" if file.changes else "read"
+        what = f"{_short(review, file.path)}: {_uses(file)}"
+        yield PageRow("files", kind, what, file.last, file.reads + file.changes, file.tokens or None)
+
+
+def _uses(file: FileUse) -> str:
+    told = (
+        f"read {plural(file.reads, 'time')}" if file.reads else "",
+        f"{file.again} of them known already" if file.again else "",
+        f"changed {plural(file.changes, 'time')}" if file.changes else "",
+    )
+    return ", ".join(word for word in told if word)
+
+
+def _failures(review: SessionReview) -> Iterator[PageRow]:
+    for failure in review.failures[:_FAILURES]:
+        kind = "never mended" if failure.mended is None else f"mended at {failure.mended}"
+        what = f"{_short(review, failure.what)}: {failure.says}"
+        yield PageRow("errors", kind, what, failure.last, failure.times, alarm=failure.mended is None)
+
+
+def _waits(review: SessionReview) -> Iterator[PageRow]:
+    for wait in review.waits[:_WAITS]:
+        yield PageRow(
+            "longest waits", wait.of, _short(review, wait.what), wait.turn, None, None, wait.seconds
+        )
+
+
+def _requests(review: SessionReview) -> Iterator[PageRow]:
+    used, cache = review.used, review.cache
+    if not used.requests:
+        return
+    read = used.fresh + used.written + used.cached
+    told = f"{used.cached:,} from the cache, {used.written:,} put into it, {used.output:,} written"
+    yield PageRow("requests", "read", told, None, used.requests, read)
+    if cache.missed:
+        told = f"its prefix was read again {plural(len(cache.missed), 'time')}, for {cache.lost:,.0f} tokens of input"
+        yield PageRow("requests", "cache", told, cache.missed[0].turn, len(cache.missed))
+    if used.unpriced < used.requests:
+        rest = f", {plural(used.unpriced, 'request')} without a known price" if used.unpriced else ""
+        yield PageRow("requests", "cost", f"$ {used.cost:,.2f} at list prices of {review.prices}{rest}")
+    else:
+        yield PageRow("requests", "cost", f"no price is known of {review.facts.model or 'its model'}")
+
+
+def _ahead(review: SessionReview) -> Iterator[PageRow]:
+    ahead = review.outlook
+    if ahead is None:
+        return
+    fill = "" if ahead.fill is None else f", {ahead.fill:.0%} of it"
+    told = f"{ahead.tokens:,} tokens stand in the window{fill}"
+    yield PageRow("a compaction now", "window", told, ahead.turn, None, ahead.tokens)
+    for file in ahead.files[:_AHEAD]:
+        yield PageRow(
+            "a compaction now", "file", _short(review, file.path), file.spoken, file.uses, file.tokens
+        )
+    for asked in ahead.asked[:_AHEAD]:
+        yield PageRow("a compaction now", "asked for", asked.text, asked.turn)
+
+
+def _rules(review: SessionReview) -> Iterator[PageRow]:
+    for rule in review.rules[:_RULES]:
+        text = " ".join(rule.text[:200].split())
+        yield PageRow("rules loaded", "file", f"{_short(review, rule.path)}: {text}", rule.turn)
+
+
+def _short(review: SessionReview, what: str) -> str:
+    """What is told without the folder of the session's project."""
+    folder = review.facts.project.rstrip("/")
+    return what.replace(f"{folder}/", "") if folder else what

@@ -1,0 +1,286 @@
+"""Secrets in a text: the one rule by which keys, tokens, passwords and private keys are masked wherever text comes in,
+is shown or is sent.
+
+What vendors' keys look like is told by the rules of `detect-secrets`, and by those below where it has none or is too
+narrow. It is loaded only for a text that may hold such a key: that takes a quarter of a second. A masked secret keeps
+its kind and a mark by which it is known again, `[masked: GitHub token #3f9a1c]`. The mark is made with a key that lies
+in a file of its own and in no store, so that nobody who has a store can try passwords against it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import os
+import re
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal, TypeVar
+
+from amgs.text.plural import plural
+
+SecretsKept = Literal["mask", "keep"]
+T = TypeVar("T")
+
+_MARK: Final = re.compile(r"\[masked: ([^\[\]#\n]{1,40}) #([0-9a-f]{6})\]")
+_ADDRESS: Final = "password in an address"
+_PREFIXES: Final = {
+    "GitHub token": "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+    "GitLab token": "glpat- gldt- glft- glsoat- glrt- glrtr- glcbt- glptt- glimt- glagent- gloas- glffct- glwt-",
+    "Slack token": "xoxb- xoxp- xoxa- xoxe- xoxo- xoxr- xoxs- xoxc- xoxd- xoxe.xoxp- xapp-",
+    "Anthropic key": "sk-ant-",
+    "OpenAI key": "sk-proj- sk-svcacct- sk-admin- sk-",
+    "Stripe key": "sk_live_ rk_live_ sk_test_ rk_test_ whsec_",
+    "npm token": "npm_",
+    "PyPI token": "pypi-",
+    "Google key": "AIza ya29. GOCSPX- 1//0",
+    "API key": "hf_ gsk_ xai- r8_ pplx- nvapi- dop_v1_ doo_v1_ dor_v1_ shpat_ shpca_ shppa_ shpss_ dapi dckr_pat_ "
+    "dckr_oat_ hvs. hvb. hvr. lin_api_ ntn_ PMAK- NRAK- glsa_ glc_ sntrys_ sntryu_ ATATT3 sbp_ sb_secret_ dp.pt. "
+    "dp.st. dp.ct. pul- rubygems_ figd_ nfp_ lsv2_pt_ lsv2_sk_ EAA atlasv1.",
+    "private key": "AGE-SECRET-KEY-1",
+}
+"""How keys begin; what follows is random."""
+_BY_PREFIX: Final = tuple(
+    (prefix, kind, re.compile(rf"(?<![A-Za-z0-9_-]){re.escape(prefix)}([\w-]{{16,}})(?:[.=+/][\w=+/-]{{4,}})*=*"))
+    for kind, prefixes in _PREFIXES.items()
+    for prefix in prefixes.split()
+)
+_RUN: Final = re.compile(r"[\w-]{16}")
+_LONG_RUN: Final = re.compile(r"[\w-]{27}")
+"""What prose seldom has, and every key with a form of its own; those that the library alone knows are longer."""
+_OF_LIBRARY: Final = re.compile(
+    r"GR1348941|T3BlbkFJ|AccountKey=|\bSG\.[\w-]{22}|sq0csp-|\b[0-9a-z]{32}-us\d|\b\d{8,10}:[\w-]{35}|"
+    r"\b[AS][CK][a-z0-9]{32}|\b[MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27}"
+)
+_PLUGINS: Final = {
+    "gitlab_token": "GitLab token",
+    "openai": "OpenAI key",
+    "azure_storage_key": "Azure key",
+    "sendgrid": "SendGrid key",
+    "square_oauth": "Square secret",
+    "mailchimp": "Mailchimp key",
+    "telegram_token": "Telegram token",
+    "twilio": "Twilio key",
+    "discord": "Discord token",
+}
+"""Of `detect-secrets`: what has a form of its own. Its detectors of entropy take every hash for a secret."""
+
+_BY_WORD: Final = tuple(
+    (word, kind, re.compile(pattern))
+    for word, kind, pattern in (
+        ("eyj", "JSON web token", r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3}"),
+        *((word, "AWS key", rf"\b{word.upper()}[A-Z0-9]{{16}}\b") for word in ("akia", "asia", "abia", "acca")),
+        ("a3t", "AWS key", r"\bA3T[A-Z0-9]{17}\b"),
+        ("hooks.slack", "webhook", r"hooks\.slack\.com/(?:services|workflows|triggers)/[\w/]{20,}"),
+        ("api/webhooks", "webhook", r"/api/webhooks/\d+/[\w-]{30,}"),
+        ("flyv1 ", "API key", r"\bFlyV1 \S{40,}"),
+        (
+            "private key",
+            "private key",
+            r"-{4,5} ?BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+            r"(?:(?:[^-]|-(?!-{3})){0,20000}-{4,5} ?END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)? ?-{4,5}|"
+            r"(?:(?:\s|\\[nr])*[\w+/=]{12,})*)",
+        ),
+        (
+            "putty-user-key",
+            "private key",
+            r"PuTTY-User-Key-File-\d: (?:[^P]|P(?!uTTY-User|rivate-MAC)){0,20000}(?:Private-MAC: \S+)?",
+        ),
+        ("://", _ADDRESS, r"[A-Za-z]://[^\s:/@\"'<>`]{0,200}:([^\s@\"'<>`]{1,200})@(?=[\w\[])"),
+        ("sig", "signed address", r"[?&](?:sig|X-Amz-Signature|X-Goog-Signature|Signature)=([\w%+/=-]{16,})"),
+        (
+            "authorization",
+            "authorization",
+            r"(?i)authorization\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?"
+            r"(?:bearer|basic|token|apikey|digest|negotiate)\s+([\w.~+/=-]{8,})",
+        ),
+        ("bearer", "authorization", r"(?i)\bbearer\s+(?=[\w.~+/=-]{0,40}\d)([\w.~+/=-]{12,})"),
+        ("machine", "password", r"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S+)"),
+        ("cookie", "cookie", r"(?i)\bcookie\\?[\"']?\s*:\s*\\?[\"']?([\w.!#$%&*+^|~-]+=[^\r\n\"'\[\\]{6,})"),
+        (
+            "curl",
+            "password",
+            r"(?i)\bcurl\b[^\n|]{0,500}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,80}:([^\s\"'{]{3,})",
+        ),
+        (
+            "--",
+            "password",
+            r"(?i)(?<!\S)--(?:password|passwd|pass|token|secret|api-?key)[ =][\"']?(?=\S*\d)([^\s\"'`]{5,})",
+        ),
+        (
+            "pass",
+            "password",
+            r"(?i)\b(?:password|passphrase|passcode)s? (?:is|was|to|of \S+ is|for \S+ is)[: ]+"
+            r"[\"'`]?(?=\S*[\d!#$%&*+^_~?@])([^\s\"'`,;]{5,})",
+        ),
+        ("passwort", "password", r"(?i)\bpasswort (?:ist|lautet)[: ]+[\"'`]?(?=\S*\d)([^\s\"'`,;]{5,})"),
+    )
+)
+"""A word that the text has, in small letters; kind; pattern: what is masked is its group, where it has one."""
+_ROOTS: Final = ("pass", "pwd", "secret", "token", "auth", "credential", "salt", "dsn", "key")
+_ROOT: Final = re.compile(
+    "pass|pwd|secret|token|auth|credential|salt|dsn|"
+    "(?:api|access|private|account|encryption|signing|master|service|shared|admin)[_.-]?key"
+)
+_ASSIGNED: Final = re.compile(
+    r"[\w-]{0,40}\\?[\"'`]?\]?(?P<sign>\s{0,3}(?:=>|:=|==|=|:)\s{0,3})\\?[\"'`]?"
+    r"(?P<secret>[^\s\"'`,;<>{}()\[\]\\]{4,400})"
+)
+"""Behind a part of a name that sounds like a secret: the rest of it and what it is given, in whatever notation."""
+_PREFIX: Final = re.compile(r"[\w.-]*$")
+_PLACEHOLDER: Final = re.compile(
+    r"(?i)^(?:\$|%\w+%|process\.env|os\.environ|env\.|getenv|self\.|this\.|config\.|settings\.|args\.|none\b|null\b|"
+    r"nil\b|undefined|true\b|false\b|string\b|str\b|optional|required|bytes\b|int\b|user|https?://|file://|/|~/|\./|"
+    r"@|->|\||&quot|&lt)|\$[({]|\*{3}|\.{3}|…|x{3}|<|your|change.?me|example|placeholder|redact|dummy|"
+    r"(?:^|[-_.])(?:key|token|secret|pass|password|passwd|pwd|here|invalid|test|env|sample)(?:[-_.]|$)|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$"
+)
+"""A value that stands for a secret and is none: a variable, a type, a placeholder, a path."""
+_HARMLESS: Final = re.compile(
+    r"(?i)(?:tokens|authors?|authority|passed|passes|passing|pass_?rate|passage\w*|passenger\w*|tokeni[sz]\w*|"
+    r"secretar\w*|authenticat\w*|authentic|authored|passive\w*|passion\w*|passport)$|"
+    r"token_?(?:count|type|limit|budget|id|url|name|length|endpoint)|(?:max|min|num|total|next|page|input|output)_?tokens?"
+)
+_STRONG: Final = re.compile(r"(?=.*[a-z])(?=.*[A-Z])|(?=.*[A-Za-z])(?=.*\d)|(?=.*[A-Za-z\d])(?=.*[!#$%&*+^~?@=/])")
+
+
+def mask(value: T) -> T:
+    """A text, or a value with texts (rows, results, JSON), with a mark in place of each secret; itself for none."""
+    if isinstance(value, str):
+        return _mask_text(value)  # type: ignore[return-value]
+    if isinstance(value, Mapping):
+        changed: Any = {key: _mask_member(key, member) for key, member in value.items()}
+        return value if all(changed[key] is value[key] for key in value) else changed
+    if isinstance(value, (list, tuple)):
+        members = [mask(member) for member in value]
+        if all(new is old for new, old in zip(members, value, strict=True)):
+            return value
+        return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)  # type: ignore[return-value]
+    if is_dataclass(value) and not isinstance(value, type):
+        held = {part.name: getattr(value, part.name) for part in fields(value) if part.init}
+        fresh = {name: new for name, old in held.items() if (new := mask(old)) is not old}
+        return replace(value, **fresh) if fresh else value
+    return value
+
+
+def _mask_member(key: Any, member: T) -> T:
+    """A member of a mapping: its name tells what it is, as it does in a text."""
+    if isinstance(key, str) and isinstance(member, str) and member:
+        before = f'"{key}": "'
+        told = _mask_text(f"{before}{member}\"")
+        if told.startswith(before) and told.endswith('"') and told[len(before) : -1] != member:
+            return told[len(before) : -1]  # type: ignore[return-value]
+    return mask(member)
+
+
+def find_marks(values: Iterable[str]) -> tuple[str, ...]:
+    """The kinds of the masked secrets in texts, each secret once."""
+    found = dict.fromkeys(
+        (mark[1], mark[2]) for text in values if "[masked: " in text for mark in _MARK.finditer(text)
+    )
+    return tuple(kind for kind, _ in found)
+
+
+def tell_masked(kinds: Iterable[str]) -> str:
+    """`2 secrets masked: GitHub token, private key`; "" for none."""
+    counted = Counter(kinds)
+    told = ", ".join(kind if count == 1 else f"{count} × {kind}" for kind, count in counted.items())
+    return f"{plural(counted.total(), 'secret')} masked: {told}" if counted else ""
+
+
+def find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where secrets stand in a text, and of what kind each is; in no order, and they may overlap."""
+    small = text.lower()
+    for prefix, kind, pattern in _BY_PREFIX if _RUN.search(text) else ():
+        if prefix in text:
+            yield from ((*found.span(), kind) for found in pattern.finditer(text) if _is_random(found[1]))
+    if _LONG_RUN.search(text) and _OF_LIBRARY.search(text):
+        for kind, pattern in _library_rules():
+            yield from ((*found.span(), kind) for found in pattern.finditer(text))
+    for word, kind, pattern in _BY_WORD:
+        if word in small:
+            for found in pattern.finditer(text):
+                if not pattern.groups or not _PLACEHOLDER.search(found[1]):
+                    yield (*found.span(pattern.groups), kind)
+    if not any(word in small for word in _ROOTS):
+        return
+    for root in _ROOT.finditer(small if len(small) == len(text) else text):
+        assigned = _ASSIGNED.match(text, root.end())
+        if assigned and (kind := _kind_of_assigned(text, root.start(), assigned)):
+            yield (*assigned.span("secret"), kind)
+
+
+def _is_random(body: str) -> bool:
+    """Whether what follows a prefix is drawn, and no name in a program: `npm_config_cache`, `hf_hub_download`."""
+    digits = sum(character.isdigit() for character in body)
+    return digits > 1 and (body.upper() != body != body.lower() or ("_" not in body and len(body) >= 24))
+
+
+def _mask_text(text: str) -> str:
+    last, parts = 0, []
+    for start, end, kind in sorted(find_secrets(text), key=lambda found: found[0]):
+        if start >= last and "[masked:" not in text[start:end]:
+            parts += [text[last:start], f"[masked: {kind} #{_digest(text[start:end])}]"]
+            last = end
+    return "".join([*parts, text[last:]]) if parts else text
+
+
+def _kind_of_assigned(text: str, start: int, found: re.Match[str]) -> str:
+    """What kind of secret is given to a name that sounds like one from `start` on; "" where it is none."""
+    value, sign = found["secret"], found["sign"]
+    before = _PREFIX.search(text[max(0, start - 60) : start])
+    name = (before[0] if before else "") + text[start : found.start("sign")].rstrip("\\\"'`]")
+    small = name.lower()
+    if _HARMLESS.search(name) or _PLACEHOLDER.search(value) or value.lower() in small:
+        return ""
+    password, digits = "pass" in small or "pwd" in small, any(character.isdigit() for character in value)
+    if password:
+        likely = (name.isupper() and sign == "=") or bool(_STRONG.search(value)) or (digits and len(value) > 4)
+    else:
+        likely = len(value) >= 10 and digits and bool(_STRONG.search(value))
+    if not likely:
+        return ""
+    if password:
+        return "password"
+    return next((kind for kind in ("token", "key") if kind in small), "secret")
+
+
+@cache
+def _library_rules() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    from importlib import import_module
+    from inspect import getmembers, isclass
+
+    found = []
+    for name, kind in _PLUGINS.items():
+        module = import_module(f"detect_secrets.plugins.{name}")
+        for _, plugin in getmembers(module, isclass):
+            if plugin.__module__ == module.__name__:
+                found += [(kind, pattern) for pattern in plugin.denylist]
+    return tuple(found)
+
+
+def _digest(secret: str) -> str:
+    return hmac.new(_key(), " ".join(secret.split()).encode("utf-8", "replace"), hashlib.sha256).hexdigest()[:6]
+
+
+@cache
+def _key() -> bytes:
+    """The key of the marks, made when it is needed first; for this process alone where it cannot be kept."""
+    import platformdirs
+
+    folder = os.environ.get("AMGS_DATA") or platformdirs.user_data_dir("amgs", appauthor=False)
+    path, fresh = Path(folder).expanduser() / "masking.key", secrets.token_bytes(32)
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            place = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(place, "wb") as file:
+                file.write(fresh)
+        return path.read_bytes() or fresh
+    return fresh
+
+

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
+import json
 import os
 import re
 import secrets
@@ -46,14 +47,14 @@ _PREFIXES: Final = {
 }
 """How keys begin; what follows is random."""
 _BY_PREFIX: Final = tuple(
-    (prefix, kind, re.compile(rf"(?<![A-Za-z0-9_-]){re.escape(prefix)}([\w-]{{16,}})(?:[.=+/][\w=+/-]{{4,}})*=*"))
+    (prefix, kind, rf"(?<![A-Za-z0-9_-]){re.escape(prefix)}([\w-]{{16,}})(?:[.=+/][\w=+/-]{{4,}})*=*")
     for kind, prefixes in _PREFIXES.items()
     for prefix in prefixes.split()
 )
 _RUN: Final = re.compile(r"[\w-]{16}")
 _LONG_RUN: Final = re.compile(r"[\w-]{27}")
 """What prose seldom has, and every key with a form of its own; those that the library alone knows are longer."""
-_OF_LIBRARY: Final = re.compile(
+_OF_LIBRARY: Final = (
     r"GR1348941|T3BlbkFJ|AccountKey=|\bSG\.[\w-]{22}|sq0csp-|\b[0-9a-z]{32}-us\d|\b\d{8,10}:[\w-]{35}|"
     r"\b[AS][CK][a-z0-9]{32}|\b[MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27}"
 )
@@ -70,56 +71,53 @@ _PLUGINS: Final = {
 }
 """Of `detect-secrets`: what has a form of its own. Its detectors of entropy take every hash for a secret."""
 
-_BY_WORD: Final = tuple(
-    (word, kind, re.compile(pattern))
-    for word, kind, pattern in (
-        ("eyj", "JSON web token", r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3}"),
-        *((word, "AWS key", rf"\b{word.upper()}[A-Z0-9]{{16}}\b") for word in ("akia", "asia", "abia", "acca")),
-        ("a3t", "AWS key", r"\bA3T[A-Z0-9]{17}\b"),
-        ("hooks.slack", "webhook", r"hooks\.slack\.com/(?:services|workflows|triggers)/[\w/]{20,}"),
-        ("api/webhooks", "webhook", r"/api/webhooks/\d+/[\w-]{30,}"),
-        ("flyv1 ", "API key", r"\bFlyV1 \S{40,}"),
-        (
-            "private key",
-            "private key",
-            r"-{4,5} ?BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-            r"(?:(?:[^-]|-(?!-{3})){0,20000}-{4,5} ?END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)? ?-{4,5}|"
-            r"(?:(?:\s|\\[nr])*[\w+/=]{12,})*)",
-        ),
-        (
-            "putty-user-key",
-            "private key",
-            r"PuTTY-User-Key-File-\d: (?:[^P]|P(?!uTTY-User|rivate-MAC)){0,20000}(?:Private-MAC: \S+)?",
-        ),
-        ("://", _ADDRESS, r"[A-Za-z]://[^\s:/@\"'<>`]{0,200}:([^\s@\"'<>`]{1,200})@(?=[\w\[])"),
-        ("sig", "signed address", r"[?&](?:sig|X-Amz-Signature|X-Goog-Signature|Signature)=([\w%+/=-]{16,})"),
-        (
-            "authorization",
-            "authorization",
-            r"(?i)authorization\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?"
-            r"(?:bearer|basic|token|apikey|digest|negotiate)\s+([\w.~+/=-]{8,})",
-        ),
-        ("bearer", "authorization", r"(?i)\bbearer\s+(?=[\w.~+/=-]{0,40}\d)([\w.~+/=-]{12,})"),
-        ("machine", "password", r"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S+)"),
-        ("cookie", "cookie", r"(?i)\bcookie\\?[\"']?\s*:\s*\\?[\"']?([\w.!#$%&*+^|~-]+=[^\r\n\"'\[\\]{6,})"),
-        (
-            "curl",
-            "password",
-            r"(?i)\bcurl\b[^\n|]{0,500}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,80}:([^\s\"'{]{3,})",
-        ),
-        (
-            "--",
-            "password",
-            r"(?i)(?<!\S)--(?:password|passwd|pass|token|secret|api-?key)[ =][\"']?(?=\S*\d)([^\s\"'`]{5,})",
-        ),
-        (
-            "pass",
-            "password",
-            r"(?i)\b(?:password|passphrase|passcode)s? (?:is|was|to|of \S+ is|for \S+ is)[: ]+"
-            r"[\"'`]?(?=\S*[\d!#$%&*+^_~?@])([^\s\"'`,;]{5,})",
-        ),
-        ("passwort", "password", r"(?i)\bpasswort (?:ist|lautet)[: ]+[\"'`]?(?=\S*\d)([^\s\"'`,;]{5,})"),
-    )
+_BY_WORD: Final = (
+    ("eyj", "JSON web token", r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3}"),
+    *((word, "AWS key", rf"\b{word.upper()}[A-Z0-9]{{16}}\b") for word in ("akia", "asia", "abia", "acca")),
+    ("a3t", "AWS key", r"\bA3T[A-Z0-9]{17}\b"),
+    ("hooks.slack", "webhook", r"hooks\.slack\.com/(?:services|workflows|triggers)/[\w/]{20,}"),
+    ("api/webhooks", "webhook", r"/api/webhooks/\d+/[\w-]{30,}"),
+    ("flyv1 ", "API key", r"\bFlyV1 [^\s\"'\\]{40,}"),
+    (
+        "private key",
+        "private key",
+        r"-{4,5} ?BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+        r"(?:(?:[^-]|-(?!-{3})){0,20000}-{4,5} ?END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)? ?-{4,5}|"
+        r"(?:(?:\s|\\[nr])*[\w+/=]{12,})*)",
+    ),
+    (
+        "putty-user-key",
+        "private key",
+        r"PuTTY-User-Key-File-\d: (?:[^P]|P(?!uTTY-User|rivate-MAC)){0,20000}(?:Private-MAC: \w+)?",
+    ),
+    ("://", _ADDRESS, r"[A-Za-z]://[^\s:/@\"'<>`]{0,200}:([^\s@\"'<>`\\]{1,200})@(?=[\w\[])"),
+    ("sig", "signed address", r"[?&](?:sig|X-Amz-Signature|X-Goog-Signature|Signature)=([\w%+/=-]{16,})"),
+    (
+        "authorization",
+        "authorization",
+        r"(?i)authorization\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?"
+        r"(?:bearer|basic|token|apikey|digest|negotiate)\s+([\w.~+/=-]{8,})",
+    ),
+    ("bearer", "authorization", r"(?i)\bbearer\s+(?=[\w.~+/=-]{0,40}\d)([\w.~+/=-]{12,})"),
+    ("machine", "password", r"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s+([^\s\"'\\]+)"),
+    ("cookie", "cookie", r"(?i)\bcookie\\?[\"']?\s*:\s*\\?[\"']?([\w.!#$%&*+^|~-]+=[^\r\n\"'\[\\]{6,})"),
+    (
+        "curl",
+        "password",
+        r"(?i)\bcurl\b[^\n|]{0,500}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,80}:([^\s\"'{\\]{3,})",
+    ),
+    (
+        "--",
+        "password",
+        r"(?i)(?<!\S)--(?:password|passwd|pass|token|secret|api-?key)[ =][\"']?(?=\S*\d)([^\s\"'`\\]{5,})",
+    ),
+    (
+        "pass",
+        "password",
+        r"(?i)\b(?:password|passphrase|passcode)s? (?:is|was|to|of \S+ is|for \S+ is)[: ]+"
+        r"[\"'`]?(?=\S*[\d!#$%&*+^_~?@])([^\s\"'`,;\\]{5,})",
+    ),
+    ("passwort", "password", r"(?i)\bpasswort (?:ist|lautet)[: ]+[\"'`]?(?=\S*\d)([^\s\"'`,;\\]{5,})"),
 )
 """A word that the text has, in small letters; kind; pattern: what is masked is its group, where it has one."""
 _ROOTS: Final = ("pass", "pwd", "secret", "token", "auth", "credential", "salt", "dsn", "key")
@@ -132,7 +130,7 @@ _ASSIGNED: Final = re.compile(
     r"(?P<secret>[^\s\"'`,;<>{}()\[\]\\]{4,400})"
 )
 """Behind a part of a name that sounds like a secret: the rest of it and what it is given, in whatever notation."""
-_PREFIX: Final = re.compile(r"[\w.-]*$")
+_PREFIX: Final = re.compile(r"[\w.-]*\Z")
 _PLACEHOLDER: Final = re.compile(
     r"(?i)^(?:\$|%\w+%|process\.env|os\.environ|env\.|getenv|self\.|this\.|config\.|settings\.|args\.|none\b|null\b|"
     r"nil\b|undefined|true\b|false\b|string\b|str\b|optional|required|bytes\b|int\b|user|https?://|file://|/|~/|\./|"
@@ -145,7 +143,9 @@ _HARMLESS: Final = re.compile(
     r"secretar\w*|authenticat\w*|authentic|authored|passive\w*|passion\w*|passport)$|"
     r"token_?(?:count|type|limit|budget|id|url|name|length|endpoint)|(?:max|min|num|total|next|page|input|output)_?tokens?"
 )
-_STRONG: Final = re.compile(r"(?=.*[a-z])(?=.*[A-Z])|(?=.*[A-Za-z])(?=.*\d)|(?=.*[A-Za-z\d])(?=.*[!#$%&*+^~?@=/])")
+_STRONG: Final = re.compile(
+    r"(?=.*[a-z])(?=.*[A-Z])|(?=.*[A-Za-z])(?=.*\d)|(?=.*[A-Za-z\d])(?=.*[!#$%&*+^~?@=/])"
+)
 
 
 def mask(value: T) -> T:
@@ -159,7 +159,7 @@ def mask(value: T) -> T:
         members = [mask(member) for member in value]
         if all(new is old for new, old in zip(members, value, strict=True)):
             return value
-        return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)  # type: ignore[return-value]
+        return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
     if is_dataclass(value) and not isinstance(value, type):
         held = {part.name: getattr(value, part.name) for part in fields(value) if part.init}
         fresh = {name: new for name, old in held.items() if (new := mask(old)) is not old}
@@ -167,11 +167,24 @@ def mask(value: T) -> T:
     return value
 
 
+def mask_body(body: bytes) -> bytes:
+    """A body without its secrets. JSON stays JSON; in any other form stars stand for a secret, so that lengths hold."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        text = body.decode("latin-1")
+        for start, end, _ in find_secrets(text):
+            text = text[:start] + "*" * (end - start) + text[end:]
+        return text.encode("latin-1")
+    masked = mask(value)
+    return body if masked is value else json.dumps(masked).encode()
+
+
 def _mask_member(key: Any, member: T) -> T:
     """A member of a mapping: its name tells what it is, as it does in a text."""
     if isinstance(key, str) and isinstance(member, str) and member:
         before = f'"{key}": "'
-        told = _mask_text(f"{before}{member}\"")
+        told = _mask_text(f'{before}{member}"')
         if told.startswith(before) and told.endswith('"') and told[len(before) : -1] != member:
             return told[len(before) : -1]  # type: ignore[return-value]
     return mask(member)
@@ -197,15 +210,15 @@ def find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
     small = text.lower()
     for prefix, kind, pattern in _BY_PREFIX if _RUN.search(text) else ():
         if prefix in text:
-            yield from ((*found.span(), kind) for found in pattern.finditer(text) if _is_random(found[1]))
-    if _LONG_RUN.search(text) and _OF_LIBRARY.search(text):
-        for kind, pattern in _library_rules():
-            yield from ((*found.span(), kind) for found in pattern.finditer(text))
+            yield from ((*found.span(), kind) for found in re.finditer(pattern, text) if _is_random(found[1]))
+    if _LONG_RUN.search(text) and re.search(_OF_LIBRARY, text):
+        for kind, rule in _library_rules():
+            yield from ((*found.span(), kind) for found in rule.finditer(text))
     for word, kind, pattern in _BY_WORD:
         if word in small:
-            for found in pattern.finditer(text):
-                if not pattern.groups or not _PLACEHOLDER.search(found[1]):
-                    yield (*found.span(pattern.groups), kind)
+            for found in re.finditer(pattern, text):
+                if not found.re.groups or not _PLACEHOLDER.search(found[1]):
+                    yield (*found.span(found.re.groups), kind)
     if not any(word in small for word in _ROOTS):
         return
     for root in _ROOT.finditer(small if len(small) == len(text) else text):
@@ -239,7 +252,9 @@ def _kind_of_assigned(text: str, start: int, found: re.Match[str]) -> str:
         return ""
     password, digits = "pass" in small or "pwd" in small, any(character.isdigit() for character in value)
     if password:
-        likely = (name.isupper() and sign == "=") or bool(_STRONG.search(value)) or (digits and len(value) > 4)
+        likely = (
+            (name.isupper() and sign == "=") or bool(_STRONG.search(value)) or (digits and len(value) > 4)
+        )
     else:
         likely = len(value) >= 10 and digits and bool(_STRONG.search(value))
     if not likely:
@@ -259,12 +274,14 @@ def _library_rules() -> tuple[tuple[str, re.Pattern[str]], ...]:
         module = import_module(f"detect_secrets.plugins.{name}")
         for _, plugin in getmembers(module, isclass):
             if plugin.__module__ == module.__name__:
-                found += [(kind, pattern) for pattern in plugin.denylist]
+                found += [(kind, rule) for rule in getattr(plugin, "denylist", ())]
     return tuple(found)
 
 
 def _digest(secret: str) -> str:
-    return hmac.new(_key(), " ".join(secret.split()).encode("utf-8", "replace"), hashlib.sha256).hexdigest()[:6]
+    return hmac.new(_key(), " ".join(secret.split()).encode("utf-8", "replace"), hashlib.sha256).hexdigest()[
+        :6
+    ]
 
 
 @cache
@@ -282,5 +299,3 @@ def _key() -> bytes:
                 file.write(fresh)
         return path.read_bytes() or fresh
     return fresh
-
-

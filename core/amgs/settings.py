@@ -5,12 +5,14 @@ The workstation reads them from TOML and the environment (`amgs_app.settings`); 
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from amgs.decay import PROFILES
+
+T = TypeVar("T")
 
 
 class SettingsSection(BaseModel):
@@ -26,6 +28,17 @@ class IngestSettings(SettingsSection):
         ge=200,
         description="Longer texts are split at headings and paragraphs into linked blocks.",
     )
+    secrets: Literal["mask", "keep"] = Field(
+        default="mask",
+        description="Keys, tokens, passwords and private keys in what is taken in, shown or sent: mask puts a mark "
+        "such as [masked: GitHub token #3f9a1c] in their place, keep leaves them in clear.",
+    )
+
+    def mask(self, value: T) -> T:
+        """A text, or a value with texts, without its secrets, unless they are to be kept."""
+        from amgs.masking import mask
+
+        return value if self.secrets == "keep" else mask(value)
 
 
 class ConsolidationSettings(SettingsSection):

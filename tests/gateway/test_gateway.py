@@ -137,6 +137,34 @@ def test_who_only_observes_sends_the_very_bytes_on_and_keeps_what_was_said(
     ]
 
 
+def test_a_secret_goes_to_the_model_s_server_and_into_no_store(
+    fresh: Recorder, observing: str, tmp_path: Path
+) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    messages = [
+        {"role": "system", "content": f"Use {secret} to push."},
+        {"role": "user", "content": f"Push the ferry's branch with {secret}."},
+    ]
+    for _ in range(2):  # the second goes on from what is kept
+        body = json.dumps(
+            {"model": "m", "messages": messages, "tools": [{"type": "function", "x": secret}]}
+        ).encode()
+        with client(observing, Authorization="Bearer sk-agent") as asking:
+            answer = asking.post("/v1/chat/completions", content=body)
+        assert fresh.sent[-1] == body
+        seen = exchanges(observing, int(answer.headers["amgs-exchange"]))[0]
+        messages += [
+            {"role": "assistant", "content": "Sunny."},
+            {"role": "user", "content": f"And now {secret}?"},
+        ]
+    told = kept(observing, seen["conversation"])
+    assert [one["role"] for one in told] == ["user", "assistant", "user", "assistant"]
+    with client(observing) as asking:
+        whole = asking.post("/v1/operations/conversation_exchanges", json={"number": seen["number"]}).text
+    for text in (json.dumps(told), json.dumps(seen), whole):
+        assert secret not in text and "[masked: GitHub token #" in text
+
+
 def test_a_stream_comes_through_and_its_calls_are_kept(fresh: Recorder, observing: str) -> None:
     deltas = [
         {"role": "assistant", "content": "I "},

@@ -44,6 +44,7 @@ class Assembler(MemoryPart):
         at what held as of an instant.
         """
         check_storable(query)
+        query = self._context.settings.ingest.mask(query)
         known = self._context.definitions()
         asked = pipeline.FrameRequest(query, budget, weights, None if as_of is None else as_utc(as_of))
         definition = registry.find(name, known)

@@ -19,6 +19,7 @@ from amgs.conversation.survival import elements, of_pieces, read_handles, surviv
 from amgs.errors import ImpossibleBudgetError, UnknownConversationError, UsageError
 from amgs.lifecycle import revision
 from amgs.log import journal
+from amgs.masking import find_marks, tell_masked
 from amgs.text.plural import plural
 from amgs.types import JournalEntry
 from amgs.types.conversation import (
@@ -46,8 +47,13 @@ class Conversations(ConversationContexts):
         keeping.check_name(conversation)
         with storage.transaction():
             before = [one.message for one in storage.messages.held(conversation)]
-            found = read_messages(messages, now, before)
-            return keeping.add(storage, conversation, found.messages, now, before, found.notes)
+            found = read_messages(self._context.settings.ingest.mask(messages), now, before)
+            said = (
+                text for each in found.messages for text in (each.text, *(c.arguments for c in each.calls))
+            )
+            masked = tell_masked(find_marks(said))
+            notes = (*found.notes, f"{masked}.") if masked else found.notes
+            return keeping.add(storage, conversation, found.messages, now, before, notes)
 
     def list(self) -> tuple[ConversationSummary, ...]:
         """The conversations that are held, by name."""

@@ -21,6 +21,7 @@ from amgs.ingest import raw_blocks
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle import verify
 from amgs.log import journal
+from amgs.masking import find_marks
 from amgs.regular_file import check_ends
 from amgs.storage.store import Storage
 from amgs.storage.tables import BATCH, TableColumn
@@ -81,6 +82,7 @@ class ForeignImport:
     they are taken in. superseded: blocks that the source says no longer hold. left_out: what was not taken over, each
     with its place and why. conversations: the names of those that are made or go on. operation: the journal entry; None
     for a dry run, or where all was known. again: how many of the known had been set aside and hold again.
+    masked: the kinds of the secrets that were masked, each secret once.
     """
 
     path: str
@@ -95,6 +97,7 @@ class ForeignImport:
     conversations: tuple[str, ...] = ()
     operation: int | None = None
     again: int = 0
+    masked: tuple[str, ...] = ()
 
 
 class Exchange(MemoryPart):
@@ -196,7 +199,8 @@ class Exchange(MemoryPart):
     ) -> ForeignImport:
         """Take in documents that are parsed already. path: what they are called in the journal. See `load_foreign`."""
         storage, now = self._context.storage, local_now(self._context.clock)
-        found = records_of(documents, ImportOptions(self._context.settings.ingest, branches), format)
+        given, options = self._context.settings.ingest, ImportOptions(self._context.settings.ingest, branches)
+        found = records_of(given.mask(tuple(documents)), options, format)
         drafts = _still_valid([one for each in found.drafts.values() for one in each])
         wanted = list(dict.fromkeys(block_id(one.content) for one in drafts))
         if not wanted:
@@ -216,6 +220,7 @@ class Exchange(MemoryPart):
             ),
             found.left_out,
             tuple(one.conversation for one in new),
+            masked=find_marks(draft.content for draft in drafts),
         )
         if dry_run:
             return replace(made, records=_counts(found, None))

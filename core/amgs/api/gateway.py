@@ -72,6 +72,13 @@ class GatewayLog(MemoryPart):
         storage, keep = self._context.storage, self._context.settings.conversation.exchanges
         if not keep:
             return
+        secrets = self._context.settings.ingest
+        exchange = replace(
+            exchange,
+            asked=secrets.mask(exchange.asked),
+            said=secrets.mask(exchange.said),
+            prompts=secrets.mask(exchange.prompts),
+        )
         with storage.transaction():
             last = max(exchange.until, exchange.answered)
             stored = storage.messages.held(exchange.conversation, 1, last) if last else ()

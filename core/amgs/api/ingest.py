@@ -142,8 +142,9 @@ class Intake(MemoryPart):
         """Take in drafts as they are, without splitting, in one transaction."""
         from amgs.ingest import raw_blocks
 
+        given = self._context.settings.ingest.mask(tuple(drafts))
         return raw_blocks.ingest(
-            self._context.storage, drafts, local_now(self._context.clock), progress=progress
+            self._context.storage, given, local_now(self._context.clock), progress=progress
         )
 
     def _ingest(

@@ -48,6 +48,7 @@ class Retrieval(MemoryPart):
         Raises UsageError for a layer there is not, WeightsError for weights that do not sum to one.
         """
         check_storable(query)
+        query = self._context.settings.ingest.mask(query)
         wanted = filter or SEARCHED
         if as_of is not None:
             wanted = replace(wanted, as_of=as_utc(as_of))

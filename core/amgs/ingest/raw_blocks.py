@@ -13,6 +13,7 @@ from amgs.identity import block_id, canonical, file_of
 from amgs.ingest import metadata
 from amgs.ingest.said_again import hold_again
 from amgs.log import journal
+from amgs.masking import find_marks
 from amgs.storable import why_unstorable
 from amgs.storage.journal import JournalRow
 from amgs.storage.sources import SourceName, SourcePiece
@@ -140,6 +141,7 @@ def ingest(
         tuple(refused),
         operation=None if operation is None else operation.id,
         again=tuple(dict.fromkeys(again)),
+        masked=find_marks(draft.content for draft in wanted if isinstance(draft.content, str)),
     )
 
 

@@ -162,8 +162,9 @@ def read_file(
     if raw.startswith(b"{\\rtf"):
         return _refused(source, "it is RTF, which nothing here reads; save it as text, .docx or PDF")
     read: Reader = reader_of(path.name) or markdown.read
+    text = _decoded(raw)  # whole: a private key is longer than a piece
     try:
-        document = read(raw)
+        document = read(raw if text is None else settings.mask(text).encode())
     except UnfitError as error:
         return _refused(source, str(error))
     except MissingExtraError as error:
@@ -171,7 +172,16 @@ def read_file(
     if document.form == "code":
         document = replace(document, title=path.name)
     modified = _named_day(path.name) or changed_at(status.st_mtime)
-    return drafts_of(document, source, modified, settings, dated=dated)
+    found = drafts_of(document, source, modified, settings, dated=dated)
+    return replace(found, drafts=settings.mask(found.drafts)) if text is None else found
+
+
+def _decoded(raw: bytes) -> str | None:
+    """A file's text; None for one that is no text in UTF-8."""
+    try:
+        return None if b"\0" in raw else raw.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _named_day(name: str) -> datetime | None:
@@ -193,7 +203,8 @@ def read_note(
     extra: Mapping[str, Any] | None = None,
 ) -> FolderContents:
     """A text in Markdown as drafts; see `drafts_of`."""
-    return drafts_of(markdown.document(text), source, modified, settings, dated=dated, extra=extra)
+    document = markdown.document(settings.mask(text))
+    return drafts_of(document, source, modified, settings, dated=dated, extra=settings.mask(extra))
 
 
 def drafts_of(

@@ -83,13 +83,15 @@ class Call(Generic[R_co]):
         if self.operation.wants_progress:
             arguments["progress"] = progress
         with extras.explained(), signed(operation=self.operation.name):
-            return self.operation.function(on, **arguments)
+            secrets = (on.engine if _is_operator(on) else on).settings.memory.ingest
+            arguments |= {name: secrets.mask(value) for name, value in self._texts.items()}
+            return secrets.mask(self.operation.function(on, **arguments))
 
     def check(self) -> None:
         """Raise UsageError for a place where nothing is written, a time without UTC, what cannot be stored."""
         self._check_places()
         self._check_instants()
-        self._check_texts()
+        check_storable(self._texts)
         self._check_numbers()
 
     def _check_numbers(self) -> None:
@@ -97,10 +99,11 @@ class Call(Generic[R_co]):
             if isinstance(value, int) and abs(value) > _LARGEST:
                 raise UsageError(f"{name} is too large a number.", way_out=f"Give at most {_LARGEST:,}.")
 
-    def _check_texts(self) -> None:
-        """Those that are no names of files, which may hold any byte."""
+    @property
+    def _texts(self) -> dict[str, Any]:
+        """The arguments that are no names of files, which may hold any byte."""
         of_files = {each.name for each in self.operation.parameters if each.takes in ("file", "folder")}
-        check_storable({name: value for name, value in self.arguments.items() if name not in of_files})
+        return {name: value for name, value in self.arguments.items() if name not in of_files}
 
     def _check_places(self) -> None:
         for parameter in self.operation.parameters:

@@ -21,6 +21,7 @@ from amgs_app.gateway.prompts import prompts_in
 
 if TYPE_CHECKING:
     from amgs.memory import Memory
+    from amgs.settings import IngestSettings
     from amgs.types.conversation import ContextConfiguration
     from amgs.types.gateway import GatewayExchange
     from amgs_app.engine import Engine
@@ -79,6 +80,10 @@ class Conversing:
         return self._engine.memory
 
     @property
+    def _secrets(self) -> IngestSettings:
+        return self._engine.settings.memory.ingest
+
+    @property
     def chooses(self) -> bool:
         """Whether there is a budget to keep."""
         return self._budget > 0
@@ -91,6 +96,7 @@ class Conversing:
         spoken = form.read(request)
         if spoken is None:
             return Fitted(None, _NOTHING)
+        spoken = self._secrets.mask(spoken)  # of what is kept; what goes on is the request as it came
         with self._lock:
             told = _told(spoken)
             if not told:
@@ -108,7 +114,7 @@ class Conversing:
         """Take in what the model said; gives how many messages, and the number of the last one that holds it. Nothing
         where the conversation has gone on since, or had before: it was answered already.
         """
-        told = [_message(each) for each in said if each.says]
+        told = [_message(each) for each in self._secrets.mask(said) if each.says]
         with self._lock:
             kept = self._kept(fitted.conversation)
             if not told or not kept:

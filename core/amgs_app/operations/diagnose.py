@@ -124,7 +124,8 @@ def diagnose(
         from amgs_app.operations.report import palettes, written
         from amgs_app.pages.memory_report import of_diagnosis
 
-        written(html, of_diagnosis(made, palettes(), redacted=redact), redact=redact)
+        page = of_diagnosis(made, palettes(), redacted=redact)
+        written(html, engine.settings.memory.ingest.mask(page), redact=redact)
     return made
 
 

@@ -45,7 +45,7 @@ def report(
 
     used = operator.engine.memory.lifecycle.most_used(_USED)
     text = of_memory(operator, look_of(operator), used, palettes(), redacted=redact)
-    return written(out, text, redact=redact)
+    return written(out, operator.engine.settings.memory.ingest.mask(text), redact=redact)
 
 
 def written(path: Path, text: str, *, redact: bool) -> PageWritten:

@@ -115,6 +115,7 @@ class Asked:
         """
         begun = self.service.perf()
         space, outcome, got, blocks = self.namespace, "failed", "", tuple[str, ...]()
+        secrets = space.engine.settings.memory.ingest
         before = space.change
         if operation in _DRAFTS:
             space.drafted_at = begun
@@ -126,8 +127,8 @@ class Asked:
             signed_work = partial(_signed, work, {**signing, "server": space.server})
             running = space.run(lane, signed_work, self.caller.name)
             bounded = lane == "read" and not changes
-            result = await (
-                asyncio.wait_for(running, self.service.limits.read_seconds) if bounded else running
+            result = secrets.mask(
+                await (asyncio.wait_for(running, self.service.limits.read_seconds) if bounded else running)
             )
             outcome, got, blocks = "done", summary_of(result), _ids(result)
             if space.spans is not None:
@@ -153,7 +154,7 @@ class Asked:
                         space.engine.clock.now(),
                         operation,
                         self.caller.name,
-                        told,
+                        secrets.mask(told),
                         got,
                         round(seconds * 1000, 1),
                         outcome,

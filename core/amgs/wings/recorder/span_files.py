@@ -1,4 +1,5 @@
-"""Where recorded spans lie: bodies as they came, each with its hash, in files that are only added to.
+"""Where recorded spans lie: bodies as they came but for their secrets, each with its hash, in files that are only added
+to.
 
 An entry is a line of JSON (when it came, in which form, how many bytes, their SHA-256), the body, and a line break.
 Every program that writes begins a file of its own, so what a crash tore stands at the end of a file, and was never
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self, get_args
 
 from amgs.errors import InputError
+from amgs.masking import mask_body
 from amgs.sessions.lines import fields, instant, parse_object
 
 Form = Literal["otlp-json", "otlp-protobuf", "otlp-logs-protobuf", "langfuse", "openinference"]
@@ -35,7 +37,7 @@ _LONGEST_HEAD: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class SpanBody:
-    """A body as it came."""
+    """A body as it came, but for its secrets."""
 
     at: datetime
     form: Form
@@ -45,10 +47,11 @@ class SpanBody:
 class SpanWriter:
     """Adds bodies to a folder. Safe to use from any thread: those that wait share one wait for the disk."""
 
-    def __init__(self, folder: Path, kept: int = KEPT, file: int = _FILE) -> None:
-        """kept: bytes that may lie there in all. file: bytes after which a file is full. Raises InputError for a folder
-        that cannot be written.
+    def __init__(self, folder: Path, kept: int = KEPT, file: int = _FILE, *, masks: bool = True) -> None:
+        """kept: bytes that may lie there in all. file: bytes after which a file is full. masks: whether secrets are
+        masked. Raises InputError for a folder that cannot be written.
         """
+        self._masks = masks
         self._folder, self._kept, self._size = folder, kept, min(file, max(1, kept // 4))
         self._writing, self._syncing = threading.Lock(), threading.Lock()
         self._written = self._synced = self._length = 0
@@ -63,6 +66,7 @@ class SpanWriter:
 
     def add(self, form: Form, body: bytes, at: datetime) -> None:
         """Add a body; returns when it is on the disk. Raises OSError where the disk does not take it."""
+        body = mask_body(body) if self._masks else body
         digest = hashlib.sha256(body).hexdigest()
         head = {"at": at.isoformat(), "form": form, "bytes": len(body), "sha256": digest}
         entry = json.dumps(head).encode() + b"\n" + body + b"\n"

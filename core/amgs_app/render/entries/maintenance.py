@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from amgs.lifecycle.conflict import SURE
+from amgs.masking import tell_masked
 from amgs.text.plural import plural, tell_again
 from amgs_app.render.catalogue import FigureOf, entry
 from amgs_app.render.sheet import ResultTable, sheet
@@ -232,6 +233,7 @@ def foreign_import(result: ForeignImport) -> ResultTable:
     ]
     if len(reasons) > _MOST_REASONS:
         notes.append(f"{len(reasons) - _MOST_REASONS} more reasons; `--format json` names all.")
+    notes += [f"{masked}."] if (masked := tell_masked(result.masked)) else []
     if result.conversations:
         names = ", ".join(result.conversations[:_MOST_NAMES])
         more = (

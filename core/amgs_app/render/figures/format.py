@@ -7,6 +7,7 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from amgs.masking import tell_masked
 from amgs.text.plural import plural, tell_again
 
 if TYPE_CHECKING:
@@ -184,4 +185,5 @@ def ingested(report: IngestReport) -> str:
         named = [each.ending or "no ending" for each in most[:_ENDINGS_TOLD]]
         named += ["…"] if len(most) > _ENDINGS_TOLD else []
         told.append(f"{plural(sum(each.files for each in most), 'file')} skipped ({', '.join(named)})")
+    told += [masked] if (masked := tell_masked(report.masked)) else []
     return ", ".join(told)

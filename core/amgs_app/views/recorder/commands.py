@@ -76,15 +76,17 @@ def record(
     """Listen on this machine for spans and logs by OTLP over HTTP, in JSON or protobuf, until it is stopped; or take
     files. A program that has OpenTelemetry on needs OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318.
 
-    Bodies are kept as they came, below the data folder, and acknowledged when they are on the disk. `recorded` shows
-    what they tell, also while this runs. Nothing leaves the machine, and no other machine reaches it.
+    Bodies are kept as they came, but for their secrets, below the data folder, and acknowledged when they are on the
+    disk. `recorded` shows what they tell, also while this runs. Nothing leaves the machine, and no other machine
+    reaches it.
     """
     from amgs.wings.recorder.bodies import import_file
     from amgs.wings.recorder.receiver import Received
     from amgs.wings.recorder.span_files import SpanWriter
 
     folder = _folder(engine)
-    with SpanWriter(folder, most * 2**20) as writer:
+    masks = engine.settings.memory.ingest.secrets == "mask"
+    with SpanWriter(folder, most * 2**20, masks=masks) as writer:
         if not files:
             return _listen(engine, writer, folder, port, until or None, progress)
         received = Received()

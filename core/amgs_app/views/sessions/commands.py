@@ -469,6 +469,5 @@ def report(
     from amgs_app.operations.report import palettes, written
     from amgs_app.views.sessions.page import of_session
 
-    del engine
     text = of_session(review(open_named(name), progress), palettes(), redacted=redact)
-    return written(out, text, redact=redact)
+    return written(out, engine.settings.memory.ingest.mask(text), redact=redact)

@@ -250,7 +250,7 @@ class Packs(PackRouting, PackProposing, PackConsolidation):
 
         name: another name. Raises InputError for what is no pack; nothing is changed then.
         """
-        given = document.read(data)
+        given = self._context.settings.ingest.mask(document.read(data))
         storage, now = self._context.storage, self._context.clock.now()
         wanted = name or given.name
         keeping.check_name(wanted)

@@ -23,8 +23,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from amgs.text.plural import plural
-
 SecretsKept = Literal["mask", "keep"]
 T = TypeVar("T")
 
@@ -202,7 +200,7 @@ def tell_masked(kinds: Iterable[str]) -> str:
     """`2 secrets masked: GitHub token, private key`; "" for none."""
     counted = Counter(kinds)
     told = ", ".join(kind if count == 1 else f"{count} × {kind}" for kind, count in counted.items())
-    return f"{plural(counted.total(), 'secret')} masked: {told}" if counted else ""
+    return f"{counted.total()} secret{'s' * (counted.total() > 1)} masked: {told}" if counted else ""
 
 
 def find_secrets(text: str) -> Iterator[tuple[int, int, str]]:

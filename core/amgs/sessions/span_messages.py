@@ -1,7 +1,12 @@
 """What spans say of conversations: which operation, whose conversation, and the messages that a model read and wrote.
 
-Understood are the GenAI semantic conventions of OpenTelemetry (as merged in May 2026, and the events that they had
-before), OpenInference, and what OpenLLMetry and LangSmith write.
+Understood are, with where each is described:
+the GenAI semantic conventions of OpenTelemetry, attributes as merged in May 2026 and the events up to 1.36
+(open-telemetry/semantic-conventions, docs/gen-ai); OpenInference (Arize-ai/openinference, spec); OpenLLMetry;
+LangSmith; Strands, whose events hold Bedrock's blocks as JSON (strands-agents/sdk-python, telemetry/tracer.py); the
+Vercel AI SDK (vercel/ai, "Telemetry: collected data"); pydantic-ai, which keeps its events in one attribute
+(pydantic/pydantic-ai, models/instrumented.py); ADK, which keeps Gemini's request and response (google/adk-python,
+telemetry/tracing.py); and MLflow (mlflow/mlflow, tracing/constant.py).
 """
 
 from __future__ import annotations
@@ -9,11 +14,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from amgs.sessions.lines import fields, items, text
-from amgs.sessions.messages import ROLES
+from amgs.sessions.lines import as_json, fields, items, text
+from amgs.sessions.messages import CALLS, RESULTS, ROLES
 from amgs.sessions.spans import RecordedSpan, number
 from amgs.types.usage import Usage
 
@@ -25,8 +31,10 @@ _KINDS: Final[Mapping[str, str]] = {
     "tool": "execute_tool",
     "agent": "invoke_agent",
     "embedding": "embeddings",
+    "chat_model": "chat",
 }
-"""Operations by the kind of a span in OpenInference and LangSmith."""
+"""Operations by the kind of a span in OpenInference, LangSmith and MLflow."""
+_VERCEL: Final = re.compile(r"ai\.(?:(toolCall)|(embed)|(?:generate|stream)(?:Text|Object))")
 ANSWERS: Final = ("chat", "generate_content", "text_completion")
 """Operations in which a model answers."""
 _CONVERSATIONS: Final = (
@@ -36,6 +44,9 @@ _CONVERSATIONS: Final = (
     "langsmith.metadata.thread_id",
     "langsmith.metadata.session_id",
     "traceloop.association.properties.session_id",
+    "gcp.vertex.agent.session_id",
+    "mlflow.trace.session",
+    *(f"ai.telemetry.metadata.{name}Id" for name in ("session", "conversation", "thread", "chat")),
 )
 """Attributes that name a conversation, the surest first."""
 _MESSAGE_EVENTS: Final[Mapping[str, str]] = {
@@ -46,6 +57,51 @@ _MESSAGE_EVENTS: Final[Mapping[str, str]] = {
     "gen_ai.choice": "assistant",
 }
 _DEEPEST: Final = 12
+_READ: Final = (
+    "gen_ai.input.messages",
+    "llm.input_messages",
+    "gen_ai.prompt",
+    "ai.prompt.messages",
+    "ai.prompt",
+    "gcp.vertex.agent.llm_request",
+    "mlflow.spanInputs",
+    "input.value",
+)
+_WRITTEN: Final = (
+    "gen_ai.output.messages",
+    "llm.output_messages",
+    "gen_ai.completion",
+    "ai.response",
+    "gcp.vertex.agent.llm_response",
+    "mlflow.spanOutputs",
+    "output.value",
+)
+"""Attributes that hold messages, the surest first; `ai.response` stands for those that tell one answer together."""
+_WITHIN: Final = (
+    *("message", "messages", "input", "prompt", "contents", "content", "candidates", "generations"),
+    *("choices", "output", "outputs", "response"),
+)
+"""Fields of a request or an answer that hold messages."""
+_BARE: Final = ("prompt", "input", "query", "question", "text", "content", "output", "response", "answer")
+"""Fields that hold words without a role."""
+_CALL: Final[Mapping[str, Sequence[str]]] = {
+    "id": ("gen_ai.tool.call.id", "ai.toolCall.id", "gcp.vertex.agent.tool_call_id", "tool_call.id"),
+    "name": ("gen_ai.tool.name", "ai.toolCall.name", "tool.name"),
+    "arguments": (
+        *(
+            "gen_ai.tool.call.arguments",
+            "ai.toolCall.args",
+            "gcp.vertex.agent.tool_call_args",
+            "tool_arguments",
+        ),
+        *("mlflow.spanInputs", "gen_ai.prompt", "input.value"),
+    ),
+    "result": (
+        *("gen_ai.tool.call.result", "ai.toolCall.result", "gcp.vertex.agent.tool_response", "tool_response"),
+        *("mlflow.spanOutputs", "gen_ai.completion", "output.value"),
+    ),
+}
+"""What a span tells of a call of a tool, by the attributes that tell it."""
 Item = dict[str, Any]
 """A message in the style of `amgs.sessions.messages`."""
 
@@ -68,11 +124,26 @@ def told_by(span: RecordedSpan) -> Mapping[str, Any]:
 
 def operation_of(span: RecordedSpan) -> str:
     """The operation in the words of the GenAI conventions; "" where the span tells of none."""
-    kind = span.attributes.get("openinference.span.kind", span.attributes.get("langsmith.span.kind"))
-    known = _KINDS.get(text(kind).lower())
-    return known or text(
-        span.attributes.get("gen_ai.operation.name", span.attributes.get("llm.request.type"))
+    given = span.attributes
+    kinds = ("openinference.span.kind", "langsmith.span.kind", "mlflow.spanType")
+    kind = next((told for name in kinds if (told := text(given.get(name)))), "")
+    known = _KINDS.get(kind.strip('"').lower()) or text(
+        given.get("gen_ai.operation.name", given.get("llm.request.type"))
     )
+    if known:
+        return known
+    if vercel := _VERCEL.match(text(given.get("ai.operationId", given.get("operation.name", "")))):
+        return "execute_tool" if vercel[1] else "embeddings" if vercel[2] else "chat"
+    return "chat" if "gcp.vertex.agent.llm_response" in given else ""
+
+
+def call_of(given: Mapping[str, Any], what: str) -> Any:
+    """The `id`, `name`, `arguments` or `result` of the call of a tool that attributes tell of; None for none."""
+    told = next((told for name in _CALL[what] if (told := given.get(name)) is not None), None)
+    if isinstance(told, str) and told[:1] == '"' == told[-1:]:  # a text as JSON
+        with suppress(ValueError):
+            return json.loads(told)
+    return told
 
 
 def conversation_ids(spans: Sequence[RecordedSpan]) -> dict[str, str]:
@@ -88,14 +159,32 @@ def conversation_ids(spans: Sequence[RecordedSpan]) -> dict[str, str]:
 
 def usage_of(given: Mapping[str, Any]) -> Usage | None:
     """The tokens of a request; None where the attributes tell none. What is read from a cache is part of the input."""
-    read = _first(given, "gen_ai.usage.input_tokens", "llm.token_count.prompt", "gen_ai.usage.prompt_tokens")
+    told = fields(parsed(given.get("mlflow.chat.tokenUsage"))) or given
+    start = "gen_ai.usage." if told is given else ""
+    read = _first(
+        told,
+        *(f"{start}input_tokens", "llm.token_count.prompt", f"{start}prompt_tokens"),
+        *("ai.usage.inputTokens", "ai.usage.promptTokens"),
+    )
     output = _first(
-        given, "gen_ai.usage.output_tokens", "llm.token_count.completion", "gen_ai.usage.completion_tokens"
+        told,
+        *(f"{start}output_tokens", "llm.token_count.completion", f"{start}completion_tokens"),
+        *("ai.usage.outputTokens", "ai.usage.completionTokens"),
     )
     cached = _first(
-        given, "gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read"
+        told,
+        *(f"{start}cache_read.input_tokens", "llm.token_count.prompt_details.cache_read"),
+        *(
+            f"{start}cache_read_input_tokens",
+            f"{start}details.cache_read_tokens",
+            "ai.usage.cachedInputTokens",
+        ),
     )
-    put = _first(given, "gen_ai.usage.cache_creation.input_tokens")
+    put = _first(
+        told,
+        *(f"{start}cache_creation.input_tokens", f"{start}cache_creation_input_tokens"),
+        *(f"{start}cache_write_input_tokens", f"{start}details.cache_write_tokens"),
+    )
     if not read and not output:
         return None
     return Usage(max(0, read - cached - put), put, cached, output)
@@ -108,26 +197,52 @@ def _first(given: Mapping[str, Any], *names: str) -> int:
 def messages_of(span: RecordedSpan) -> SpanMessages:
     """What the model of a span read and wrote."""
     given = told_by(span)
-    read = [
-        *_system(given.get("gen_ai.system_instructions")),
-        *messages_in(parsed(given.get("gen_ai.input.messages"))),
-    ]
-    written = [*messages_in(parsed(given.get("gen_ai.output.messages")))]
-    for more, names in (
-        (read, ("llm.input_messages", "gen_ai.prompt", "input.value")),
-        (written, ("llm.output_messages", "gen_ai.completion", "output.value")),
-    ):
+    read: list[Item] = []
+    written = _answered(given)
+    for found, names, role in ((read, _READ, "user"), (written, _WRITTEN, "assistant")):
         for name in names:
-            if not more:
-                more += messages_in(listed(given, name) or parsed(given.get(name)))
-    if not read and not written:
-        for event in span.events:
-            if role := _MESSAGE_EVENTS.get(event.name):
-                body = {**event.attributes, **fields(event.attributes.get("body"))}
-                known = {key.removeprefix("gen_ai."): value for key, value in body.items()}
-                found = {"role": role, **known, **fields(known.get("message"))}
-                (written if event.name == "gen_ai.choice" else read).extend(messages_in(found))
-    return SpanMessages(tuple(read), tuple(written))
+            if not found and not name.startswith("ai.response"):
+                found += messages_in(listed(given, name) or parsed(given.get(name)), role=role)
+    told = [] if read and written else _events_of(span, given)
+    read = read or [item for name, item in told if name != "gen_ai.choice"]
+    written = written or [item for name, item in told if name == "gen_ai.choice"]
+    system = [*_system(given.get("gen_ai.system_instructions"))]
+    return SpanMessages((*system, *read), tuple(written))
+
+
+def _answered(given: Mapping[str, Any]) -> list[Item]:
+    """The answer that the Vercel AI SDK tells in attributes of their own."""
+    if "gen_ai.output.messages" in given:
+        return []
+    thought = text(given.get("ai.response.reasoning"))
+    words = given.get("ai.response.text") or given.get("ai.result.text") or given.get("ai.response.object")
+    parts = [
+        *([{"type": "reasoning", "content": thought}] if thought else []),
+        *([{"type": "text", "text": as_json(words)}] if words else []),
+        *({"type": "tool-call", **one} for one in items(parsed(given.get("ai.response.toolCalls")))),
+    ]
+    return [_message("assistant", {"content": parts})] if parts else []
+
+
+def _events_of(span: RecordedSpan, given: Mapping[str, Any]) -> list[tuple[str, Item]]:
+    """The messages that events tell, each with the event's name: those of the span, or those that pydantic-ai keeps in
+    an attribute.
+    """
+    told = [(event.name, event.attributes) for event in span.events if event.name in _MESSAGE_EVENTS]
+    told = told or [(text(one.get("event.name")), one) for one in items(parsed(given.get("events")))]
+    found = []
+    for name, attributes in told:
+        if role := _MESSAGE_EVENTS.get(name):
+            body = {**attributes, **fields(parsed(attributes.get("body")))}
+            known = {key.removeprefix("gen_ai."): value for key, value in body.items()}
+            message = parsed(known.pop("message", None))
+            known |= message if isinstance(message, dict) else {}
+            if isinstance(message, str | list):
+                known["content"] = message
+            if role == "tool":
+                known.setdefault("tool_call_id", known.get("id"))
+            found += [(name, item) for item in messages_in({"role": role, **known})]
+    return found
 
 
 def parsed(value: Any) -> Any:
@@ -164,27 +279,51 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 def _system(given: Any) -> Iterator[Item]:
     parts = parsed(given)
+    if isinstance(parts, dict):
+        parts = parts.get("parts", [parts])
     if parts:
-        yield from messages_in({"role": "system", "parts": parts if isinstance(parts, list) else [parts]})
+        yield _message("system", {"content": parts})
 
 
-def messages_in(value: Any, depth: int = 0) -> Iterator[Item]:
-    """The messages that stand in a value, in order: in a list, beside other things, or wrapped as LangChain does."""
+def messages_in(value: Any, depth: int = 0, role: str = "") -> Iterator[Item]:
+    """The messages that stand in a value, in order: in a list, beside other things, or wrapped as LangChain does.
+
+    role: of words that stand there without one; "" where such are no message.
+    """
     if depth > _DEEPEST:
         return
+    if isinstance(value, str) and role and value.strip():
+        yield _message(role, {"content": value})
     if isinstance(value, list):
         for one in value:
-            yield from messages_in(one, depth + 1)
+            if not isinstance(one, str):
+                yield from messages_in(one, depth + 1, role)
     if not isinstance(value, dict):
         return
     inner = fields(value.get("kwargs")) or value
-    role = text(inner.get("role")) or (text(inner.get("type")) if "content" in inner else "")
-    if role.lower() in ROLES and not isinstance(inner.get("message"), dict):
-        yield _message(role, inner)
+    said = text(inner.get("role")) or (text(inner.get("type")) if "content" in inner else "")
+    if said.lower() in ROLES and not isinstance(inner.get("message"), dict):
+        yield _message(said, inner)
         return
-    for key in ("message", "messages", "input", "generations", "choices", "output", "outputs"):
+    if inner.get("type") in (*CALLS, *RESULTS):
+        yield {"role": "assistant", "content": [inner]}
+        return
+    config = fields(inner.get("config"))
+    system = config.get("system_instruction", inner.get("systemInstruction", inner.get("system")))
+    if role != "assistant":
+        yield from _system(system)
+    if isinstance(inner.get("parts"), list):  # Gemini's content without a role
+        yield _message(role or "user", inner)
+        return
+    before = False
+    for key in _WITHIN:
         if isinstance(inner.get(key), list | dict):
-            yield from messages_in(inner[key], depth + 1)
+            for item in messages_in(inner[key], depth + 1, role):
+                before = True
+                yield item
+    bare = next((inner[key] for key in _BARE if isinstance(inner.get(key), str)), "")
+    if not before and role and bare.strip():
+        yield _message(role, {"content": bare})
 
 
 def _message(role: str, given: Mapping[str, Any]) -> Item:
@@ -210,28 +349,85 @@ def parsed_parts(content: Any) -> Any:
 
 
 def _content(content: Any) -> Any:
-    """Parts of the GenAI conventions as interfaces of models have them."""
+    """Parts as interfaces of models have them."""
     return [_part(one) for one in content] if isinstance(content, list) else content
 
 
 def _part(one: Any) -> Any:
+    """A part of the GenAI conventions, of Bedrock, Gemini or the Vercel AI SDK as the interfaces of models have it."""
     if not isinstance(one, dict):
-        return one
+        return {"type": "text", "text": one} if isinstance(one, str) else one
+    for key in ("toolUse", "functionCall", "function_call"):
+        if isinstance(call := one.get(key), dict):
+            return _called(
+                call.get("toolUseId", call.get("id")), call.get("name"), call.get("input", call.get("args"))
+            )
+    for key in ("toolResult", "functionResponse", "function_response"):
+        if isinstance(told := one.get(key), dict):
+            content = told.get("content", told.get("response"))
+            id = told.get("toolUseId", told.get("id"))
+            return _resulted(id, content, told.get("status") == "error", told.get("name"))
+    if isinstance(thought := one.get("reasoningContent"), dict):
+        return {"type": "thinking", "thinking": fields(thought.get("reasoningText")).get("text")}
+    if one.get("thought") is True:
+        return {"type": "thinking", "thinking": one.get("text")}
     match one.get("type"):
         case "text":
             return {"type": "text", "text": one.get("content", one.get("text"))}
-        case "tool_call":
-            return {**one, "type": "tool_use", "input": one.get("arguments")}
-        case "tool_call_response":
-            told = one.get("response", one.get("result"))
-            return {
-                "type": "tool_result",
-                "tool_use_id": one.get("id"),
-                "content": told if isinstance(told, str | list) else json.dumps(told, default=str),
-            }
+        case "tool_call" | "tool-call":
+            arguments = one.get("arguments", one.get("input", one.get("args")))
+            return _called(
+                one.get("toolCallId", one.get("id")), one.get("toolName", one.get("name")), arguments
+            )
+        case "tool_call_response" | "tool-result":
+            told = one.get("response", one.get("result", one.get("output")))
+            if isinstance(told, dict) and set(told) == {"type", "value"}:
+                return _resulted(
+                    one.get("toolCallId"), told["value"], told["type"] in ("error-text", "error-json")
+                )
+            return _resulted(one.get("toolCallId", one.get("id")), told, one.get("isError") is True)
         case "reasoning":
-            return {"type": "thinking", "thinking": one.get("content")}
+            return {"type": "thinking", "thinking": one.get("content", one.get("text"))}
+        case None if isinstance(one.get("text"), str):
+            return {"type": "text", "text": one["text"]}
     return one
+
+
+def _called(id: Any, name: Any, arguments: Any) -> Item:
+    return {"type": "tool_use", "id": id or name, "name": name, "input": arguments}
+
+
+def _resulted(id: Any, told: Any, failed: bool, called: Any = None) -> Item:
+    if isinstance(told, list):
+        told = _content([{"text": as_json(one["json"])} if _is_json(one) else one for one in told])
+    elif not isinstance(told, str):
+        told = as_json(told)
+    return {"type": "tool_result", "tool_use_id": id or called, "content": told, "is_error": failed}
+
+
+def _is_json(part: Any) -> bool:
+    return isinstance(part, dict) and set(part) == {"json"}
+
+
+def kinds_unread(spans: Sequence[RecordedSpan]) -> list[str]:
+    """The kinds of spans that hold words in a vocabulary that is not understood: by their names, or what made them."""
+    found: dict[str, None] = {}
+    for span in spans:
+        operation, given = operation_of(span), told_by(span)
+        if operation and (operation not in ANSWERS or messages_of(span) != SpanMessages((), ())):
+            continue
+        events = (event.attributes for event in span.events if "exception" not in event.name)
+        if any(_is_wordy(value) for told in (given, *events) for value in told.values()):
+            found[" ".join(filter(None, (span.scope, span.name)))[:80]] = None
+    return [*found][:5]
+
+
+def _is_wordy(value: Any) -> bool:
+    """Whether a value may hold what was said: messages as JSON, or several words."""
+    told = parsed(value)
+    if isinstance(told, dict | list):
+        return any(_is_wordy(one) for one in (told.values() if isinstance(told, dict) else told))
+    return isinstance(told, str) and len(told.split()) > 2
 
 
 def words_of(messages: Iterable[Item]) -> str:

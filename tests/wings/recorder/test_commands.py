@@ -9,10 +9,12 @@ import subprocess
 import sys
 import time
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from amgs.sessions.spans import as_otlp
 from amgs_tui.__main__ import run
 from tests.wings.recorder.spans_of import SpanWorld
 
@@ -95,6 +97,21 @@ def test_conversations_are_written_as_sessions(
     out = tmp_path / "said.jsonl"
     told(capsys, "recorded", "--view", "conversations", "--find", "hours", "--out", str(out))
     assert "Every 9 hours." in told(capsys, "session", str(out), "--view", "turns")
+
+
+def test_why_nothing_was_said_is_told_by_what_there_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for given, says in (
+        ({"gen_ai.operation.name": "chat"}, "asked to capture content"),
+        ({"llama.talk": "When does the kiln open?"}, "not understood: test turn"),
+    ):
+        world = SpanWorld()
+        world.add("turn")
+        only = replace(world.spans[0], attributes=given, name="turn")
+        (tmp_path / "o.json").write_text(json.dumps(as_otlp([only])))
+        told(capsys, "record", str(tmp_path / "o.json"))
+        assert says in " ".join(told(capsys, "recorded", "--view", "conversations").split())
 
 
 LANGFUSE = [

@@ -2,14 +2,15 @@
 
 A record is a span. The conversations of a file are told apart by `gen_ai.conversation.id` or what other conventions
 have in its place, else by trace. A model's request repeats what was said before, so what is new in it becomes turns;
-where it repeats a part and leaves the rest out, that is a compaction.
+where it repeats a part and leaves the rest out for good, that is a compaction.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,12 +18,17 @@ from amgs.errors import InputError
 from amgs.sessions.building import SessionBuilder, SessionFormat
 from amgs.sessions.lines import Line, Record, as_json, document_at, items, lines_of, text
 from amgs.sessions.messages import turns_of
+from amgs.sessions.span_calls import single_calls
 from amgs.sessions.span_messages import (
     ANSWERS,
     Item,
+    SpanMessages,
+    call_of,
     conversation_ids,
+    kinds_unread,
     messages_of,
     operation_of,
+    parsed,
     told_by,
     usage_of,
 )
@@ -30,6 +36,9 @@ from amgs.sessions.spans import OtlpContent, RecordedSpan, SpanFormatError, cont
 from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall
 from amgs.types.usage import Usage
+
+_NOWHERE: Final = Place(0)
+_MODELS: Final = ("llm.model_name", "ai.response.model", "ai.model.id", "mlflow.llm.model")
 
 
 class _Window:
@@ -44,10 +53,26 @@ class _Window:
 
 
 class _Reading:
-    """failed: ids of calls of tools whose spans say that they failed."""
+    """said: what the answers told, by the ids of their spans, in order. failed: ids of calls of tools whose spans say
+    that they failed.
+    """
 
-    def __init__(self, path: Path, id: str, failed: frozenset[str]) -> None:
-        self._failed = failed
+    def __init__(self, path: Path, id: str, said: Mapping[str, SpanMessages], failed: frozenset[str]) -> None:
+        self._said, self._failed = said, failed
+        self._answered = 0
+        self._latest = {
+            _turns(item, _NOWHERE)[0]: number
+            for number, told in enumerate(said.values(), 1)
+            for item in told.read
+        }
+        turns = [
+            turn
+            for told in said.values()
+            for item in (*told.read, *told.written)
+            for turn in _turns(item, _NOWHERE)[1]
+        ]
+        self._called = {call.id for turn in turns for call in turn.calls}
+        self._told = {turn.answers for turn in turns if turn.kind == "result"}
         self.made = SessionBuilder("OpenTelemetry", "otlp", path)
         self.made.know(id=id)
         self._windows: dict[str, _Window] = {}
@@ -56,21 +81,24 @@ class _Reading:
     def span(self, number: int, span: RecordedSpan, *, tools: bool) -> None:
         """One span. tools: whether calls of tools are taken from spans, since no message tells of them."""
         given, operation, place = told_by(span), operation_of(span), Place(number)
-        if operation == "execute_tool" and tools:
-            self._tool(place, span)
+        id = text(call_of(given, "id"))
+        alone = id in self._called and id not in self._told and call_of(given, "result") is not None
+        if operation == "execute_tool" and (tools or alone):
+            self._tool(place, span, called=alone)
         elif operation in ANSWERS:
             self._answer(place, span, text(given.get("gen_ai.agent.name")))
         else:
             self.made.note(operation or "span of something else")
 
     def _answer(self, place: Place, span: RecordedSpan, agent: str) -> None:
-        given, said = told_by(span), messages_of(span)
+        given, said = told_by(span), self._said[span.id]
+        self._answered += 1
         if not said.read and not said.written:
             self.made.note("answer whose messages were not recorded")
             return
         model = given.get("gen_ai.response.model") or given.get("gen_ai.request.model")
         self.made.know(
-            model=text(model or given.get("llm.model_name")),
+            model=text(model or next((told for name in _MODELS if (told := given.get(name))), "")).strip('"'),
             project=text(span.resource.get("service.name")),
             tools=as_json(told) if (told := given.get("gen_ai.tool.definitions")) else None,
         )
@@ -81,10 +109,11 @@ class _Reading:
         common: dict[str, Any] = {"at": span.at, "request": span.id, "agent": agent}
         usage = usage_of(given)
         before = len(self.made.turns)
-        self._take_read(place, said.read, window, common, usage)
+        aside = self._take_read(place, said.read, window, common, usage)
         for item in said.written:
             digest, turns = _turns(item, place)
-            window.held[digest] += 1
+            if not aside and digest in self._latest:
+                window.held[digest] += 1
             self._add(turns, digest, place, common | {"usage": usage})
         window.usage = usage or window.usage
         if len(self.made.turns) == before:
@@ -97,8 +126,11 @@ class _Reading:
         window: _Window,
         common: dict[str, Any],
         usage: Usage | None,
-    ) -> None:
-        """What of the messages before an answer is new; and where what was held is left out of them, a compaction."""
+    ) -> bool:
+        """What of the messages before an answer is new; and where what was held is left out of them, a compaction: not
+        where nothing new is asked, which is the same asked again, nor where all of it comes back later. Gives whether
+        it does so: the request stands aside then, and what it says is held no longer.
+        """
         system = [item["role"] == "system" for item in read]
         each = [_turns(item, place) for item in read]
         left = Counter(window.held)
@@ -108,7 +140,10 @@ class _Reading:
             left[digest] -= known[-1] and not first
         kept = [digest for (digest, _), old in zip(each, known, strict=True) if old]
         told = [n for n, old in enumerate(known) if old and not system[n]]
-        cut = bool(told) and sum(left.values()) > 0
+        dropped = [digest for digest, count in left.items() if count > 0]
+        fresh = any(not old and not first for old, first in zip(known, system, strict=True))
+        gone = any(self._latest.get(digest, 0) < self._answered for digest in dropped)
+        cut = bool(told) and fresh and gone
         if cut:
             sizes = [one.window if one else None for one in (window.usage, usage)]
             boundary = Boundary(before=sizes[0], after=sizes[1], preserved=tuple(dict.fromkeys(kept)))
@@ -117,12 +152,13 @@ class _Reading:
         for n, (digest, turns) in enumerate(each):
             if known[n]:
                 continue
-            if not system[n]:
+            if not system[n] and (gone or not dropped):
                 window.held[digest] += 1
             elif not common["agent"]:
                 self.made.know(system="\n".join(turn.text for turn in turns))
             window.system |= {digest} if system[n] else set()
             self._add(turns, digest, place, common, summary=cut and not system[n] and n < told[0])
+        return bool(dropped) and not gone
 
     def _add(
         self,
@@ -139,14 +175,16 @@ class _Reading:
             own["failed"] = turn.failed or turn.answers in self._failed
             self.made.turn(place, turn.role, kind, turn.text, turn.calls, **own, **more)
 
-    def _tool(self, place: Place, span: RecordedSpan) -> None:
+    def _tool(self, place: Place, span: RecordedSpan, *, called: bool) -> None:
+        """A call of a tool and what it gave. called: whether a message tells of the call already."""
         given = told_by(span)
-        id = text(given.get("gen_ai.tool.call.id")) or span.id
-        name = text(given.get("gen_ai.tool.name")) or span.name
-        call = ToolCall(id, name, as_json(given.get("gen_ai.tool.call.arguments")))
+        id = text(call_of(given, "id")) or span.id
+        name = text(call_of(given, "name")) or span.name
         common: dict[str, Any] = {"at": span.at, "id": span.id}
-        self.made.turn(place, "assistant", "call", "", (call,), **common)
-        found = given.get("gen_ai.tool.call.result")
+        if not called:
+            call = ToolCall(id, name, as_json(call_of(given, "arguments")))
+            self.made.turn(place, "assistant", "call", "", (call,), **common)
+        found = call_of(given, "result")
         if found is not None or span.failed:
             told = as_json(found) if found is not None else span.told
             self.made.turn(place, "tool", "result", told, answers=id, failed=span.failed, **common)
@@ -159,7 +197,7 @@ def _turns(item: Item, place: Place) -> tuple[str, list[Turn]]:
         for turn in turns_of(item, place, 1, None, lambda *_: None)
         if turn.words or turn.kind == "result"
     ]
-    told = "\0".join(f"{turn.role} {turn.kind} {turn.answers} {turn.words.strip()}" for turn in turns)
+    told = "\0".join(f"{turn.role} {turn.kind} {turn.answers} {_words(turn)}" for turn in turns)
     thoughts = [
         text(part.get("thinking")) for part in items(item["content"]) if part.get("type") == "thinking"
     ]
@@ -167,18 +205,29 @@ def _turns(item: Item, place: Place) -> tuple[str, list[Turn]]:
     return hashlib.sha256(told.encode()).hexdigest()[:16], [*thought, *turns]
 
 
+def _words(turn: Turn) -> str:
+    """What a turn says, its arguments in one form of JSON: another library writes them with other blanks."""
+    calls = [(call.name, parsed(call.arguments)) for call in turn.calls]
+    return f"{turn.text.strip()}{json.dumps(calls, sort_keys=True) if calls else ''}"
+
+
 def session_of(spans: Sequence[RecordedSpan], path: Path, id: str, unread: Sequence[Line] = ()) -> Session:
     """The session that the spans of one conversation tell of, in the order in which they began. unread: lines of the
     file that could not be read.
     """
-    failed = (told_by(span).get("gen_ai.tool.call.id") for span in spans if span.failed)
-    reading = _Reading(path, id, frozenset(map(text, failed)) - {""})
+    failed = (call_of(told_by(span), "id") for span in spans if span.failed)
+    calls = single_calls(spans)
+    said = {span.id: messages_of(span) for span in calls if operation_of(span) in ANSWERS}
+    reading = _Reading(path, id, said, frozenset(map(text, failed)) - {""})
     for line in unread:
         reading.made.fail(line)
-    answers = [span for span in spans if operation_of(span) in ANSWERS]
-    tools = not any(messages_of(span).written for span in answers)
-    for number, span in enumerate(spans, 1):
+    tools = not any(told.written for told in said.values())
+    for number, span in enumerate(calls, 1):
         reading.span(number, span, tools=tools)
+    for _ in range(len(spans) - len(calls)):
+        reading.made.note("span of a call that another span tells of")
+    if kinds := kinds_unread(calls):
+        reading.made.know(notes=(f"Spans of a kind that is not understood: {', '.join(kinds)}.",))
     return reading.made.session()
 
 

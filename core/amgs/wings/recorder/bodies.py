@@ -1,4 +1,8 @@
-"""Bodies as they come, and what is in them: OTLP in JSON and in protobuf, and rows that Langfuse and Phoenix export."""
+"""Bodies as they come, and what is in them: OTLP in JSON and in protobuf, and rows that other programs export.
+
+Langfuse's observations, Phoenix's spans, LangSmith's runs (langchain-ai/langsmith-sdk, schemas.py) and the spans of
+MLflow's traces (mlflow/mlflow, entities/span.py, both of its layouts).
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,9 @@ from typing import Any, Final
 
 from amgs.errors import InputError
 from amgs.regular_file import check_ends
-from amgs.sessions.lines import fields, instant, items, lines_of, text
+from amgs.sessions.lines import Record, fields, instant, items, lines_of, text
 from amgs.sessions.span_messages import parsed
-from amgs.sessions.spans import OtlpContent, RecordedSpan, SpanFormatError, content_of, read_json
+from amgs.sessions.spans import OtlpContent, RecordedSpan, SpanFormatError, content_of, number, read_json
 from amgs.wings.recorder.errors import BodyError
 from amgs.wings.recorder.span_files import Form, SpanBody, SpanWriter
 
@@ -95,7 +99,79 @@ def _read_protobuf(body: bytes, *, logs: bool) -> OtlpContent:
 
 
 def _of_row(form: Form, row: Mapping[str, Any]) -> RecordedSpan:
-    return _of_langfuse(row) if form == "langfuse" else _of_phoenix(row)
+    match form:
+        case "langfuse":
+            return _of_langfuse(row)
+        case "langsmith":
+            return _of_langsmith(row)
+        case "mlflow":
+            return _of_mlflow(row)
+    return _of_phoenix(row)
+
+
+def _of_langsmith(row: Mapping[str, Any]) -> RecordedSpan:
+    """A run of LangSmith as a span, in the words in which LangSmith itself writes one."""
+    extra, read, written = fields(row.get("extra")), row.get("inputs"), row.get("outputs")
+    about = fields(extra.get("metadata"))
+    usage = fields(fields(written).get("usage_metadata"))
+    usage = usage or fields(fields(fields(written).get("llm_output")).get("token_usage")) or row
+    thread = next((told for name in _THREADS if (told := text(about.get(name)))), "")
+    model = about.get("ls_model_name") or fields(extra.get("invocation_params")).get("model")
+    given = {
+        "langsmith.span.kind": text(row.get("run_type")),
+        "langsmith.metadata.thread_id": thread or None,
+        "gen_ai.prompt": read,
+        "gen_ai.completion": written,
+        "gen_ai.request.model": model,
+        "gen_ai.tool.name": row.get("name") if row.get("run_type") == "tool" else None,
+        "gen_ai.usage.input_tokens": usage.get("input_tokens", usage.get("prompt_tokens")),
+        "gen_ai.usage.output_tokens": usage.get("output_tokens", usage.get("completion_tokens")),
+    }
+    return RecordedSpan(
+        _hashed(row.get("trace_id") or row.get("id"), 32),
+        _hashed(row.get("id"), 16),
+        _hashed(row.get("parent_run_id"), 16),
+        text(row.get("name")),
+        _nanoseconds(row.get("start_time")),
+        _nanoseconds(row.get("end_time")),
+        {key: value for key, value in given.items() if value is not None},
+        status=2 if row.get("error") else 0,
+        told=text(row.get("error")),
+    )
+
+
+_THREADS: Final = ("thread_id", "session_id", "conversation_id")
+
+
+def _of_mlflow(row: Mapping[str, Any]) -> RecordedSpan:
+    """A span of MLflow, whose attributes are values as JSON."""
+    about = fields(row.get("context"))
+    given = {key: _unquoted(value) for key, value in fields(row.get("attributes")).items()}
+    for key, name in (("inputs", "mlflow.spanInputs"), ("outputs", "mlflow.spanOutputs")):
+        if row.get(key) is not None:
+            given.setdefault(name, row[key])
+    status = text(fields(row.get("status")).get("code", row.get("status_code"))).upper()
+    began, ended = (
+        number(row.get(f"{name}_time_unix_nano")) or number(row.get(f"{name}_time"))
+        for name in ("start", "end")
+    )
+    return RecordedSpan(
+        _hashed(row.get("trace_id") or about.get("trace_id"), 32),
+        _hashed(row.get("span_id") or about.get("span_id"), 16),
+        _hashed(row.get("parent_span_id") or row.get("parent_id"), 16),
+        text(row.get("name")),
+        began,
+        ended,
+        given,
+        status=2 if "ERROR" in status else 0,
+    )
+
+
+def _unquoted(value: Any) -> Any:
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return value
 
 
 def _of_langfuse(row: Mapping[str, Any]) -> RecordedSpan:
@@ -212,9 +288,9 @@ def _nanoseconds(given: Any) -> int:
 def import_file(
     path: Path, writer: SpanWriter, at: datetime, count: Callable[[OtlpContent], object] = lambda _: None
 ) -> int:
-    """Take the spans of a file in: OTLP in JSON or protobuf, or rows of Langfuse or Phoenix, as lines of JSON or as one
-    document; how many. count: is told of each part. Raises InputError for a file that cannot be read or
-    holds none.
+    """Take the spans of a file in: OTLP in JSON or protobuf, or rows that other programs exported, as lines of JSON or
+    as one document; how many. count: is told of each part. Raises InputError for a file that cannot be read or holds
+    none.
     """
     taken = 0
     for form, body in _pieces(path):
@@ -230,7 +306,7 @@ def import_file(
     return taken
 
 
-_FILES: Final = "Give OTLP in JSON or protobuf, or observations that Langfuse or spans that Phoenix exported."
+_FILES: Final = "Give OTLP in JSON or protobuf, or what Langfuse, Phoenix, LangSmith or MLflow exported."
 
 
 def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
@@ -249,7 +325,8 @@ def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
         one = json.loads(whole) if whole else None
     except (ValueError, RecursionError):
         one = None
-    values = [one] if isinstance(one, dict) and "data" not in one else items(fields(one).get("data", one))
+    listed = next((told for key in _LISTS if isinstance(told := fields(one).get(key), list)), None)
+    values = items(one if listed is None else listed) or ([one] if isinstance(one, dict) else [])
     rows: list[Any] = []
     for value in values or (line.value for line in lines_of(path)):
         if value is None:
@@ -257,14 +334,46 @@ def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
         if "resourceSpans" in value or "resourceLogs" in value:
             yield "otlp-json", json.dumps(value).encode()
             continue
-        rows.append(value)
-        if len(rows) == _ROWS:
-            yield _form_of(rows), json.dumps(rows).encode()
-            rows = []
+        rows += _rows_of(value)
+        while len(rows) >= _ROWS:
+            yield _form_of(rows), json.dumps(rows[:_ROWS]).encode()
+            rows = rows[_ROWS:]
     if rows:
         yield _form_of(rows), json.dumps(rows).encode()
 
 
+_LISTS: Final = ("data", "runs", "traces")
+"""Fields of a document that hold its rows."""
+
+
+def _rows_of(value: Record) -> list[Record]:
+    """The rows in one: a run of LangSmith with those below it, or the spans of a trace of MLflow."""
+    if "run_type" in value:
+        below = [row for child in items(value.get("child_runs")) for row in _rows_of(child)]
+        return [value, *below]
+    spans = items(fields(value.get("data")).get("spans", value.get("spans")))
+    about = fields(value.get("info")) or value
+    session = fields(about.get("trace_metadata")).get("mlflow.trace.session")
+    return [
+        {**span, "attributes": {"mlflow.trace.session": session, **fields(span.get("attributes"))}}
+        if session
+        else span
+        for span in spans
+    ] or [value]
+
+
 def _form_of(rows: Sequence[Mapping[str, Any]]) -> Form:
-    phoenix = any("context" in row or "context.span_id" in row or "span_kind" in row for row in rows)
-    return "openinference" if phoenix else "langfuse"
+    """What wrote rows. Raises InputError for rows that are none of a known program."""
+    keys = {key for row in rows for key in row} | {
+        key for row in rows for key in fields(row.get("attributes"))
+    }
+    if "run_type" in keys:
+        return "langsmith"
+    if any(key.startswith("mlflow.") for key in keys):
+        return "mlflow"
+    if keys & {"context", "context.span_id", "span_kind"}:
+        return "openinference"
+    if keys & {"trace_id", "traceId"}:
+        return "langfuse"
+    told = ", ".join(sorted(keys)[:8])
+    raise InputError(f"Rows of a kind that is not understood: they have {told}.", way_out=_FILES)

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from amgs.sessions.lines import fields, text
+from amgs.sessions.span_calls import single_calls
 from amgs.sessions.span_messages import (
     ANSWERS,
     conversation_ids,
@@ -213,7 +214,7 @@ def act_of(span: RecordedSpan) -> Act | None:
 def memory_of(spans: Sequence[RecordedSpan]) -> ForeignMemory:
     """What spans, in the order in which they began, tell of memories and of answers."""
     made, names = ForeignMemory(), conversation_ids(spans)
-    for span in spans:
+    for span in single_calls(spans):
         if operation_of(span) in ANSWERS:
             if words := words_of(messages_of(span).written).strip():
                 made.answers.append(ForeignAnswer(span.at, names[span.trace], words))

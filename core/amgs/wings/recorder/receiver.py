@@ -16,6 +16,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from amgs.errors import AmgsError, MissingExtraError, UsageError
+from amgs.sessions.span_calls import single_calls
 from amgs.sessions.span_messages import ANSWERS, operation_of
 from amgs.sessions.spans import OtlpContent
 from amgs.wings.recorder.bodies import LARGEST, read_body, unpacked
@@ -58,7 +59,7 @@ class Received:
         with self._lock:
             self.bodies += 1
             self.spans += len(content.spans)
-            for span in content.spans:
+            for span in single_calls(content.spans):
                 name, act = operation_of(span), act_of(span)
                 self.memory += act is not None
                 self.answers += name in ANSWERS

@@ -200,7 +200,10 @@ def missed_fact(result: MissedFact) -> ResultTable:
 def recorded_conversations(result: RecordedConversations) -> ResultTable:
     rows = [(one.id, one.ended, one.turns, one.answers, one.recalls) for one in result.conversations]
     notes = (
-        "" if rows else f"No span tells what was said; {_OPT_IN}.",
+        f"Spans of a kind that is not understood: {', '.join(result.unread)}." if result.unread else "",
+        f"No span tells what was said; {_OPT_IN}."
+        if result.silent and not rows and not result.unread
+        else "",
         f"`session {result.out}` opens the first"
         if result.out
         else "`--out FILE` writes them for `session FILE`",

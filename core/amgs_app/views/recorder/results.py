@@ -153,7 +153,11 @@ class ConversationRow:
 
 @dataclass(frozen=True, slots=True)
 class RecordedConversations:
-    """`recorded --view conversations`: the one that ended last first. out: the file that was written, "" for none."""
+    """`recorded --view conversations`: the one that ended last first. out: the file that was written, "" for none.
+    silent: how many answers keep to themselves what was said. unread: kinds of spans that are not understood.
+    """
 
     conversations: tuple[ConversationRow, ...]
     out: str
+    silent: int = 0
+    unread: tuple[str, ...] = ()

@@ -147,7 +147,8 @@ def show_conversations(
 ) -> RecordedConversations:
     """What was said, that holds words; written to a file where that is asked."""
     from amgs.sessions.formats.otlp import by_conversation, session_of
-    from amgs.sessions.span_messages import ANSWERS, operation_of
+    from amgs.sessions.span_calls import single_calls
+    from amgs.sessions.span_messages import ANSWERS, kinds_unread, messages_of, operation_of
     from amgs.sessions.spans import instant_of
     from amgs.wings.recorder.foreign_memory import act_of
 
@@ -162,9 +163,8 @@ def show_conversations(
             word in f"{id} {' '.join(turn.words for turn in session.turns)}".lower() for word in words
         ):
             continue
-        names = [operation_of(span) for span in told]
         ended = instant_of(max(span.end or span.start for span in told))
-        answers = sum(name in ANSWERS for name in names)
+        answers = sum(operation_of(span) in ANSWERS for span in single_calls(told))
         recalls = sum(act_of(span) == "search" for span in told)
         rows.append(ConversationRow(id, ended, len(session.turns), answers, recalls))
         chosen += told
@@ -174,7 +174,10 @@ def show_conversations(
         from amgs.sessions.spans import as_otlp
 
         _write(out, json.dumps(as_otlp(chosen), ensure_ascii=False) + "\n")
-    return RecordedConversations(tuple(rows), str(out or ""))
+    calls = single_calls(spans)
+    answered = [messages_of(span) for span in calls if operation_of(span) in ANSWERS]
+    silent = sum(not said.read and not said.written for said in answered)
+    return RecordedConversations(tuple(rows), str(out or ""), silent, tuple(kinds_unread(calls)))
 
 
 def _write(path: Path, text: str) -> None:

@@ -1,0 +1,106 @@
+"""Which spans tell of one call of a model: a framework and the client that it uses may each write one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from amgs.sessions.span_messages import ANSWERS, SpanMessages, messages_of, operation_of
+from amgs.sessions.spans import RecordedSpan
+
+_APART: Final = ("execute_tool", "invoke_agent")
+"""Operations within which a model is called anew."""
+
+
+def single_calls(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:
+    """The spans in their order, each call of a model once: by the innermost span of it, with what only the others tell.
+
+    A span around several calls, such as a loop of a framework, goes where the calls tell what was said.
+    """
+    answers = {(span.trace, span.id): span for span in spans if operation_of(span) in ANSWERS}
+    by_id = {(span.trace, span.id): span for span in spans}
+    inner: dict[tuple[str, str], list[RecordedSpan]] = {}
+    for span in answers.values():
+        if (outer := _around(span, by_id)) is not None:
+            inner.setdefault((outer.trace, outer.id), []).append(span)
+    gone: set[tuple[str, str]] = set()
+    for key, outer in sorted(answers.items(), key=lambda pair: -_depth(pair[1], by_id)):
+        found = inner.get(key, [])
+        if len(found) == 1:
+            held = found[0].trace, found[0].id
+            while held in gone:  # its own inner span told more
+                held = next((one.trace, one.id) for one in inner[held])
+            answers[held] = _together(answers[held], outer)
+            gone.add(key)
+        elif any(_tells(answers[one.trace, one.id]) for one in found) or (found and not _tells(outer)):
+            gone.add(key)
+        else:
+            gone |= {(one.trace, one.id) for one in found}
+    left = [answers.get(key, span) for key, span in by_id.items() if key not in gone]
+    return _without_twins(left)
+
+
+def _around(span: RecordedSpan, by_id: Mapping[tuple[str, str], RecordedSpan]) -> RecordedSpan | None:
+    """The answer within which a span is a step of the same call; None for none."""
+    seen = {span.id}
+    while (outer := by_id.get((span.trace, span.parent))) is not None and outer.id not in seen:
+        operation = operation_of(outer)
+        if operation in ANSWERS:
+            return outer
+        if operation in _APART:
+            return None
+        seen.add(outer.id)
+        span = outer
+    return None
+
+
+def _depth(span: RecordedSpan, by_id: Mapping[tuple[str, str], RecordedSpan]) -> int:
+    """How many spans are around one."""
+    seen = {span.id}
+    while (outer := by_id.get((span.trace, span.parent))) is not None and outer.id not in seen:
+        seen.add(outer.id)
+        span = outer
+    return len(seen)
+
+
+def _tells(span: RecordedSpan) -> bool:
+    said = messages_of(span)
+    return bool(said.read or said.written)
+
+
+def _together(span: RecordedSpan, other: RecordedSpan) -> RecordedSpan:
+    """A span with what only the other one of its call tells."""
+    return replace(
+        span, attributes={**other.attributes, **span.attributes}, events=span.events or other.events
+    )
+
+
+def _without_twins(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:
+    """The spans without those that another library wrote beside one, of the same messages at the same time."""
+    kept: list[RecordedSpan] = []
+    places: dict[str, list[int]] = {}
+    for span in spans:
+        said = messages_of(span) if operation_of(span) in ANSWERS else SpanMessages((), ())
+        told = repr([(item["role"], _bare(item)) for item in (*said.read, *said.written)])
+        twins = places.setdefault(told, []) if said.written else []
+        place = next((n for n in twins if _same_call(kept[n], span)), None)
+        if place is not None:
+            kept[place] = _together(kept[place], span)
+            continue
+        twins.append(len(kept))
+        kept.append(span)
+    return kept
+
+
+def _bare(item: Mapping[str, object]) -> str:
+    from amgs.sessions.messages import text_of
+
+    return text_of(item.get("content")).strip() + repr(item.get("tool_calls", ""))
+
+
+def _same_call(one: RecordedSpan, other: RecordedSpan) -> bool:
+    """Whether two spans of the same messages are of one call: of two libraries, and one within the other's time."""
+    within = one.start <= other.start <= one.end and other.end <= one.end
+    around = other.start <= one.start <= other.end and one.end <= other.end
+    return one.scope != other.scope and (within or around)

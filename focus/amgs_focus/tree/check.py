@@ -16,7 +16,7 @@ from amgs_focus.tree.ctx_file import COPIED, HEADER_BYTES, CtxFile, CtxHeader, i
 from amgs_focus.tree.files import VECTORS, locked
 from amgs_focus.tree.journal import JOURNAL, SpanJournal
 from amgs_focus.tree.node_set import NodeRun
-from amgs_focus.tree.run_sums import DAMAGE, RunSums
+from amgs_focus.tree.run_sums import RunSums
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ def _journal(folder: Path, first: CtxHeader | None, mend: bool) -> tuple[FileChe
     try:
         told = journal.read(count)
     except CtxError as error:
-        mends = mend and error.about == DAMAGE
+        mends = mend and error.about == "damage"
         if mends:
             journal.mend()
         return FileCheck(JOURNAL, 0, error.message, mended=mends), count

@@ -22,7 +22,7 @@ from amgs_focus.errors import CtxError
 from amgs_focus.model.checkpoint_file import EmbeddingFingerprint
 from amgs_focus.records import BLANK, SpanAbout, SpanSource, Tag
 from amgs_focus.tree.ctx_file import is_there, unwritten
-from amgs_focus.tree.run_sums import DAMAGE, RunSums
+from amgs_focus.tree.run_sums import RunSums
 from amgs_focus.tree.span_metadata import Act, Nodes, SpanMetadata
 
 JOURNAL = "spans.jsonl"
@@ -217,7 +217,7 @@ class SpanJournal:
             raise CtxError(
                 f"{JOURNAL} lacks lines that were written to it: {len(raw):,} bytes are left.",
                 way_out="Restore it from a copy, or have it mended.",
-                about=DAMAGE,
+                about="damage",
             )
         self._sums.check(0, len(raw))
         return told

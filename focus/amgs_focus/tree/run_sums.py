@@ -16,8 +16,6 @@ from pathlib import Path
 from amgs_focus.errors import CtxError
 
 ENDING = ".sums"
-DAMAGE = "lifetime damage"
-"""What an error is about that mending takes away."""
 _RUN = 1 << 14
 _MAGIC = b"amgs-sums-1\0"
 _ENTRY = struct.Struct("<III")
@@ -57,7 +55,7 @@ class RunSums:
                         f"{self._of.name} is not what was written: something differs in the {size:,} bytes from "
                         f"{self._start + run * _RUN:,} on.",
                         way_out="Restore the file from a copy, or have it mended.",
-                        about=DAMAGE,
+                        about="damage",
                     )
                 self._checked.add(run)
 

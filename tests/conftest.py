@@ -24,13 +24,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Machines of continuous integration are slow and shared: how long an example takes says nothing here.
 # The ordinary run draws the same each time; `make explore`, and whoever gives a seed, draws anew.
-settings.register_profile("workstation", deadline=None, max_examples=60, derandomize=True)
-settings.register_profile("reseeded", deadline=None, max_examples=60)
+settings.register_profile("workstation", deadline=None, max_examples=25, derandomize=True)
+settings.register_profile("reseeded", deadline=None, max_examples=25)
 settings.register_profile("explore", deadline=None, max_examples=200, print_blob=True)
 settings.load_profile("workstation")
 HOSTILE_DRAWS = 60
 SCHEDULED = frozenset(("tui", "service", "gateway", "golden", "safety"))
-"""Folders of such tests, those of wings too."""
+"""Folders of tests that drive a screen, a server or a process, those of wings too."""
 REAL, BUSY = 30, 4
 """How many plain tests one with a real model is as long as, and one that drives a screen or a server, about."""
 
@@ -63,18 +63,14 @@ def draws(request: pytest.FixtureRequest) -> Draws:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What runs threads, processes and servers is run once more where it fails, and the summary names it.
-
-    A crowded machine may starve one of them for longer than a test can wait. Whatever else fails has failed. Where
-    several processes share the files, the long ones come first, so that they end together."""
+    """Where several processes share the files, the long ones come first, so that they end together."""
+    if not hasattr(config, "workerinput"):
+        return
     lengths = Counter[Path]()
     for item in items:
         scheduled = not SCHEDULED.isdisjoint(item.path.relative_to(ROOT).parts)
-        if scheduled:
-            item.add_marker(pytest.mark.flaky(reruns=1))
         lengths[item.path] += REAL if item.get_closest_marker("real") else BUSY if scheduled else 1
-    if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: -lengths[item.path])
+    items.sort(key=lambda item: -lengths[item.path])
 
 
 @pytest.fixture(scope="session", autouse=True)

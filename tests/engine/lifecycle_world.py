@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.types import BlockFilter
-from tests.engine.memory_world import NOW, open_memory
+from tests.engine.memory_world import open_memory
+from tests.prepared_store import copy_store
 
 EVERY = BlockFilter(statuses=("raw", "consolidated", "archived", "pruned"))
 
@@ -31,9 +33,16 @@ OTHERS = (
 )
 
 
-def lively(path: str = ":memory:", *, now: datetime = NOW) -> Memory:
-    """A consolidated memory of seven blocks: two copies, an account of the same event, and one to split."""
-    memory = open_memory(path, now=now)
+def lively(path: Path | str | None = None) -> Memory:
+    """A consolidated memory of seven blocks: two copies, an account of the same event, and one to split.
+
+    path: as in `consolidated`.
+    """
+    return _make_lively(path) if isinstance(path, str) else open_memory(copy_store(_make_lively, path))
+
+
+def _make_lively(path: Path | str) -> Memory:
+    memory = open_memory(path)
     texts = (OWL, OWL_COPY, OWL_AGAIN, TWO_CONCEPTS, *OTHERS)
     at = datetime(2026, 2, 1, tzinfo=UTC)
     memory.ingest_many(

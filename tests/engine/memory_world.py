@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from amgs.memory import Memory
 from amgs.settings import Settings
 from amgs.storage.store import Storage
 from amgs.storage.tables import TableColumn
+from tests.prepared_store import copy_store
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -45,16 +47,35 @@ def write_notes(folder: Path, notes: dict[str, str] | None = None) -> Path:
 
 
 def open_memory(
-    path: Path | str = ":memory:", *, now: datetime = NOW, settings: Settings | None = None
+    path: Path | str | None = None, *, now: datetime = NOW, settings: Settings | None = None
 ) -> Memory:
-    """A memory that stands still at `now`."""
-    return Memory.open(path, clock=FixedClock(now), settings=settings)
+    """A memory that stands still at `now`, a new one where no path is given."""
+    return Memory.open(
+        copy_store(_make_empty) if path is None else path, clock=FixedClock(now), settings=settings
+    )
 
 
-def consolidated(folder: Path, path: Path | str = ":memory:") -> Memory:
-    """A memory that holds the notes, consolidated by operation 1."""
+def consolidated(folder: Path, path: Path | str | None = None) -> Memory:
+    """A memory that holds the notes, consolidated by operation 1; the notes lie in the folder.
+
+    path: where its file is to lie; as a string ":memory:" or an address, where nothing can be copied to.
+    """
+    write_notes(folder)
+    return (
+        _make_consolidated(path)
+        if isinstance(path, str)
+        else open_memory(copy_store(_make_consolidated, path))
+    )
+
+
+def _make_empty(path: Path) -> Memory:
+    return open_memory(path)
+
+
+def _make_consolidated(path: Path | str) -> Memory:
     memory = open_memory(path)
-    memory.ingest_folder(write_notes(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        memory.ingest_folder(write_notes(Path(folder)))
     memory.apply_consolidation(memory.plan_consolidation())
     return memory
 

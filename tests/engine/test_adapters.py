@@ -24,7 +24,7 @@ from tests.engine.memory_world import open_memory
 
 @pytest.fixture
 def memory() -> Iterator[Memory]:
-    with open_memory(":memory:") as opened:
+    with open_memory() as opened:
         yield opened
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import BudgetError
@@ -101,7 +101,6 @@ def hostile_count(text: str) -> int:
 ASKING = tuple(name for name in KNOWN if any(a.rule.gather == "query" for a in leaves(KNOWN[name], KNOWN)))
 
 
-@settings(max_examples=120, deadline=None)
 @given(memories(), st.sampled_from(ASKING), st.sampled_from(["dome motor", "rye bread and QX-7741-B"]))
 def test_with_a_question_a_frame_never_leaves_out_the_first_hit_that_fits(
     memory: tuple[list[Block], list[Link]], name: str, query: str
@@ -140,7 +139,6 @@ def test_what_came_last_is_in_a_frame_with_a_question_only_where_it_is_about_it(
     assert "greased" in frame(sources, "SESSION", "", 2000).text, "without a question it is what came last"
 
 
-@settings(max_examples=120, deadline=None)
 @given(
     memories(),
     st.sampled_from(sorted(KNOWN)),
@@ -426,7 +424,6 @@ HOSTILE = (
 OWN_LINE = re.compile(r"\s*(?:#{1,2} |\[\d{4}-\d\d-\d\d\]|\((?:[^()]*, )?[0-9a-f]{8,}[,)]|```|</?[a-z])")
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.sampled_from(HOSTILE), min_size=1, unique=True),
     st.sampled_from(["SESSION", "ATTENTION", "BRIEFING"]),

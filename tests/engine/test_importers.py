@@ -326,7 +326,6 @@ def damaged(name: str, data: st.DataObject) -> Any:
     return document
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(FORMATS), st.data())
 def test_whatever_stands_in_a_document_each_record_is_taken_or_named(
     name: ForeignFormat, data: st.DataObject

@@ -168,7 +168,7 @@ def test_an_edge_is_named_by_its_number_or_by_where_it_leads(fixed: PlanDraft) -
 # --- any corrections at all -------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_corrections_do_what_they_say_and_can_be_taken_back_in_any_order(
     fixed: PlanDraft, data: st.DataObject

@@ -28,9 +28,9 @@ from tests.postgres_server import namespace
 LATER = NOW + timedelta(days=400)
 
 
-def _old(path: Path | str = ":memory:", *, at: int = 400) -> Memory:
+def _old(path: Path | str | None = None, *, at: int = 400) -> Memory:
     """The lively memory, a year later, with every block doubted, and one outside the graph."""
-    memory = lively(str(path))
+    memory = lively(path)
     memory.ingest_many([RawBlock("qqq zzz xxyyy", meta={"source": "odd.md"})])
     memory.apply_consolidation(memory.plan_consolidation())
     for block in memory.blocks(BlockFilter()):

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.index.block_features import NOBODY, BlockFeatures
@@ -164,7 +164,6 @@ def test_what_a_typo_was_read_as_counts_as_evidence(sources: Sources) -> None:
     assert "kettle" in hit.block.content
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(["heron", "Ann", "kettle", "Bo", "zzz", "", "the"]), max_size=5))
 def test_every_query_gets_finite_evidence(words: list[str]) -> None:
     blocks = [turn(s, c, f"one#{i}") for i, (s, c) in enumerate(TALK)] + [note("x", status="consolidated")]
@@ -347,7 +346,6 @@ def plain_words(sources: Sources, query: str, numbers: list[int], turns: int, pa
     return np.array(rows)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(CONTENT, min_size=4, max_size=8),
     st.lists(CONTENT, max_size=4),

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import UsageError
@@ -57,7 +57,6 @@ def test_a_query_finds_its_block_first(sources: Sources, query: str, title: str)
     assert titles(ask(sources, query))[0] == title
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.from_regex(r"[A-Z]{2}-[0-9]{4}-[A-Z]", fullmatch=True), st.integers(0, 1000))
 def test_an_exact_token_comes_first_whatever_the_vectors_say(code: str, seed: int) -> None:
     """The holder's vector points away from the query, every other vector is the query's own."""
@@ -95,7 +94,6 @@ def test_two_hops_reach_what_one_does_not() -> None:
     assert titles(ask(chain, "alpha", layers=layers, hops=0)) == ["alpha"]
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.sampled_from(["dome motor", "rye bread", "QX-7741-B", "routr", "zzz", "?!", ""]), max_size=4),
     st.sets(st.sampled_from(LAYERS), min_size=1),

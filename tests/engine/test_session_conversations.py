@@ -94,7 +94,6 @@ def turns(draw: st.DrawFn) -> list[Turn]:
     return made
 
 
-@settings(max_examples=200, deadline=None)
 @given(turns())
 def test_whatever_a_file_holds_its_messages_are_a_conversation_and_nothing_is_lost(given: list[Turn]) -> None:
     messages, _ = messages_of(given)
@@ -108,7 +107,7 @@ def test_whatever_a_file_holds_its_messages_are_a_conversation_and_nothing_is_lo
     assert len(set(ids)) == len(ids)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_whatever_stands_in_a_session_file_each_record_is_taken_or_named(
     tmp_path: Path, data: st.DataObject

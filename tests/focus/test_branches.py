@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import FocusError, SettingError, TraceError, WindowBudgetError
@@ -60,7 +60,6 @@ def do(runtime: FocusRuntime, doing: str, number: int) -> None:
         runtime.switch(names[number % len(names)])
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.lists(DOINGS, max_size=10), st.integers(1, 8), st.integers(1, 8))
 def test_decoding_and_stepping_back_ends_where_it_began(doings: list[str], n: int, more: int) -> None:
     runtime, _ = traced()
@@ -74,7 +73,6 @@ def test_decoding_and_stepping_back_ends_where_it_began(doings: list[str], n: in
     assert runtime.snapshot().entries == seen
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.lists(DOINGS, max_size=6), st.lists(DOINGS.filter(lambda one: one != "switch"), max_size=8))
 def test_a_branch_that_was_left_comes_back_exactly(before: list[str], after: list[str]) -> None:
     runtime, writer = traced()

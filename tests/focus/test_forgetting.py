@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import CtxError, FocusError
@@ -163,7 +163,6 @@ def test_by_hand_nothing_is_forgotten_that_is_tagged_in_the_tail_or_not_there() 
 # --- the window ------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
 @given(nodes, st.integers(0, 3), st.data())
 def test_the_window_tiles_and_fits_after_any_forgetting_and_nothing_forgotten_is_opened(
     chosen: set[NodeRef], asked: int, data: st.DataObject

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given
-from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
 from amgs_focus.errors import CheckpointError, TextError
@@ -219,7 +218,6 @@ def test_nets_for_several_gists_are_read_as_they_were_trained() -> None:
     assert "model.slots" in (refused.value.way_out or "")
 
 
-@settings_of_hypothesis(max_examples=25, deadline=None)
 @given(slots=st.sampled_from(SLOTS), size=st.integers(2, 9), blocks=st.integers(1, 40))
 def test_a_lifetime_of_any_shape_takes_any_slots(slots: int, size: int, blocks: int) -> None:
     model = TinyModel(seed=7)

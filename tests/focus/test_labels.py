@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import FocusError
@@ -45,7 +45,6 @@ def test_a_label_is_what_two_full_passes_over_the_grown_lifetime_give() -> None:
         assert label.horizon == 8
 
 
-@settings(max_examples=30)
 @given(st.integers(1, 200), st.integers(0, 3))
 def test_candidates_are_all_the_legal_actions_and_no_other(length: int, tail_blocks: int) -> None:
     context, snapshot = snapshot_at(length, tail_blocks=tail_blocks)

@@ -37,7 +37,6 @@ def asked(question: str, *, window: int = 10**6) -> LensView:
     return LensView(coarsest(tree, window, 12), tree, tuple(MODEL.encode(question)))
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 200), st.text("abcxyz?", max_size=20))
 def test_scores_are_signed_bounded_and_the_sum_of_named_parts(length: int, question: str) -> None:
     tree = small_tree(length)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.options import EngineOptions
@@ -15,7 +15,6 @@ from tests.focus.focus_world import MODEL
 LETTERS = st.lists(st.sampled_from([32, 97, 98, 99, 65, 120]), min_size=4, max_size=4)
 
 
-@settings(max_examples=60)
 @given(st.lists(LETTERS, max_size=40), st.integers(0, 40), st.lists(LETTERS, max_size=12), st.integers(1, 9))
 def test_a_search_finds_what_a_set_of_words_a_block_holds(
     blocks: list[list[int]], keep: int, more: list[list[int]], step: int

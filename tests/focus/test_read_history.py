@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.model.tiny import TinyModel
@@ -49,7 +49,6 @@ def do(runtime: FocusRuntime, doing: str, which: int) -> None:
         runtime.configure("window", str(46 + which % 12))
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from([1, 2, 3, 8]),
     st.lists(st.tuples(st.sampled_from(DOINGS), st.integers(0, 50)), max_size=14),

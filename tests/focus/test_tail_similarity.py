@@ -35,7 +35,6 @@ def scored(
     return context, aggregate(context, TailSimilarity().score(view).values)
 
 
-@settings(max_examples=40)
 @given(st.text("abcdexyz ", max_size=150), st.text("abcxyz?", max_size=20))
 def test_scores_are_signed_bounded_and_the_sum_of_their_parts(text: str, question: str) -> None:
     tree = tree_of(text)

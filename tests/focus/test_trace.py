@@ -7,7 +7,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.codec import rounded
@@ -93,7 +93,6 @@ def test_floats_keep_six_significant_digits() -> None:
     assert rounded({"a": (0.123456789, [1e-9 / 3]), "b": 2}) == {"a": [0.123457, [3.33333e-10]], "b": 2}
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_a_trace_cut_anywhere_is_named_by_line(
     traced: tuple[Path, list[StepRecord]], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -107,7 +106,6 @@ def test_a_trace_cut_anywhere_is_named_by_line(
         read(path)
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_any_changed_byte_is_named_by_line(
     traced: tuple[Path, list[StepRecord]], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

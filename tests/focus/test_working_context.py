@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import FocusError, WindowBudgetError
@@ -204,7 +204,6 @@ def test_finding_an_entry_agrees_with_looking_at_all_of_them(length: int, data: 
     assert context.position(NodeRef(9, 9)) is None
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 200), st.data())
 def test_packed_rows_are_those_of_a_walk_over_the_entries(length: int, data: st.DataObject) -> None:
     tree = small_tree(length)

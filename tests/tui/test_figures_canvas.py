@@ -21,7 +21,6 @@ ODD = st.text(st.characters(codec="utf-8"), max_size=60)
 
 
 @given(st.lists(st.tuples(st.integers(-5, 40), st.integers(-2, 6), ODD), max_size=8))
-@settings(max_examples=200, deadline=None)
 def test_lines_have_the_canvas_width_whatever_is_written(writes: list[tuple[int, int, str]]) -> None:
     sheet = Figure(Canvas(30, 4))
     for x, y, text in writes:
@@ -31,7 +30,6 @@ def test_lines_have_the_canvas_width_whatever_is_written(writes: list[tuple[int,
 
 
 @given(st.lists(st.tuples(st.integers(0, 25), ODD), max_size=5))
-@settings(max_examples=100, deadline=None)
 def test_ascii_canvas_gives_ascii_and_the_same_width(writes: list[tuple[int, str]]) -> None:
     sheet = Figure(Canvas(26, 1, symbols="ascii"))
     for x, text in writes:

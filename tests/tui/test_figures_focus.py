@@ -9,7 +9,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_app.render.figures import focus
@@ -66,7 +66,6 @@ def views(draw: st.DrawFn) -> FocusView:
 
 
 @given(views(), st.integers(1, 150), st.sampled_from(AXES), st.floats(1, 16), st.integers(0, 50_000))
-@settings(max_examples=150, deadline=None)
 def test_columns_tile_what_is_shown_and_the_finest_level_wins(
     view: FocusView, width: int, axis: Axis, zoom: float, offset: int
 ) -> None:
@@ -87,7 +86,6 @@ def test_columns_tile_what_is_shown_and_the_finest_level_wins(
 
 
 @given(views(), st.integers(1, 150), st.sampled_from(AXES))
-@settings(max_examples=60, deadline=None)
 def test_unzoomed_everything_is_on_the_map_and_the_past_of_now_is_now(
     view: FocusView, width: int, axis: Axis
 ) -> None:
@@ -330,7 +328,6 @@ def test_each_zoom_shows_32_times_fewer_tokens_and_the_last_32_of_them(lifetime:
 
 
 @given(views(), st.integers(0, 59), st.sampled_from(AXES), st.integers(0, 3))
-@settings(max_examples=80, deadline=None)
 def test_what_is_in_sight_is_what_the_columns_show(
     view: FocusView, place: int, axis: Axis, deep: int
 ) -> None:

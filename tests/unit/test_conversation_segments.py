@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.conversation.cohesion import depths
@@ -45,7 +45,6 @@ def test_k_is_half_of_a_mean_segment() -> None:
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=3, max_size=7))
-@settings(max_examples=25, deadline=None)
 def test_no_cut_is_expected_to_be_wrong_about_fewer_pairs(chances: list[float]) -> None:
     """Held against every cut there is."""
     n = len(chances) + 1
@@ -62,7 +61,6 @@ def test_no_cut_is_expected_to_be_wrong_about_fewer_pairs(chances: list[float]) 
 
 
 @given(st.lists(st.sampled_from(["a loaf of bread", "?", "", "the tram is late", "thanks!"]), max_size=30))
-@settings(max_examples=30, deadline=None)
 def test_topics_tile_the_messages(texts: list[str]) -> None:
     found = segments(texts, HashingEmbedder(32).embed(texts))
     assert [place for one in found for place in range(one.first, one.last + 1)] == list(range(len(texts)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.conversation.acts import acts
@@ -41,7 +41,6 @@ _SAID = st.sampled_from(
 
 
 @given(st.lists(_SAID, min_size=1, max_size=12), st.integers(1, 3))
-@settings(max_examples=25, deadline=None)
 def test_every_span_is_a_piece_of_its_source_and_five_times_are_one(texts: list[str], most: int) -> None:
     speakers = ["A" if place % 2 else "B" for place in range(len(texts))]
     parts = [(0, len(texts) // 2 + 1), (len(texts) // 2 + 1, len(texts)), (0, len(texts))]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import BudgetError, FrameCycleError, UnknownFrameError, UsageError
@@ -47,7 +47,6 @@ def rules() -> st.SearchStrategy[SelectionRule]:
     )
 
 
-@settings(max_examples=150, deadline=None)
 @given(candidates(), st.integers(-1, 300), rules())
 def test_every_candidate_gets_one_fate_with_a_reason_and_the_budget_holds(
     pool: list[Candidate], budget: int, rule: SelectionRule
@@ -64,7 +63,6 @@ def test_every_candidate_gets_one_fate_with_a_reason_and_the_budget_holds(
     assert select(pool, budget, rule, Taken()) == done
 
 
-@settings(max_examples=60, deadline=None)
 @given(candidates())
 def test_with_room_for_all_all_are_taken(pool: list[Candidate]) -> None:
     assert len(select(pool, 10_000, SelectionRule(), Taken()).chosen) == len(pool)
@@ -173,7 +171,6 @@ def test_a_cycle_is_refused_and_named() -> None:
         register(composite("MINE", "MINE"), KNOWN)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=16))
 def test_whatever_registers_can_be_ordered_children_first(pairs: Sequence[tuple[int, int]]) -> None:
     known: dict[str, FrameDefinition] = {f"F{i}": replace(KNOWN["SELF"], name=f"F{i}") for i in range(8)}

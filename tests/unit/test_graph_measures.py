@@ -9,7 +9,7 @@ from itertools import pairwise
 import networkx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.clock import FixedClock
@@ -63,7 +63,6 @@ def scaled(values: dict[int, float]) -> list[float]:
     return [v / greatest if greatest > 0 else 0.0 for v in raised]
 
 
-@settings(max_examples=60, deadline=None)
 @given(graphs())
 def test_adjacency_degree_and_betweenness_agree_with_networkx(graph: tuple[list[Link], int]) -> None:
     links, nodes = graph
@@ -79,7 +78,6 @@ def test_adjacency_degree_and_betweenness_agree_with_networkx(graph: tuple[list[
     assert sampled_betweenness(adjacency, nodes, seed=3).tolist() == pytest.approx(between, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(graphs())
 def test_pagerank_agrees_with_networkx(graph: tuple[list[Link], int]) -> None:
     links, nodes = graph
@@ -109,7 +107,6 @@ def test_eigenvector_agrees_with_networkx_on_a_connected_graph() -> None:
     assert eigenvector(view(links, 5).adjacency).tolist() == pytest.approx(scaled(twin), abs=1e-6)
 
 
-@settings(max_examples=40, deadline=None)
 @given(graphs())
 def test_every_measure_lies_between_0_and_1(graph: tuple[list[Link], int]) -> None:
     measures = measure(view(*graph), betweenness=True)
@@ -188,7 +185,6 @@ def test_the_live_graph_is_read_again_only_when_it_changed_or_grew_old() -> None
 # --- walking ----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
 @given(graphs(), st.integers(0, 4))
 def test_distances_agree_with_networkx(graph: tuple[list[Link], int], hops: int) -> None:
     links, nodes = graph
@@ -204,7 +200,6 @@ def test_a_limit_keeps_the_nearest_and_strongest() -> None:
     assert [r.number for r in within(seen, 99, 2)] == [99]
 
 
-@settings(max_examples=60, deadline=None)
 @given(graphs())
 def test_the_strongest_path_is_the_one_networkx_finds(graph: tuple[list[Link], int]) -> None:
     links, nodes = graph

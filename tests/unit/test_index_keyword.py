@@ -154,7 +154,6 @@ def test_a_query_of_ten_thousand_words_is_answered_by_its_rarest() -> None:
     assert found(index, "QX-7741-B " + query)[0] == 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=80), st.lists(st.text(max_size=60), min_size=1, max_size=4))
 def test_no_content_and_no_query_breaks_it(query: str, contents: list[str]) -> None:
     texts = dict(enumerate(contents, start=1))
@@ -164,7 +163,6 @@ def test_no_content_and_no_query_breaks_it(query: str, contents: list[str]) -> N
     assert all(hit.score > 0 and 0 <= hit.exact <= 1 for hit in hits)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.from_regex(r"[A-Z]{2,4}-[0-9]{2,5}(-[A-Z])?", fullmatch=True))
 def test_every_part_number_finds_its_document(code: str) -> None:
     index = filled({**TEXTS, 5: f"Ordered {code} again."})

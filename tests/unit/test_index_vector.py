@@ -28,7 +28,6 @@ def slow(
     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 30), st.integers(1, 12))
 def test_it_agrees_with_the_plain_computation(seed: int, size: int, limit: int) -> None:
     chance = np.random.default_rng(seed)
@@ -107,7 +106,7 @@ def kept(
     return VectorIndex(index.dimension, Base.read(generation))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 10_000), st.integers(2, 40), st.booleans())
 def test_a_kept_index_changes_like_one_in_memory(tmp_path: Path, seed: int, size: int, again: bool) -> None:
     chance = np.random.default_rng(seed)
@@ -189,7 +188,6 @@ def test_a_filter_before_the_neighbour_graph_lets_through_enough(tmp_path: Path,
         assert len({n for n, _ in exact} & {n for n, _ in found}) >= 17
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 20))
 def test_a_copy_that_changes_leaves_the_one_it_came_from_as_it_was(seed: int, size: int) -> None:
     chance = np.random.default_rng(seed)

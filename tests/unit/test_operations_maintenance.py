@@ -25,7 +25,7 @@ from tests.engine.test_lifecycle_review import NEW_RENT, OLD_RENT
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Operator]:
     path = tmp_path / "s.duckdb"
-    lively(str(path)).close()
+    lively(path).close()
     opened = Operator(Engine(Options(store=str(path), model="tiny", now=NOW)))
     yield opened
     opened.close()

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.ingest import reading
@@ -58,7 +58,6 @@ LINES = st.lists(
 
 
 @given(LINES, st.sampled_from(["markdown", "plain", "code"]))
-@settings(max_examples=150)
 def test_no_word_of_a_document_is_lost_and_none_is_invented(lines: list[str], form: str) -> None:
     text = "\n".join(lines)
     if not text.strip():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -21,7 +21,6 @@ def weights_of_five(draw: st.DrawFn) -> Row:
     return np.asarray(raw / raw.sum())
 
 
-@settings(max_examples=60, deadline=None)
 @given(weights_of_five(), parts_of_five, parts_of_five)
 def test_the_nearest_weights_beat_the_rival_and_no_sample_is_nearer(
     weights: Row, mine: list[float], theirs: list[float]
@@ -46,7 +45,6 @@ def test_the_nearest_weights_beat_the_rival_and_no_sample_is_nearer(
         assert float(np.linalg.norm(found - weights)) <= float(distance) + 1e-7
 
 
-@settings(max_examples=40, deadline=None)
 @given(weights_of_five(), st.lists(parts_of_five, min_size=4, max_size=12), st.integers(1, 3))
 def test_an_admission_holds_when_the_ranks_are_counted_anew(
     weights: Row, rows: list[list[float]], places: int

@@ -29,7 +29,7 @@ json_values = st.recursive(
 storable = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     storable,
     st.dictionaries(storable, json_values, max_size=3),
@@ -142,7 +142,7 @@ filters = st.builds(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(filters, st.integers(0, 2**32))
 def test_a_filter_passes_what_the_obvious_reading_of_it_passes(
     storage: Storage, wanted: BlockFilter, seed: int

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
@@ -258,7 +258,6 @@ def read_through(form: Form, body: bytes) -> None:
             session_of(told, Path(), id)
 
 
-@settings(max_examples=80, deadline=None)
 @given(_ANY, _ANY)
 def test_no_value_of_json_makes_the_reader_stumble(value: object, other: object) -> None:
     read_through("otlp-json", json.dumps({"resourceSpans": value}).encode())
@@ -281,7 +280,6 @@ def test_no_value_of_json_makes_the_reader_stumble(value: object, other: object)
         read_through("openinference", json.dumps([{**row, "context": other, "span_kind": kind}]).encode())
 
 
-@settings(max_examples=60)
 @given(st.binary(max_size=60))
 def test_no_bytes_make_the_reader_stumble(body: bytes) -> None:
     for form in get_args(Form):

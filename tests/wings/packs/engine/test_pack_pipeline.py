@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.identity import block_id
@@ -56,7 +56,6 @@ def packs(draw: st.DrawFn) -> dict[str, list[tuple[PackRole, Block]]]:
     }
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     packs(),
     st.lists(st.floats(0, 1), min_size=6, max_size=6),

@@ -32,11 +32,6 @@ def test_a_screen_that_never_comes_is_an_error(tmp_path: Path, monkeypatch: pyte
         cold._until(terminal, "a sign that is not drawn")
 
 
-def test_waits_are_told_in_the_unit_of_their_name() -> None:
-    assert cold._unit("first_paint_ms") == cold._unit("first_useful_ms_uncached") == 1000
-    assert cold._unit("first_token_s") == 1
-
-
 def test_files_are_dropped_from_the_cache_and_stay_what_they_are(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"12345")
     (tmp_path / "link").symlink_to(tmp_path / "a")

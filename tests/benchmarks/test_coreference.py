@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from amgs.conversation.coreference.passage import Kind
-from amgs.errors import InputError
 from benchmarks.conversation.coreference import measured
-from benchmarks.conversation.coreference_judging import JudgedMention, is_right, precision_at, read_friends
+from benchmarks.conversation.coreference_judging import is_right
 
 ADA, BEN = "Ada Moor", "Ben Orsa"
 SAID = [
@@ -48,14 +47,6 @@ def test_everybody_of_a_scene_is_found_and_the_controls_stand_beside(folder: Pat
     assert {"rules", "simple rules", "somebody of the scene", "shuffled annotation"} <= set(ways)
 
 
-def test_a_folder_without_episodes_gives_nothing_and_another_layout_an_error(tmp_path: Path) -> None:
-    assert measured(tmp_path, 1) is None
-    wrong = tmp_path / "character-identification-dev.json"
-    wrong.write_text("{}")
-    with pytest.raises(InputError, match="episodes"):
-        read_friends(wrong)
-
-
 def test_several_people_must_be_exactly_those_annotated() -> None:
     people = frozenset((ADA, BEN))
     assert is_right((ADA, BEN), people, (ADA, BEN), Kind.WE)
@@ -63,12 +54,3 @@ def test_several_people_must_be_exactly_those_annotated() -> None:
     assert is_right((ADA,), people, (ADA, BEN), Kind.YOU)
     assert is_right(("Joshua",), frozenset(("Joshua Burgin",)), (ADA, BEN), Kind.NAME)
     assert not is_right((), people, (), Kind.I)
-
-
-def test_precision_takes_the_most_confident() -> None:
-    judged = [
-        JudgedMention("", "", "", "", right, confidence, "", ("x",), frozenset())
-        for right, confidence in ((True, 0.9), (False, 0.5), (True, 0.5), (False, 0.1))
-    ]
-    assert precision_at(judged, 0.25) == 100.0
-    assert precision_at(judged, 0.5) == 75.0

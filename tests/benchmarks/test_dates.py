@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.text.embedding import HashingEmbedder
-from amgs.text.intervals import DayInterval, Grain, Modality
 from amgs.text.tokens import approximate_tokens
 from benchmarks.bench_results import MemoryRig
 from benchmarks.conversation.date_phrases import interval_of
@@ -41,35 +40,7 @@ def test_dates_are_measured_beside_the_day_of_writing(tmp_path: Path) -> None:
     assert found.tables[0].rows[0][-1] == 0.0
 
 
-WEDNESDAY = datetime(2026, 3, 4, 9, tzinfo=UTC)
 _DAYS = st.dates(date(1800, 1, 1), date(2200, 1, 1))
-
-
-def test_what_is_told_in_months_may_be_any_day_of_the_month() -> None:
-    told = interval_of("a couple of months ago", WEDNESDAY)
-    assert told == DayInterval(date(2026, 1, 4), date(2026, 1, 4), Grain.MONTH, confidence=0.8)
-    assert told.whole == (date(2026, 1, 1), date(2026, 1, 31))
-
-
-def test_an_end_left_open_is_closed_by_the_day_of_writing() -> None:
-    since, before = interval_of("since May 2025", WEDNESDAY), interval_of("before 2025", WEDNESDAY)
-    assert since is not None and before is not None
-    assert (since.first, since.last, since.modality) == (date(2025, 5, 1), None, Modality.AFTER)
-    assert since.closed(WEDNESDAY.date()) == (date(2025, 5, 1), WEDNESDAY.date())
-    assert (before.first, before.last) == (None, date(2024, 12, 31))
-
-
-def test_a_phrase_that_leans_on_a_day_told_before_it_is_told_from_that_day() -> None:
-    assert interval_of("25", WEDNESDAY, "The summit is on April 24 and ") == interval_of(
-        "April 25", WEDNESDAY
-    )
-    told = interval_of("the next day", WEDNESDAY, "It opened on 16 May 2025, and ")
-    assert told is not None and told.first == date(2025, 5, 17)
-
-
-@given(st.text(max_size=200), st.datetimes())
-def test_any_phrase_on_any_day_is_read_without_a_fault(text: str, written: datetime) -> None:
-    interval_of(text, written)
 
 
 @given(

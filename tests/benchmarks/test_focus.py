@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from amgs.errors import InputError, UsageError
 from amgs.text.embedding import HashingEmbedder
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
-from amgs_focus.gist.gistnet import BLOCK, PointerEncoder
-from amgs_focus.gist.polish import PolishPlan, continuations
-from amgs_focus.lens.question_search import QuestionSearch
+from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.scoring import FocusScorer, LensView, TailSimilarity
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.working_context import Scores
 from benchmarks import (
     focus_budget,
-    focus_ceiling,
     focus_gist,
-    focus_gist_against,
-    focus_latency,
     focus_passkey,
     focus_policy,
     focus_questions,
@@ -34,10 +27,8 @@ from benchmarks import (
 )
 from benchmarks.__main__ import run as run_benchmark
 from benchmarks.bench_results import BenchResult
-from benchmarks.focus_ceiling import CeilingPlan, optimised_gists
-from benchmarks.focus_evaluation.gist_judges import EncodedWay, PolishedWay
 from benchmarks.focus_evaluation.needles import FactQuestion
-from benchmarks.focus_rig import Ledger, TokenCorpus, read_texts
+from benchmarks.focus_rig import TokenCorpus, read_texts
 from tests.benchmarks.rigs import focus_rig
 
 torch.set_num_threads(1)
@@ -84,20 +75,6 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def test_rows_are_kept_and_a_run_that_was_cut_short_goes_on(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path, "some", {"seed": 1})
-    assert ledger.once("a", lambda: {"nll": 1.5}) == {"nll": 1.5}
-    with ledger.path.open("a") as file:
-        file.write('{"key": "b", "nl')
-    again = Ledger(tmp_path, "some", {"seed": 1})
-    assert again.once("a", lambda: {"nll": 9.0}) == {"nll": 1.5}
-    assert again.once("b", lambda: {"nll": 2.5}) == {"nll": 2.5}
-    lines = again.path.read_text().splitlines()
-    assert json.loads(lines[0]) == {"seed": 1}
-    assert [json.loads(line)["key"] for line in lines[1:]] == ["a", "b"]
-    assert Ledger(tmp_path, "some", {"seed": 2}).path != again.path
-
-
 def test_the_gist_bench_gives_every_metric_and_measures_nothing_twice(text: Path, tmp_path: Path) -> None:
     model = Counted()
     prose = read_texts(model, text, "focus-gist")
@@ -126,99 +103,6 @@ def test_the_gist_bench_gives_every_metric_and_measures_nothing_twice(text: Path
     assert model.passes == passes
 
 
-def test_the_ceiling_bench_moves_gists_toward_their_own_block_and_measures_nothing_twice(
-    text: Path, tmp_path: Path
-) -> None:
-    model = Counted()
-    rig = focus_rig(tmp_path, read_texts(model, text, "focus-ceiling"), model=model)
-    plan = CeilingPlan(samples=2, read=1, steps=12, rate=0.3)
-    found = focus_ceiling.run(rig, blocks=8, plan=plan)
-    (table,) = found.tables
-    assert [row[1] for row in table.rows] == ["4", "2"]
-    means = dict(zip(table.columns, table.rows[0], strict=True))
-    assert means["gist"] != means["optimised"] != means["optimised, shuffled"]
-    passes = model.passes
-    focus_ceiling.run(rig, blocks=8, plan=plan)
-    assert model.passes == passes
-
-
-def test_gists_that_learned_a_continuation_explain_it_better_than_the_pointers_they_began_as() -> None:
-    model, plan = TinyModel(), CeilingPlan(samples=1, read=1, steps=40, rate=0.5)
-    ids = torch.randint(0, 256, (2, BLOCK), generator=torch.Generator().manual_seed(1))
-    best = optimised_gists(model, PointerEncoder(), ids, span=BLOCK, horizon=8, plan=plan)
-    sinks = model.embed(torch.tensor(model.sinks())).expand(2, -1, -1)
-    full = torch.cat([sinks, model.embed(ids)], dim=1)
-    said, taught = continuations(model, full, 8, 1, torch.Generator().manual_seed(plan.seed))
-    lesson = model.logits(taught[:, 0].flatten(0, 1)).log_softmax(-1)
-
-    def apart(gists: torch.Tensor) -> float:
-        entries = torch.cat([sinks, gists.to(sinks), model.embed(said[:, 0, :-1])], dim=1)
-        heard = model.logits(model.forward(entries)[:, -8:].flatten(0, 1)).log_softmax(-1)
-        return float((lesson.exp() * (lesson - heard)).sum(-1).mean())
-
-    assert apart(best) < 0.9 * apart(model.embed(ids)[:, -1:])
-
-
-@pytest.mark.parametrize("beside", range(3))
-def test_a_polished_gist_is_followed_more_as_its_block_is_wherever_it_stands(beside: int) -> None:
-    model = TinyModel()
-    samples = [0, 0, 0]
-    samples[beside] = 1
-    plan = PolishPlan(
-        samples=(samples[0], samples[1], samples[2]), length=8, steps=40, read=1, rate=0.5, kept=1.0
-    )
-    blocks = torch.randint(0, 256, (3, BLOCK), generator=torch.Generator().manual_seed(1))
-    rows = model.embed(blocks)
-    begun = rows[:, -1:]
-    better = PolishedWay(model, PointerEncoder(), plan).gists(blocks)
-    sinks = model.embed(torch.tensor(model.sinks())).expand(3, -1, -1)
-    before, after = begun.roll(1, dims=0), begun.roll(-1, dims=0)
-
-    def placed(entries: torch.Tensor) -> torch.Tensor:
-        return torch.cat([sinks, *((entries,), (before, entries), (entries, after))[beside]], dim=1)
-
-    said, taught = continuations(model, placed(rows), 8, 1, torch.Generator().manual_seed(plan.seed))
-    lesson = model.logits(taught[:, 0].flatten(0, 1)).log_softmax(-1)
-
-    def apart(gists: torch.Tensor) -> float:
-        entries = torch.cat([placed(gists), model.embed(said[:, 0, :-1])], dim=1)
-        heard = model.logits(model.forward(entries)[:, -8:].flatten(0, 1)).log_softmax(-1)
-        return float((lesson.exp() * (lesson - heard)).sum(-1).mean())
-
-    assert apart(better) < 0.9 * apart(begun)
-
-
-class Blind:
-    """A way that gives every block the same gist."""
-
-    name = "blind"
-
-    def gists(self, blocks: torch.Tensor) -> torch.Tensor:
-        return TinyModel().embed(torch.full((len(blocks), 1), 7))
-
-
-def test_three_judges_tell_a_way_that_knows_nothing_of_the_block_from_the_same_gists(
-    text: Path, tmp_path: Path
-) -> None:
-    model = Counted()
-    prose = read_texts(model, text, "focus-gist")
-    code = TokenCorpus("code", ("a",), (prose.documents[0][:1500],), "2")
-    rig = focus_rig(tmp_path, prose, code, model=model)
-    same = focus_gist_against.run(rig, EncodedWay(model, rig.encoder), windows=7)
-    assert {f"gained_{name}" for name in ("2_0_32", "4_1_64", "2_0_32_code")} <= set(same.metrics)
-    assert all(value == 0 for name, value in same.metrics.items() if name.startswith("gained"))
-    assert same.metrics["answered_gist"] == same.metrics["answered_other_way"]
-    windows, facts = same.tables
-    assert [row[1] for row in windows.rows] == ["7", "7", "7"] and facts.rows[0][:2] == ("chance", "0.12")
-    passes = model.passes
-    focus_gist_against.run(rig, EncodedWay(model, rig.encoder), windows=7)
-    assert model.passes == passes
-    blind = focus_gist_against.run(rig, Blind(), windows=7)
-    own = dict(zip(blind.tables[0].columns, blind.tables[0].rows[0], strict=True))
-    assert own["other way"] == own["other way, shuffled"] and own["gist"] != own["shuffled"]
-    assert blind.metrics["gained_2_0_32"] != 0
-
-
 def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(
     text: Path, tmp_path: Path
 ) -> None:
@@ -240,29 +124,6 @@ def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(
         assert len({row["opened"][name] for name in by_rank}) == 1, "each fills the same room"
         oldest, latest = row["predicted"]["oldest first"], row["predicted"]["recency"]
         assert np.argsort(oldest).tolist() == np.argsort(latest)[::-1].tolist()
-
-
-def test_with_facts_the_policy_bench_asks_and_the_search_opens_what_answers(
-    text: Path, tmp_path: Path
-) -> None:
-    facts = [
-        FactQuestion("Zoë hid the zither by the quay.", "Where is it?", "zither quay Zoë hid"),
-        FactQuestion("Quinn vexed the xylophone jury.", "Who was it?", "xylophone jury Quinn vexed"),
-    ]
-    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-policy"))
-    settings = focus_policy.SETTINGS.model_copy(update={"horizon": 8})
-    with pytest.raises(UsageError, match="text encoder"):
-        focus_policy.run(rig, places=2, lifetime=700, settings=settings, facts=facts)
-    rig = replace(rig, search=QuestionSearch(HashingEmbedder()))
-    found = focus_policy.run(rig, places=2, lifetime=700, settings=settings, facts=facts)
-    assert {"regret_asked", "regret_asked_built_chance", "spearman_asked_oldest"} <= set(found.metrics)
-    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
-    for row in rows:
-        alone = row["predicted"]["search alone"]
-        assert len(set(alone)) > len(alone) // 2, "every block has a rank"
-        assert len(row["gains"]) == len(row["predicted"]["search and lens"])
-        assert row["worth"]["search alone"] != row["worth"]["recency"]
-        assert row["nll"]["as a session refocuses"] >= row["nll"]["greedy oracle"]
 
 
 def test_pass_keys_are_asked_at_every_depth_and_lifetimes_are_kept(text: Path, tmp_path: Path) -> None:
@@ -307,35 +168,6 @@ def test_the_budget_bench_compares_systems_with_the_same_entries(text: Path, tmp
     assert [table.title.split()[0] for table in found.tables] == ["NLL", "Planted", "Planted", "10⁹"]
 
 
-class CountingClock:
-    """A millisecond passes at each look: what a bench makes of its times can then be told exactly."""
-
-    looks = 0
-
-    def perf(self) -> float:
-        self.looks += 1
-        return self.looks / 1000
-
-
-def test_the_latency_bench_splits_a_block_into_its_parts(text: Path, tmp_path: Path) -> None:
-    prose = read_texts(TinyModel(), text, "focus-latency")
-    rig = replace(focus_rig(tmp_path, prose), clock=CountingClock())
-    settings = FocusSettings(full_read_every=2)
-    found = focus_latency.run(rig, rounds=2, cadences=(32, 64), lifetime=1300, window=384, settings=settings)
-    asked = {"control_share", "prefill_share", "block_ms_focus", "block_ratio", "block_ms_frozen"}
-    assert {*asked, "prefill_share_32_in_full"} <= set(found.metrics)
-    assert all(value > 0 for value in found.metrics.values())
-    assert found.metrics["prefill_share_32"] == found.metrics["prefill_share"]
-    row = found.tables[0].rows[0]
-    parts = [float(cell) for cell in row[1:7]]
-    assert sum(parts) == pytest.approx(float(row[7])) and all(part >= 0 for part in parts)
-    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
-    refocuses = {row["key"]: row["refocuses"] for row in rows if row["key"].endswith("/0")}
-    assert refocuses == {"32/0": 8, "64/0": 4, "32, in full/0": 4}
-    anew = {row["key"]: row["dirty"] for row in rows}
-    assert anew["32/0"] < anew["32, in full/0"]
-
-
 def test_a_refocus_reads_no_more_of_a_lifetime_a_hundred_times_as_long(text: Path, tmp_path: Path) -> None:
     rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-scale"))
     sizes = {"10k": 10_240, "1M": 1_048_576}
@@ -377,12 +209,3 @@ def test_questions_are_asked_in_own_and_in_other_words_beside_their_controls(
     assert found.goals["opened_own_words_7k"].met and "opened_own_words_256k" not in found.metrics
     again = focus_questions.run(rig, facts, HashingEmbedder(), sizes=sizes, settings=settings)
     assert again.metrics == found.metrics
-
-
-def test_a_file_of_facts_says_which_line_is_short(tmp_path: Path) -> None:
-    file = tmp_path / "facts.tsv"
-    file.write_text("A is B.\tWhat is A?\tWhich one is it?\n\nC is D.\tWhat is C?\n", encoding="utf-8")
-    with pytest.raises(InputError, match="fact 2 has 2 of 3 columns"):
-        focus_questions.read_facts(file)
-    held_out = Path(__file__).parents[1] / "focus" / "facts" / "held-out.tsv"
-    assert len(focus_questions.read_facts(held_out)) == 40

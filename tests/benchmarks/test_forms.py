@@ -5,19 +5,14 @@ concluded, what is right, and what the controls say beside it.
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from amgs.errors import InputError
-from amgs.ingest.raw_blocks import RawBlock
 from amgs.text.entities import RuleRecogniser
-from benchmarks import documents, facts, inference, multihop
-from benchmarks.__main__ import run as run_benchmark
+from benchmarks import facts, inference, multihop
 from benchmarks.documents import read_projects
-from benchmarks.inference import retold
-from benchmarks.references import METHODS
 from tests.benchmarks.rigs import memory_rig
 
 LONG = (
@@ -71,14 +66,6 @@ def test_a_heading_over_enough_words_is_asked_for_and_stands_in_no_block(project
     assert "Winding the" not in held and "## Too short" in held and "## no heading, but code" in held
     assert {draft.meta["title"] for draft in project.drafts} == {"Handbook"}
     assert [draft.meta.get("follows") for draft in project.drafts[:2]] == [None, "guide.md#1"]
-
-
-def test_sections_are_found_by_their_headings_and_chance_is_no_better(projects: Path) -> None:
-    found = documents.run(memory_rig(), projects)
-    assert found.metrics["mrr_hybrid"] == 1.0 and found.metrics["hit1"] == 1.0
-    assert found.metrics["hybrid_over_best"] >= 1.0
-    assert found.metrics["least_over_bm25"] >= 1.0 and found.metrics["keyword_over_bm25"] >= 1.0
-    assert [row[0] for row in found.tables[1].rows] == list(METHODS)
 
 
 def test_supporting_paragraphs_are_those_the_files_name(tmp_path: Path) -> None:
@@ -138,37 +125,3 @@ def test_findings_are_right_where_they_were_planted_or_a_reader_says_so(tmp_path
     labels.write_text("no label\n", encoding="utf-8")
     with pytest.raises(InputError, match="no label"):
         inference.run(memory_rig(), notes, RuleRecogniser(), labels)
-
-
-def test_a_sentence_told_again_differs_by_its_value_or_by_its_name_or_by_neither() -> None:
-    at = datetime(2025, 1, 1, tzinfo=UTC)
-    drafts = [
-        RawBlock(
-            f"We saw that {name} Mill has {n} windows on the river side.", at, {"source": f"{name}.md#1"}
-        )
-        for name, n in (("Orsa", 41), ("Brenta", 57), ("Morla", 63))
-    ]
-    made = retold(drafts, seed=1)
-    assert sorted(one.telling for one in made) == ["changed", "other", "same"]
-    for one in made:
-        origin = next(d for d in drafts if d.meta["source"] == one.origin)
-        value, name = origin.content.split()[6], origin.content.split()[3]
-        assert (value in one.draft.content) is (one.telling == "same")
-        assert (name in one.draft.content) is (one.telling != "other")
-        assert one.draft.created_at is not None and one.draft.created_at > at
-    assert [one.draft.content for one in retold(drafts, seed=1)] == [one.draft.content for one in made]
-
-
-@pytest.mark.parametrize(
-    ("words", "missing"),
-    [
-        ("documents", "--data"),
-        ("multihop", "--data"),
-        ("conversation", "--data"),
-        ("facts", "--facts"),
-        ("inference", "--data"),
-    ],
-)
-def test_missing_data_is_said(words: str, missing: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_benchmark(["--model", "tiny", words]) != 0
-    assert missing in capsys.readouterr().err

@@ -8,20 +8,15 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import torch
 
 import benchmarks.__main__
 from amgs_app.engine import Engine, Options
-from amgs_app.models.choice import gist_encoder
 from amgs_app.session.operator import Operator
-from amgs_focus.errors import CheckpointError
-from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
+from amgs_focus.gist.checkpoint import save_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistShape
 from amgs_focus.model.adapter import AdapterShape, attach
 from amgs_focus.model.loading import load
-from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import Segment
-from benchmarks.commands.rigs import encoder_of
 from benchmarks.focus_training.run_config import GistConfig, RunConfig, parse_config
 from tests.focus.model_world import write_model
 from tests.focus.training_world import LAMPS, keys_of, written_keys
@@ -63,13 +58,6 @@ def test_the_first_run_of_the_manual_works_as_it_stands(
     assert "--resume" in capsys.readouterr().err
 
 
-def test_a_wrong_key_is_told_with_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "toy.toml"
-    file.write_text(TOY.replace("held_out", "heldout"), encoding="utf-8")
-    assert bench(tmp_path, "train-gistnet", str(file), "--stage") == 2
-    assert "data.texts.0.heldout is no key (did you mean held_out?)" in capsys.readouterr().err
-
-
 def test_the_manual_lists_every_key_with_its_default() -> None:
     given = tomllib.loads(REFERENCE)
     assert parse_config(given, Path("here"))
@@ -105,48 +93,3 @@ def test_what_was_trained_is_used_where_the_settings_name_it(tmp_path: Path) -> 
         header = session.engine.focus_trace().header
         assert (header.gist, session.engine.focus.tree.slots) == ("mine", 2)
         assert header.model.adapter.startswith("small@")
-
-
-def test_benches_and_runs_read_the_gists_of_the_settings(tmp_path: Path) -> None:
-    shape = GistShape(width=64, hidden=16, heads=2)
-    torch.manual_seed(0)
-    mine = GistNet(shape)
-    torch.nn.init.normal_(mine.write.weight, std=0.1)
-    save_checkpoint(tmp_path / "mine.safetensors", mine, mine, model=TinyModel())
-    told = tmp_path / "settings.toml"
-    told.write_text(f'[model]\ngists = "{tmp_path}/mine.safetensors"\nslots = 4\n', encoding="utf-8")
-    with Operator(Engine(Options(store=":memory:", model="tiny", settings=told))) as session:
-        model = session.engine.load_model()
-        of_run, of_bench = (
-            gist_encoder(model, session.engine.settings.model),
-            encoder_of(session.engine, model, None),
-        )
-        assert (of_run.name, of_run.slots) == (of_bench.name, of_bench.slots) == ("mine", 4)
-        assert of_run.version == of_bench.version
-        assert of_run.version != load_checkpoint(tmp_path / "mine.safetensors", model).version
-        save_checkpoint(tmp_path / "other.safetensors", mine, mine, model=TinyModel())
-        other = encoder_of(session.engine, model, tmp_path / "other.safetensors")
-        assert (other.name, other.slots) == ("other", 4)
-
-
-@pytest.mark.parametrize(
-    ("line", "error"),
-    [
-        ('gists = "two.safetensors"\nslots = 4', "2 gists per block, not 4"),
-        ('gists = "wide.safetensors"', "width 64; this model has 16"),
-        ('adapter = "none.safetensors"', "cannot be read"),
-    ],
-)
-def test_weights_that_do_not_fit_are_refused(tmp_path: Path, line: str, error: str) -> None:
-    llama = write_model(tmp_path / "llama")
-    wide = GistNet(GistShape(width=64, hidden=16, heads=2))
-    save_checkpoint(tmp_path / "wide.safetensors", wide, wide, model=TinyModel())
-    two = GistNet(GistShape(width=16, hidden=16, heads=2, slots=2))
-    save_checkpoint(tmp_path / "two.safetensors", two, two, model=load(str(llama), precision="fp32"))
-    told = tmp_path / "settings.toml"
-    told.write_text(f"[model]\n{line}\n".replace('= "', f'= "{tmp_path}/'), encoding="utf-8")
-    with (
-        Operator(Engine(Options(store=":memory:", model=str(llama), settings=told))) as session,
-        pytest.raises(CheckpointError, match=error),
-    ):
-        session.engine.open_focus([Segment(LAMPS[:900])])

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from amgs.errors import AmgsError, Cancelled, InputError
-from amgs.ingest.raw_blocks import RawBlock
 from amgs.types import Progress
 from benchmarks import ingest
 from benchmarks.bench_results import BenchResult, Rig
-from benchmarks.ingest_run import held_back
 
 BOOK = "\n\n".join(
     f"On the {n}th morning Captain Marlow walked along the harbour and counted {n} boats. "
@@ -53,29 +49,3 @@ def test_it_measures_what_its_metrics_say(tmp_path: Path) -> None:
     ratio = seconds["embedder alone"] / seconds["consolidate with real models"]
     assert found.metrics["consolidate_ratio"] == pytest.approx(ratio)
     json.dumps(found.settings)
-
-
-def test_the_sample_is_of_all_the_texts_and_comes_last() -> None:
-    every = [RawBlock(str(n)) for n in range(100)]
-    kept = [int(d.content) for d in held_back(iter(every), 100, 10)]
-    assert sorted(kept) == list(range(100))
-    assert kept[-10:] == [9, 19, 29, 39, 49, 59, 69, 79, 89, 99]
-
-
-def test_stopping_it_ends_the_process(tmp_path: Path) -> None:
-    progress = Progress(lambda done, total, doing: progress.cancel())
-    with pytest.raises(Cancelled):
-        run(books(tmp_path), progress=progress)
-
-
-def test_a_folder_without_books_and_a_sample_too_large_are_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no books"):
-        run(tmp_path)
-    with pytest.raises(InputError, match="sample"):
-        run(books(tmp_path), blocks=20, sample=20)
-
-
-def test_a_process_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "false")
-    with pytest.raises(AmgsError, match="failed"):
-        run(books(tmp_path))

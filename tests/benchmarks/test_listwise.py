@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.listwise import LabelledRows, fit_logistic, fit_ranking
+from benchmarks.listwise import LabelledRows, fit_ranking
 
 
 def questions(truth: list[float], count: int = 120, seed: int = 0) -> list[LabelledRows]:
@@ -41,21 +41,3 @@ def test_at_the_optimum_the_loss_is_flat() -> None:
     for direction in np.eye(2):
         slope = (loss(best + 1e-5 * direction) - loss(best - 1e-5 * direction)) / 2e-5
         assert abs(slope) < 1e-4
-
-
-def test_questions_without_an_answer_teach_nothing() -> None:
-    data = questions([1.0, -1.0])
-    empty = LabelledRows(np.ones((5, 2)), np.zeros(5, dtype=np.bool_))
-    assert fit_ranking([*data, empty]) == pytest.approx(fit_ranking(data))
-    with pytest.raises(ValueError, match="no question"):
-        fit_ranking([empty])
-
-
-def test_the_logistic_tells_two_clouds_apart() -> None:
-    chance = np.random.default_rng(1)
-    labels = chance.random(400) < 0.2
-    values = chance.normal(size=(400, 2)) + np.where(labels, 1.5, 0.0)[:, None]
-    weights, intercept = fit_logistic(values, labels)
-    guessed = values @ weights + intercept > 0
-    assert bool((weights > 0).all())
-    assert (guessed == labels).mean() > 0.8

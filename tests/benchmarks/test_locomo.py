@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from amgs.errors import InputError
 from amgs.text.embedding import HashingEmbedder
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
 from benchmarks import fit, locomo
-from benchmarks.__main__ import run as run_benchmark
 from benchmarks.locomo_data import read_folder
 from tests.benchmarks.rigs import memory_rig
 
@@ -109,21 +107,6 @@ def test_the_bench_gives_every_metric_that_is_asked_for(data: Path) -> None:
     methods = [row[0] for row in found.tables[1].rows]
     assert {"amgs", "BM25", "MiniLM", "without graph", "vector alone", "amgs, left out"} <= set(methods)
     assert any("multi-hop" in line for line in table_of(found).notes)
-
-
-def test_missing_data_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(InputError, match="no conversations"):
-        read_folder(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="LoCoMo"):
-        read_folder(tmp_path)
-    assert run_benchmark(["--model", "tiny", "locomo"]) != 0
-    assert "--data" in capsys.readouterr().err
-
-
-def test_the_command_prints_one_object(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = ["--store", ":memory:", "--model", "tiny"]
-    assert run_benchmark([*store, "locomo", "--data", str(data), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["bench"] == "locomo"
 
 
 def test_the_fit_prints_constants_for_every_feature(data: Path) -> None:

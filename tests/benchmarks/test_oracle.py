@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from itertools import combinations
 
@@ -18,11 +17,8 @@ from benchmarks.focus_evaluation.exact_allocation import (
     Gate,
     best,
     gates_of,
-    is_open,
-    regret,
     solve,
     total_gain,
-    with_open,
 )
 from tests.focus.focus_world import Shape
 
@@ -112,50 +108,3 @@ def test_the_best_context_holds_every_invariant_and_is_never_worse(
 def worth_of_standing(context: WorkingContext, shape: Shape, gains: Mapping[NodeRef, float]) -> float:
     """The worth without gists that could not be entries: those stand for nothing that can be chosen."""
     return total_gain(context, {gate.node: gate.gain for gate in gates_of(context, shape, gains)})
-
-
-def test_a_gist_deep_in_the_tree_is_worth_opening_all_above_it() -> None:
-    shape = Shape(100)
-    context = coarsest(shape, 13 + 13, 2)
-    assert context.used == 17
-    found = best(context, shape, {NodeRef(1, 5): 1.0, NodeRef(1, 20): 0.4})
-    assert found.context.covering(20) is not None
-    assert is_open(found.context, NodeRef(1, 5)) and not is_open(found.context, NodeRef(1, 20))
-    assert (found.gain, found.changes) == (1.0, 3)
-
-
-def test_within_few_changes_only_what_is_near_can_be_had() -> None:
-    shape = Shape(100)
-    context = coarsest(shape, 60, 2)
-    gains = {NodeRef(1, 5): 1.0, NodeRef(1, 20): 0.4}
-    assert best(context, shape, gains, n_diff=2).gain == 0.4
-    assert best(context, shape, gains, n_diff=4).gain == 1.4
-    assert best(context, shape, gains, n_diff=0).context == context
-
-
-def test_what_nothing_speaks_for_stays_as_it_is() -> None:
-    shape = Shape(100)
-    context = assemble(shape, 60, 2)
-    assert best(context, shape, {}).context == context
-    assert best(context, shape, {}).changes == 0
-
-
-def test_a_budget_that_is_too_small_is_an_error() -> None:
-    shape = Shape(100)
-    context = coarsest(shape, 60, 2)
-    with pytest.raises(WindowBudgetError, match="window"):
-        best(context, shape, {}, room=context.used - 1)
-
-
-def test_opening_and_closing_come_back_to_the_same_context() -> None:
-    shape = Shape(100)
-    context = coarsest(shape, 60, 2)
-    opened = with_open(context, (), {NodeRef(3, 0), NodeRef(2, 1), NodeRef(1, 5)})
-    assert is_open(opened, NodeRef(1, 5))
-    assert with_open(opened, {NodeRef(3, 0), NodeRef(2, 1), NodeRef(1, 5)}, ()) == context
-
-
-def test_regret_is_nothing_for_the_oracle_and_one_for_the_reference() -> None:
-    assert regret(2.0, 2.0, 1.0) == 0.0
-    assert regret(1.0, 2.0, 1.0) == 1.0
-    assert math.isnan(regret(1.0, 1.0, 1.0))

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from amgs.errors import StoreError, UsageError
 from amgs.storage.opening import open_storage, remove
 from benchmarks.__main__ import run as run_benchmark
-from benchmarks.scaleout import skew, writer
+from benchmarks.scaleout import writer
 from benchmarks.scaleout.kills import measure_kills
 from benchmarks.scaleout.parity import measure_parity
 from benchmarks.scaleout.run import run
@@ -79,78 +76,6 @@ def test_removing_a_namespace_takes_it_alone(postgres: str) -> None:
 
 
 # --- the simulation of skew -------------------------------------------------------------------------------
-
-worlds = st.tuples(
-    st.integers(1, 200),
-    st.integers(1, 12),
-    st.sampled_from((0.0, 0.8, 1.2)),
-    st.sampled_from((0.0, 1.0, 1.5)),
-    st.integers(0, 2**31),
-)
-
-
-@given(worlds)
-def test_every_tenant_is_placed_once_and_nothing_is_lost(world: tuple[int, int, float, float, int]) -> None:
-    tenants, shards, sizes, queries, seed = world
-    drawn = skew.Tenants.drawn(tenants, sizes, queries, np.random.default_rng(seed))
-    for place in skew.PLACEMENTS.values():
-        placed = place(drawn, shards, np.random.default_rng(seed))
-        assert placed.shape == (tenants,) and placed.min() >= 0 and placed.max() < shards
-        assert skew.loads(drawn.bytes, placed, shards).sum() == pytest.approx(drawn.bytes.sum())
-
-
-@given(worlds)
-def test_no_placement_is_better_than_the_floor(world: tuple[int, int, float, float, int]) -> None:
-    tenants, shards, sizes, queries, seed = world
-    drawn = skew.Tenants.drawn(tenants, sizes, queries, np.random.default_rng(seed))
-    for place in (*skew.PLACEMENTS.values(), skew.by_modulo):
-        held = skew.loads(drawn.queries, place(drawn, shards, np.random.default_rng(seed)), shards)
-        assert held.max() / held.mean() >= skew.floor(drawn.queries, shards) - 1e-9
-
-
-@given(worlds)
-def test_the_largest_first_keeps_grahams_bound(world: tuple[int, int, float, float, int]) -> None:
-    tenants, shards, sizes, queries, seed = world
-    drawn = skew.Tenants.drawn(tenants, sizes, queries, np.random.default_rng(seed))
-    fullest = skew.loads(drawn.bytes, skew.by_size(drawn, shards), shards).max()
-    assert fullest <= drawn.bytes.sum() / shards + drawn.bytes.max() * (1 - 1 / shards) + 1
-
-
-@given(worlds)
-def test_moving_hot_tenants_never_makes_the_busiest_shard_busier(
-    world: tuple[int, int, float, float, int],
-) -> None:
-    tenants, shards, sizes, queries, seed = world
-    drawn = skew.Tenants.drawn(tenants, sizes, queries, np.random.default_rng(seed))
-    before = skew.by_hash(drawn, shards)
-    after = skew.relieved(drawn, before, shards)
-    asked = [skew.loads(drawn.queries, placed, shards).max() for placed in (before, after)]
-    assert asked[1] <= asked[0] + 1e-6
-
-
-@given(st.integers(1, 200), st.integers(1, 10), st.integers(1, 6))
-def test_a_shard_that_joins_takes_tenants_and_moves_none_between_the_others(
-    tenants: int, shards: int, more: int
-) -> None:
-    drawn = skew.Tenants.drawn(tenants, 1.0, 1.0, np.random.default_rng(1))
-    before, after = skew.by_hash(drawn, shards), skew.by_hash(drawn, shards + more)
-    assert (after[after != before] >= shards).all()
-
-
-def test_copies_keep_the_queries_and_add_bytes() -> None:
-    drawn = skew.Tenants.drawn(5000, 1.0, 1.2, np.random.default_rng(3))
-    copied = skew.spread(drawn, 4)
-    assert copied.queries.sum() == pytest.approx(drawn.queries.sum())
-    assert copied.queries.max() == pytest.approx(drawn.queries.max() / 4)
-    assert copied.bytes.sum() > drawn.bytes.sum()
-
-
-def test_uniform_tenants_are_even_wherever_skewed_ones_are_not() -> None:
-    even, skewed = (skew.compared(16, 4000, *law, seed=7) for law in ((0.0, 0.0), (1.0, 1.2)))
-    assert even["hash"].queries < 1.3 < skewed["hash"].queries
-    assert skewed["busiest first"].queries < skewed["hash"].queries
-    assert skewed["hash, hot ones moved"].queries < skewed["hash"].queries
-    assert 0 < skewed["hash, hot ones moved"].moved < 0.5
 
 
 def test_tables_tell_their_sizes_on_every_store(postgres: str, tmp_path: Path) -> None:

@@ -6,16 +6,14 @@ import json
 import random
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from amgs.clock import FixedClock
-from amgs.errors import InputError
 from amgs.identity import block_id
 from amgs.memory import Memory
 from amgs.text.embedding import HashingEmbedder
 from benchmarks.__main__ import run as run_benchmark
-from benchmarks.large_corpus import NOW, Books, paragraph_vectors, sample_of, vectors_of
+from benchmarks.large_corpus import NOW, Books
 from benchmarks.large_store import RAW, prepare
 
 WORDS = ("harbour", "lantern", "ridge", "mirror", "copper", "willow", "thunder", "basin", "orchard", "ferry")
@@ -48,17 +46,6 @@ def test_the_books_come_first_and_every_block_is_another(data: Path) -> None:
     assert contents[: len(books.paragraphs)] == list(dict.fromkeys(p.text for p in books.paragraphs))
     assert len(set(ids)) == 300 and ids == [block_id(content) for content in contents]
     assert contents == [c for one in books.slices(300, seed=1, size=77) for c in one.contents]
-
-
-def test_a_sampled_paragraph_keeps_its_real_vector(data: Path) -> None:
-    books, embedder = Books(data), HashingEmbedder(64)
-    sample = sample_of(books, 10)
-    real = embedder.embed([books.paragraphs[i].text for i in sample.tolist()])
-    vectors = paragraph_vectors(sample, real, len(books.paragraphs))
-    assert np.allclose(vectors[sample], real, atol=1e-6)
-    first = next(books.slices(len(books.paragraphs), seed=1))
-    assert np.allclose(vectors_of(first, vectors, 1)[sample], real, atol=1e-6)
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
 
 
 def test_a_prepared_store_is_sound_and_is_not_made_twice(data: Path, tmp_path: Path) -> None:
@@ -98,8 +85,3 @@ def test_the_bench_prints_what_it_promises(
         assert found["metrics"][f"recall100_{size}"] == 1.0
     assert found["metrics"]["cold_words_cpu_s_200"] > 0 and found["metrics"]["cold_vectors_cpu_s_200"] > 0
     assert found["bench"] == "search" and found["settings"]["blocks"] == [200, 300]
-
-
-def test_without_books_it_says_so(tmp_path: Path) -> None:
-    with pytest.raises(InputError):
-        Books(tmp_path)

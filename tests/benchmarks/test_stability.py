@@ -7,14 +7,10 @@ from pathlib import Path
 import pytest
 
 from amgs_focus.errors import TextError
-from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
-from amgs_focus.tree.gist_tree import LifetimeTree
 from benchmarks import focus_stability
-from benchmarks.bench_results import Stopwatch
 from benchmarks.focus_rig import TokenCorpus
-from benchmarks.focus_stability import Adversary, steadiness, stream
 from tests.benchmarks.rigs import focus_rig
 
 TEXT = "".join(
@@ -44,19 +40,3 @@ def test_the_stability_bench_counts_what_moves_under_real_and_under_shaken_score
     assert len(found.tables[1].rows) == 2 * 6
     with pytest.raises(TextError, match="longer text"):
         focus_stability.run(rig, lifetimes=(10**6,))
-
-
-def test_without_its_hysteresis_the_stability_bench_says_so() -> None:
-    loose = FocusSettings(block_size=4, window=48, cadence=4, tail_blocks=2, cooldown=0)
-    model = TinyModel()
-    tokens = tuple(model.encode(TEXT))
-    tree = LifetimeTree(model, PointerEncoder(), block_size=4)
-    tree.append(tokens[:600])
-    records = stream(tree, Adversary("undoing"), loose, tokens[600:800], Stopwatch())
-    assert tree.length == 600
-    shaken = steadiness(records, loose.model_copy(update={"cooldown": 2}))
-    assert shaken.ping_pongs > 0
-    assert shaken.oscillations > 0
-    held = loose.model_copy(update={"cooldown": 2})
-    calm = steadiness(stream(tree, Adversary("undoing"), held, tokens[600:800], Stopwatch()), held)
-    assert (calm.ping_pongs, calm.oscillations) == (0, 0)

@@ -2,23 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
-from amgs.errors import UsageError
-from benchmarks.synthetic_year import InventedWorld, run, simulate
-
-
-def test_a_life_repeats_by_its_seed_and_touches_no_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    first = simulate(days=5, seed=3)
-    assert first == simulate(days=5, seed=3) and first != simulate(days=5, seed=4)
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(UsageError):
-        simulate(days=0, seed=3)
+from benchmarks.synthetic_year import run, simulate
 
 
 def test_what_lasts_outlives_what_passes() -> None:
@@ -33,12 +17,6 @@ def test_what_lasts_outlives_what_passes() -> None:
     alive, came = found.survived["observation"]
     assert 0 < alive < came
     assert found.brier is not None and 0 < found.brier < 0.5 and found.outcomes > 40
-
-
-def test_topics_share_no_words_so_that_a_verdict_is_sure() -> None:
-    topics = InventedWorld(1).topics
-    words = [word for topic in topics for word in topic]
-    assert len(set(words)) == len(words) and all(len(topic) == 14 for topic in topics)
 
 
 def test_the_bench_tells_each_month_and_what_is_left_of_each_kind() -> None:

@@ -7,10 +7,7 @@ import pytest
 import torch
 
 from amgs_focus.carried import BLOCKS, HORIZON, Carried, CarriedWindow, carried
-from amgs_focus.errors import FocusError
-from amgs_focus.gist.polish import PolishPlan
 from amgs_focus.records import NodeRef
-from amgs_focus.runtime.polishing import polish
 from tests.focus.focus_world import MODEL, small_tree
 
 
@@ -46,36 +43,3 @@ def test_the_share_is_1_where_gists_are_as_good_as_tokens_and_0_where_any_gists_
     assert nothing.share() == pytest.approx((0, 0, 0), abs=1e-9)
     assert nothing.content() == pytest.approx((0, 0, 0), abs=1e-9)
     assert windows(*((x, x, x + (-1) ** n) for n, x in enumerate(drawn))).share() is None
-
-
-def test_where_gists_are_polished_the_nets_are_measured_at_the_same_places() -> None:
-    tree = small_tree(200)
-    before = carried(tree, windows=5)
-    assert before.unpolished is None
-    act = polish(tree, range(6), at="", by="", plan=PolishPlan(length=4, steps=3))
-    assert act is not None
-    tree.act(act)
-    after = carried(tree, windows=5)
-    assert after.unpolished == before
-    counts = [each.polished for each in after.windows]
-    assert counts[0] == 2 and 0 in counts
-    changed = [now.own - was.own for now, was in zip(after.windows, before.windows, strict=True)]
-    assert after.changed()[0] == pytest.approx(sum(changed) / 5) != 0
-    assert after.windows[counts.index(0)] == before.windows[counts.index(0)]
-
-
-def test_a_lifetime_that_is_too_short_is_refused() -> None:
-    with pytest.raises(FocusError, match="too short"):
-        carried(small_tree(40))
-
-
-def test_it_can_be_cancelled() -> None:
-    class StoppedError(Exception):
-        pass
-
-    def progress(done: int, total: int, doing: str) -> None:
-        if done == 2:
-            raise StoppedError
-
-    with pytest.raises(StoppedError):
-        carried(small_tree(200), progress=progress)

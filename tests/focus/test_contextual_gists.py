@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import torch
 
-from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
-from amgs_focus.gist.gistnet import BLOCK, GistNet, GistShape, states_for
+from amgs_focus.gist.gistnet import BLOCK, GistNet, GistShape
 from amgs_focus.model.tiny import TinyModel
 from benchmarks.focus_training.corpus import TrainingCorpus
-from benchmarks.focus_training.gist_objective import Cues, draw, step_loss
-from benchmarks.focus_training.gist_run import widened
+from benchmarks.focus_training.gist_objective import Cues, step_loss
 from benchmarks.focus_training.run_config import GistTraining, Phase
 from tests.focus.training_world import corpus_part
 
@@ -61,15 +59,6 @@ def test_states_after_all_layers_are_what_the_last_norm_reads() -> None:
     assert not torch.allclose(model.states(rows, 1), last)
 
 
-def test_a_net_that_reads_states_begins_as_the_net_that_reads_none() -> None:
-    model, one = TinyModel(), filled(SHAPE)
-    wide = widened(one, LAYERED)
-    rows = model.embed(torch.randint(0, 256, (3, BLOCK))).float()
-    states = states_for(wide, model, rows)
-    assert states is not None and states.shape == rows.shape and states_for(one, model, rows) is None
-    torch.testing.assert_close(wide(rows, states), one(rows))
-
-
 def test_gists_of_states_depend_on_the_model_and_on_nothing_outside_their_block(tmp_path: Path) -> None:
     model, net = TinyModel(), filled(LAYERED)
     with torch.no_grad():
@@ -85,24 +74,6 @@ def test_gists_of_states_depend_on_the_model_and_on_nothing_outside_their_block(
     assert not torch.allclose(together.float(), blind, atol=1e-3)
 
 
-def test_gists_of_states_refuse_a_model_that_shows_none() -> None:
-    class Closed:
-        card = TinyModel().card
-
-    with pytest.raises(CheckpointError, match="shows none"):
-        states_for(filled(LAYERED), cast("Any", Closed()), torch.zeros(1, BLOCK, 64))
-
-
-def test_the_windows_of_a_step_are_of_one_text() -> None:
-    model, seen = TinyModel(), set()
-    for step in range(12):
-        windows, _, _ = draw(settings(), corpus(), step)
-        names = {"QUEUES" in model.decode(window.tolist()) for window in windows}
-        assert len(names) == 1
-        seen |= names
-    assert seen == {True, False}
-
-
 def test_the_contrast_is_at_chance_for_gists_that_say_the_same_and_below_it_for_the_right_ones() -> None:
     class Same(GistNet):
         def forward(self, entries: torch.Tensor, states: torch.Tensor | None = None) -> torch.Tensor:
@@ -113,34 +84,3 @@ def test_the_contrast_is_at_chance_for_gists_that_say_the_same_and_below_it_for_
     assert float(loss_of(told, same, cues)["contrast"].detach()) == pytest.approx(math.log(2), abs=1e-6)
     pointers = sum(float(loss_of(told, GistNet(SHAPE), cues, step)["contrast"].detach()) for step in range(4))
     assert pointers / 4 != pytest.approx(math.log(2), abs=1e-4)
-
-
-def test_the_contrast_teaches_a_net_to_tell_its_blocks_from_others() -> None:
-    told, cues = settings(contrast=1.0, gap=0.0, truth=0.0), Cues(64)
-    net = filled(SHAPE)
-    before = sum(float(loss_of(told, net, cues, step)["contrast"].detach()) for step in range(3))
-    optimiser = torch.optim.Adam(net.parameters(), lr=3e-3)
-    for _ in range(15):
-        for step in range(3):
-            optimiser.zero_grad()
-            loss_of(told, net, cues, step)["loss"].backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
-    after = sum(float(loss_of(told, net, cues, step)["contrast"].detach()) for step in range(3))
-    assert after < before - 0.05
-
-
-def test_a_gist_is_asked_for_its_own_tokens() -> None:
-    told, net, cues = settings(reconstruction=1.0, gap=0.0, truth=0.0, contrast=0.0), filled(SHAPE), Cues(64)
-    found = loss_of(told, net, cues)
-    assert float(found["loss"].detach()) == pytest.approx(float(found["reconstruction"].detach()))
-    found["loss"].backward()  # type: ignore[no-untyped-call]
-    assert net.write.weight.grad is not None and net.write.weight.grad.abs().sum() > 0
-    assert cues.recite.grad is not None and cues.recite.grad.abs().sum() > 0
-    assert cues.style.grad is not None and not cues.style.grad.any()
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0])
-def test_entries_for_style_are_read_by_the_share_of_students_that_is_asked_for(share: float) -> None:
-    cues = Cues(64)
-    loss_of(settings(style_share=share, contrast=0.0), filled(SHAPE), cues)["loss"].backward()  # type: ignore[no-untyped-call]
-    assert cues.style.grad is not None and bool(cues.style.grad.any()) is (share == 1.0)

@@ -16,13 +16,10 @@ from amgs_focus.lens.scoring import TailSimilarity
 from amgs_focus.model.base_model import turns_keys
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
-from amgs_focus.tree.gist_tree import LifetimeTree
 from benchmarks.focus_evaluation.budget import ChunkRetrieval, ModelCost, counted, focused
 from benchmarks.focus_evaluation.gist import draw_windows
-from benchmarks.focus_evaluation.needles import CHOICES, choose, facts, pass_keys, plant
-from benchmarks.focus_evaluation.statistics import resampled, spearman
+from benchmarks.focus_evaluation.needles import choose, facts, pass_keys, plant
 from benchmarks.focus_rig import lifetime_of
-from benchmarks.focus_scale import TiledStore
 
 torch.set_num_threads(1)
 
@@ -54,34 +51,6 @@ def test_windows_lie_inside_documents_that_can_hold_them(
     assert all(at >= 0 and at + need <= lengths[document] for document, at in places)
 
 
-def test_an_interval_by_document_is_wider_where_documents_differ() -> None:
-    rows = {"x": [0.0] * 20 + [1.0] * 20}
-    alone = resampled(rows, lambda means: means["x"], seed=1)
-    grouped = resampled(rows, lambda means: means["x"], seed=1, groups=[0] * 20 + [1] * 20)
-    assert alone.mean == grouped.mean == 0.5
-    assert (grouped.low, grouped.high) == (0.0, 1.0)
-    assert 0.3 < alone.low < alone.high < 0.7
-
-
-def test_two_documents_that_agree_do_not_make_an_interval_of_no_width() -> None:
-    values = {"x": [0.0, 1.0, 2.0, 3.0] * 2}
-    both = resampled(values, lambda means: means["x"], seed=0, groups=[0] * 4 + [1] * 4)
-    alone = resampled(values, lambda means: means["x"], seed=0)
-    assert both.mean == alone.mean == 1.5
-    assert both.high - both.low == pytest.approx(alone.high - alone.low, abs=0.4)
-    shifted = {"x": [0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0]}
-    apart = resampled(shifted, lambda means: means["x"], seed=0, groups=[0] * 4 + [1] * 4)
-    assert apart.low < 2 and apart.high > 11
-    uneven = resampled({"x": [1.0, 1.0, 1.0, 5.0]}, lambda means: means["x"], seed=0, groups=[0, 0, 0, 1])
-    assert (uneven.low, uneven.mean, uneven.high) == (1.0, 2.0, 5.0)
-
-
-def test_one_document_is_resampled_by_window() -> None:
-    rows = {"x": list(np.arange(30.0))}
-    found = resampled(rows, lambda means: means["x"], seed=1, groups=[3] * 30)
-    assert found.low < found.mean == 14.5 < found.high
-
-
 @given(st.integers(1, 6), st.integers(0, 5), st.integers(500, 900))
 def test_needles_stand_where_it_is_said_and_every_second_key_lies_across_an_edge(
     count: int, seed: int, part: int
@@ -99,16 +68,6 @@ def test_needles_stand_where_it_is_said_and_every_second_key_lies_across_an_edge
     assert tokens.count(ord("x")) >= length - sum(one.end - one.start for one in planted)
 
 
-def test_no_wrong_answer_stands_in_the_text_and_the_right_one_is_anywhere() -> None:
-    for needles in (pass_keys(40, 1), facts(40, 1)):
-        assert all(needle.key in needle.statement for needle in needles)
-        assert {needle.right for needle in needles} == set(range(CHOICES))
-        assert all(len(set(needle.options)) == CHOICES for needle in needles)
-    keys = pass_keys(40, 1)
-    said = " ".join(needle.statement for needle in keys)
-    assert all(sum(option in said for option in needle.options) == 1 for needle in keys)
-
-
 def test_the_choice_is_the_option_that_a_plain_pass_finds_likeliest() -> None:
     model = TinyModel()
     needle = facts(1, 3)[0]
@@ -123,15 +82,6 @@ def test_the_choice_is_the_option_that_a_plain_pass_finds_likeliest() -> None:
     assert choose(model, prefix, needle) == int(np.argmin(losses))
 
 
-def test_rank_correlation_shares_ties() -> None:
-    assert spearman([1, 2, 3, 4], [10, 20, 30, 40]) == pytest.approx(1)
-    assert spearman([1, 2, 3, 4], [4, 3, 2, 1]) == pytest.approx(-1)
-    assert spearman([1, 1, 2], [1, 1, 5]) == pytest.approx(1)
-    assert spearman([1, 1, 2], [1, 2, 3]) == pytest.approx(0.866, abs=1e-3)
-    assert spearman([1, 1, 1], [1, 2, 3]) == 0.0
-    assert spearman([], []) == 0.0
-
-
 def test_retrieval_shows_the_best_chunks_in_order_of_time_and_the_tail() -> None:
     tokens = [*range(40), 90, 91]
 
@@ -143,19 +93,6 @@ def test_retrieval_shows_the_best_chunks_in_order_of_time_and_the_tail() -> None
     assert shown == [8, 9, 10, 11, 24, 25, 26, 27, 36, 37, 38, 39, 90, 91]
     filled = ChunkRetrieval(ranking, chunk=4, stride=4).best(tokens, [7], 16, tail=6)
     assert filled == sorted([*shown, 32, 33]), "the next chunk fills what is left, cut"
-
-
-def test_overlapping_chunks_show_what_lies_across_an_edge_and_no_token_twice() -> None:
-    tokens = list(range(200))
-
-    def ranking(chunks: Sequence[Sequence[int]], query: Sequence[int]) -> list[float]:
-        assert sorted({token for chunk in chunks for token in chunk}) == list(range(190))
-        return [len({63, 64, 65, 66} & set(chunk)) + chunk[0] / 1000 for chunk in chunks]
-
-    shown = ChunkRetrieval(ranking, chunk=16, stride=8).places(tokens, [], 36, tail=10)
-    assert {63, 64, 65, 66} <= set(shown) and len(shown) == len(set(shown)) == 36
-    assert shown[-10:] == list(range(190, 200)) and shown == sorted(shown)
-    assert ChunkRetrieval(ranking).places(tokens[:5], [], 36, tail=10) == [0, 1, 2, 3, 4]
 
 
 def test_forced_reading_leaves_the_lifetime_as_it_was_and_stays_in_budget() -> None:
@@ -176,27 +113,6 @@ def test_counted_operations_match_the_arithmetic_of_the_matrices() -> None:
     cost = ModelCost(fixed=100.0, each=2.0)
     assert cost.tokens(10, 3) == 300 + 2 * (10 + 11 + 12)
     assert cost.window(3 * (100 + 2 * 50), 3) == 50
-
-
-def test_a_tiled_lifetime_repeats_the_real_one_and_grows_and_shrinks_like_any() -> None:
-    model = TinyModel()
-    settings = FocusSettings(block_size=4)
-    real = lifetime_of(model, PointerEncoder(), model.encode("abcdefghijklmnop" * 4), settings)
-    store = TiledStore(real, 200)
-    tree = LifetimeTree(model, PointerEncoder(), block_size=4, store=store)
-    assert (tree.length, tree.depth, [tree.count(level) for level in range(4)]) == (200, 3, [50, 50, 12, 3])
-    assert np.array_equal(tree.tokens(60, 70), np.concatenate([real.tokens(60, 64), real.tokens(0, 6)]))
-    assert torch.equal(tree.gists(1, 15, 17), torch.cat([real.gists(1, 15, 16), real.gists(1, 0, 1)]))
-    before = tree.digest()
-    tree.append(model.encode("xyzxyzxyz"))
-    assert model.decode(tree.tokens(198, 206).tolist()) == "ghxyzxyz"
-    last = model.embed(torch.tensor([ord("y")])).half().float()
-    assert tree.count(1) == 52 and torch.equal(tree.gists(1, 51, 52)[0], last)
-    tree.truncate(200)
-    assert tree.digest() == before
-    read = store.reads.rows
-    tree.gists(2, 3, 8)
-    assert store.reads.rows - read == 5
 
 
 def test_a_turned_key_is_the_key_of_the_place_it_was_turned_to() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import struct
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -34,22 +32,16 @@ from amgs_focus.model.tiny import TinyModel
 from amgs_focus.tree.gist_tree import LifetimeTree
 from benchmarks.focus_evaluation.gist import (
     GistControls,
-    GistReport,
-    constant_gist,
     gap_recovered,
     variant_nll,
 )
 from benchmarks.focus_training.corpus import TrainingCorpus
 from benchmarks.focus_training.gistnet import (
-    draw_offsets,
-    elsewhere,
     horizon_nll,
-    replaced_nll,
     resumed,
-    start,
     train,
 )
-from benchmarks.focus_training.run_config import GistTraining, Phase, learning_rate
+from benchmarks.focus_training.run_config import GistTraining, Phase
 from benchmarks.focus_training.trainer import StepReport
 from tests.focus.model_world import write_model
 from tests.focus.training_world import corpus_part
@@ -264,16 +256,6 @@ def test_training_lowers_its_loss() -> None:
     assert reports[-1].losses["kl"] < 0.8 * reports[0].losses["kl"]
 
 
-def test_a_run_reports_every_step_and_validates_on_what_was_kept_apart() -> None:
-    model = TinyModel(seed=7)
-    reports: list[StepReport] = []
-    train(settings(steps=3, validate_every=2), corpus(model), model, reports.append)
-    assert [report.step for report in reports] == list(range(1, 4))
-    assert [bool(report.validation) for report in reports] == [False, True, True]
-    assert "harm_lamps_2_0_32" in reports[-1].validation
-    assert not any("again" in name for name in reports[-1].validation)
-
-
 def test_a_resumed_run_is_bit_exact(tmp_path: Path) -> None:
     model = TinyModel(seed=7)
     texts = corpus(model)
@@ -294,71 +276,6 @@ def test_a_resumed_run_is_bit_exact(tmp_path: Path) -> None:
     assert ended.step == straight.step == 8
     for name, value in straight.net.state_dict().items():
         assert torch.equal(value, ended.net.state_dict()[name]), name
-
-
-def test_a_state_of_another_shape_or_seed_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "run.state"
-    start(settings()).save(path)
-    with pytest.raises(CheckpointError, match=r"shape\.slots 1, not 2"):
-        resumed(path, settings(shape=replace(SHAPE, slots=2)))
-    with pytest.raises(CheckpointError, match="seed 3, not 4"):
-        resumed(path, settings(seed=4))
-    path.write_bytes(b"not a state")
-    with pytest.raises(CheckpointError, match="cannot be read"):
-        resumed(path, settings())
-
-
-def test_training_can_go_on_from_a_checkpoint() -> None:
-    trained = filled(SHAPE, 5)
-    state = start(settings(), trained)
-    entries = torch.randn(2, BLOCK, 64)
-    assert state.step == 0
-    assert torch.equal(state.net(entries), trained(entries))
-    with pytest.raises(CheckpointError, match="another shape"):
-        start(settings(shape=replace(SHAPE, hidden=64)), trained)
-
-
-def test_the_upper_net_trains_on_a_frozen_lower_one() -> None:
-    model = TinyModel(seed=7)
-    texts = TrainingCorpus((corpus_part(model, "lamps", 1.0, TEXT, 0.2),))
-    phase = Phase(until=9, sequences=2, blocks=1, short=1, long=1, short_horizon=16, long_horizon=48)
-    upper = settings(level=2, steps=3, phases=(phase,), validate_every=3)
-    with pytest.raises(CheckpointError, match="below"):
-        train(upper, texts, model, lambda report: None)
-    lower = GistNetEncoder(filled(SHAPE), filled(SHAPE), name="lower", version=1)
-    before = {name: value.clone() for name, value in lower.token_net.state_dict().items()}
-    reports: list[StepReport] = []
-    trained = train(upper, texts, model, reports.append, lower=lower)
-    assert trained.net.write.weight.abs().sum() > 0
-    assert "harm_lamps_1_0_32" in reports[-1].validation
-    for name, value in lower.token_net.state_dict().items():
-        assert torch.equal(value, before[name])
-
-
-def test_the_learning_rate_warms_up_holds_and_decays() -> None:
-    plan = settings(steps=100, warmup=10, decay=0.4, learning_rate=1.0)
-    rates = [learning_rate(plan, step) for step in range(100)]
-    assert rates[0] == pytest.approx(0.1)
-    assert rates[9:60] == [1.0] * 51
-    assert rates[60:] == sorted(rates[60:], reverse=True)
-    assert rates[-1] < 0.06
-
-
-def test_a_text_shorter_than_a_window_is_refused() -> None:
-    model = TinyModel(seed=7)
-    short = TrainingCorpus((corpus_part(model, "short", 1.0, "too short", 0.0),))
-    with pytest.raises(TextError, match="short has 9 tokens"):
-        train(settings(), short, model, lambda report: None)
-    with pytest.raises(TextError):
-        draw_offsets(10, 11, 4, seed=0)
-
-
-def test_offsets_are_deterministic_spread_and_inside() -> None:
-    offsets = draw_offsets(1000, 100, 10, seed=5)
-    assert offsets == draw_offsets(1000, 100, 10, seed=5) != draw_offsets(1000, 100, 10, seed=6)
-    assert all(0 <= at <= 900 for at in offsets)
-    assert all(90 * i <= at <= 90 * (i + 1) + 1 for i, at in enumerate(offsets))
-    assert draw_offsets(100, 100, 8, seed=0) == [0]
 
 
 def test_the_report_has_every_variant_and_repeats_exactly() -> None:
@@ -384,38 +301,6 @@ def test_the_report_has_every_variant_and_repeats_exactly() -> None:
         assert report.recovered() is None
 
 
-@pytest.mark.parametrize("level", [1, 2])
-def test_what_validates_a_training_is_what_the_benchmark_measures(level: int) -> None:
-    model, encoder = TinyModel(seed=7), PointerEncoder()
-    tokens = model.encode(TEXT)
-    measured = gap_recovered(
-        model,
-        encoder,
-        tokens,
-        blocks=1,
-        tail=1,
-        horizon=8,
-        windows=5,
-        seed=1,
-        level=level,
-        variants=("full", "drop", "gist", "shuffled"),
-    )
-    validated = replaced_nll(
-        model,
-        encoder,
-        tokens,
-        blocks=1,
-        tail=1,
-        horizon=8,
-        windows=5,
-        seed=1,
-        level=level,
-        replacements=("full", "drop", "gist", "shuffled"),
-    )
-    assert len(set(validated.values())) == 4
-    assert validated == {name: sum(nll) / len(nll) for name, nll in measured.nll.items()}
-
-
 def test_recovered_is_one_for_the_full_text_and_zero_for_nothing() -> None:
     model = TinyModel(seed=7)
     report = gap_recovered(
@@ -426,27 +311,6 @@ def test_recovered_is_one_for_the_full_text_and_zero_for_nothing() -> None:
     assert full is not None and full.mean == pytest.approx(1)
     assert drop is not None and drop.mean == pytest.approx(0)
     assert rising.harm("full").mean == pytest.approx(-1)
-
-
-def test_a_level_two_gist_stands_for_1024_tokens() -> None:
-    model = TinyModel(seed=7)
-    ids = torch.tensor([model.encode(TEXT)[: 2 * BLOCK**2]])
-    gists = span_gists(PointerEncoder(), model.embed(ids), ids, level=2)
-    assert gists.shape == (1, 2, 64)
-    torch.testing.assert_close(gists[0], model.embed(ids[0, [1023, 2047]]))
-
-
-def test_a_shuffled_span_is_of_the_same_text_and_shares_nothing_with_its_window() -> None:
-    text = list(range(500))
-    for at in range(0, 401, 40):
-        taken = elsewhere(text, at, 100, 64, seed=3).tolist()
-        assert not set(taken) & set(range(at, at + 100))
-        assert all((right - left) % 500 == 1 for left, right in itertools.pairwise(taken))
-        assert taken == elsewhere(text, at, 100, 64, seed=3).tolist()
-    assert len({int(elsewhere(text, 0, 100, 64, seed)[0]) for seed in range(20)}) > 10
-    assert elsewhere(text, 400, 436, 64, seed=0).tolist() == list(range(336, 400)), "the only room there is"
-    with pytest.raises(TextError, match="beside it need 501"):
-        elsewhere(text, 0, 437, 64, seed=0)
 
 
 def test_controls_stand_in_the_place_of_the_gists() -> None:
@@ -473,60 +337,3 @@ def test_controls_stand_in_the_place_of_the_gists() -> None:
     assert measured(GistControls(constant=vector), "constant") == expected(vector.expand(2, 2, 64))
     with pytest.raises(TextError, match="'other' has nothing"):
         measured(GistControls(shuffled=others), "other")
-
-
-def test_a_shuffled_window_does_not_depend_on_the_others_of_its_batch() -> None:
-    model = TinyModel(seed=7)
-
-    def shuffled(batch: int) -> tuple[float, ...]:
-        report = gap_recovered(
-            model,
-            PointerEncoder(),
-            model.encode(TEXT),
-            blocks=1,
-            tail=0,
-            horizon=8,
-            windows=5,
-            seed=1,
-            batch=batch,
-            variants=("gist", "shuffled"),
-        )
-        assert report.nll["gist"] != report.nll["shuffled"]
-        return report.nll["shuffled"]
-
-    assert shuffled(4) == pytest.approx(shuffled(1))
-
-
-def test_the_constant_is_the_mean_of_the_gists_of_a_text() -> None:
-    model = TinyModel(seed=7)
-    tokens = model.encode(TEXT)[:200]
-    pointers = model.embed(torch.tensor(tokens))[31:192:32]
-    torch.testing.assert_close(
-        constant_gist(model, PointerEncoder(), tokens), pointers.mean(dim=0, keepdim=True)
-    )
-    assert constant_gist(model, PointerEncoder(2), tokens * 11, level=2).shape == (2, 64)
-    with pytest.raises(TextError, match="one gist needs 1024"):
-        constant_gist(model, PointerEncoder(), tokens, level=2)
-
-
-def test_content_is_what_the_gists_have_over_those_of_another_place() -> None:
-    full = np.linspace(3.0, 4.0, 12)
-    nll = {"full": full, "shuffled": full + 0.2, "gist": full + 0.15, "drop": full + 0.4}
-    report = GistReport(
-        blocks=2,
-        tail=0,
-        horizon=32,
-        level=1,
-        slots=1,
-        seed=0,
-        offsets=tuple(range(12)),
-        nll={name: tuple(values) for name, values in nll.items()},
-    )
-    share, recovered = report.content_share(), report.recovered()
-    assert share is not None and recovered is not None
-    assert share.mean == pytest.approx(0.25) and recovered.mean == pytest.approx(0.625)
-    assert report.content().mean == pytest.approx(0.05)
-    far = report.content_share("drop")
-    assert far is not None and far.mean == pytest.approx(0.625)
-    alike = replace(report, nll={**report.nll, "shuffled": tuple(full + np.tile([0.1, -0.1], 6))})
-    assert alike.content_share() is None, "the interval of shuffled − full holds 0"

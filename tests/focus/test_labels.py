@@ -12,7 +12,7 @@ from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.utility import LabelSnapshot, candidates, counterfactuals, measure
 from amgs_focus.window.layout import coarsest
 from amgs_focus.window.working_context import WorkingContext, gist_entry
-from tests.focus.focus_world import MODEL, StillClock, small_tree
+from tests.focus.focus_world import StillClock, small_tree
 
 
 def snapshot_at(length: int, horizon: int = 8, tail_blocks: int = 2) -> tuple[WorkingContext, LabelSnapshot]:
@@ -69,29 +69,3 @@ def test_a_utility_is_what_the_horizon_gains_for_each_position() -> None:
     label = counterfactuals(snapshot)[0]
     assert label.utility == pytest.approx(label.gain * 8 / label.positions)
     assert label.positions == 3
-
-
-def test_a_snapshot_at_the_end_of_a_text_is_refused() -> None:
-    context, snapshot = snapshot_at(60)
-    with pytest.raises(FocusError, match="No tokens follow"):
-        counterfactuals(LabelSnapshot(context, snapshot.tree, ()))
-
-
-def test_labels_of_a_model_that_gives_no_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, snapshot = snapshot_at(40)
-    monkeypatch.setattr(
-        type(MODEL), "logits", lambda _, hidden: hidden @ hidden.new_full((64, 260), float("nan"))
-    )
-    with pytest.raises(FocusError, match="not numbers"):
-        counterfactuals(snapshot)
-
-
-def test_labelling_can_be_cancelled() -> None:
-    _, snapshot = snapshot_at(80)
-
-    def stop(done: int, total: int, doing: str) -> None:
-        if done == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        counterfactuals(snapshot, progress=stop)

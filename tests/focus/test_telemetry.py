@@ -15,7 +15,7 @@ from amgs_focus.trace.events import Trace, TraceEvent
 from amgs_focus.trace.lineage import lineage
 from amgs_focus.trace.telemetry import oscillations, ping_pongs, stays, telemetry, to_jsonl
 from amgs_focus.trace.trace import TraceWriter, read
-from tests.focus.focus_world import SMALL, notes, small_runtime
+from tests.focus.focus_world import notes, small_runtime
 
 SETTINGS = {"block_size": 4, "tail_blocks": 2, "horizon": 8, "cooldown": 2}
 NODE = NodeRef(1, 0)
@@ -73,19 +73,6 @@ def test_the_numbers_of_a_run_are_those_of_its_records() -> None:
     }
 
 
-def test_each_branch_has_its_own_numbers() -> None:
-    writer = TraceWriter(None, header_of(small_runtime()))
-    runtime = small_runtime(trace=writer)
-    runtime.ingest(notes())
-    runtime.decode(12)
-    runtime.branch("short", at=5)
-    runtime.decode(1)
-    trace = read(writer.raw(), allow_incomplete=True)
-    found = lineage(trace)
-    assert len(telemetry(trace, found.line("main")).iterations) == 3
-    assert len(telemetry(trace, found.line("short")).iterations) == 2
-
-
 def test_stays_are_counted_in_refocuses_outside_the_tail() -> None:
     a, b, c = NodeRef(0, 0), NodeRef(0, 1), NodeRef(0, 24)
     run = [refocus(1, a, b, c), refocus(2, a, b, c), refocus(3, a, c), refocus(4, a, b, c)]
@@ -93,12 +80,6 @@ def test_stays_are_counted_in_refocuses_outside_the_tail() -> None:
     assert (found.ended, sorted(found.running)) == ((2,), [0, 3])
     assert found.mean == pytest.approx(5 / 3)
     assert found.mean_ended == 2.0
-
-
-def test_a_block_that_leaves_the_tail_begins_its_stay_then() -> None:
-    block = NodeRef(0, 23)
-    run = [refocus(1, block), refocus(2, block, lifetime=120), refocus(3, block, lifetime=120)]
-    assert stays(run, SETTINGS).running == (1,)
 
 
 def test_an_action_that_undoes_a_recent_one_is_ping_pong() -> None:
@@ -131,33 +112,3 @@ def test_an_iteration_that_takes_far_longer_rings() -> None:
         trace = run(slow)
         found = telemetry(trace, lineage(trace).line())
         assert [(alarm.kind, alarm.step) for alarm in found.alarms] == rings
-
-
-def test_block_edges_that_cost_more_ring() -> None:
-    steps: list[StepRecord | Measurement] = [
-        step(n, nll=(3.0 if (n - 1) % 4 == 0 else 1.0) + n % 7 / 100, lifetime=n) for n in range(1, 161)
-    ]
-    trace = forged(steps)
-    found = telemetry(trace, lineage(trace).line())
-    assert [alarm.kind for alarm in found.alarms] == ["boundary"]
-    even: list[StepRecord | Measurement] = [step(n, nll=1.0 + n % 7 / 100, lifetime=n) for n in range(1, 161)]
-    trace = forged(even)
-    assert telemetry(trace, lineage(trace).line()).alarms == ()
-
-
-def test_gists_that_come_to_cost_more_ring() -> None:
-    def measured(gain: float, number: int) -> Measurement:
-        return Measurement(NODE, "expand", gain + number % 5 / 100, 0.1, 1.0, 1.0 + gain, 8, number)
-
-    calm: list[StepRecord | Measurement] = [measured(0.1, n) for n in range(50)]
-    worse: list[StepRecord | Measurement] = [measured(0.1 if n < 25 else 0.9, n) for n in range(50)]
-    for records, kinds in ((calm, []), (worse, ["drift"])):
-        trace = forged(records)
-        assert [one.kind for one in telemetry(trace, lineage(trace).line()).alarms] == kinds
-
-
-def test_an_empty_run_has_no_numbers_and_no_alarms() -> None:
-    _, trace = traced(0)
-    found = telemetry(trace, lineage(trace).line())
-    assert (found.iterations, found.alarms, found.loss_at_h) == ((), (), None)
-    assert SMALL.horizon == found.horizon

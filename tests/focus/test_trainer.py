@@ -89,32 +89,6 @@ def test_the_best_weights_are_kept_whatever_comes_after() -> None:
     assert torch.equal(state.net.weight, seen[1])
 
 
-def test_a_metric_with_a_minus_is_better_when_it_is_less() -> None:
-    least, _ = trainer(plan(best_by="-share_"), 0.4, 0.1, 0.3, 0.2, 0.4, 0.5)
-    least.run(quiet)
-    assert (least.state.best_step, least.state.best_score) == (2, -0.1)
-
-
-def test_without_a_metric_to_judge_by_the_last_weights_stay() -> None:
-    for settings in (plan(best_by=""), plan(best_by="nothing_")):
-        last, _ = trainer(settings, *[0.5] * 6)
-        last.run(quiet)
-        weight = last.state.net.weight.detach().clone()
-        last.state.take_best()
-        assert torch.equal(last.state.net.weight, weight)
-
-
-def test_patience_ends_a_training_early_and_for_good(tmp_path: Path) -> None:
-    path = tmp_path / "line.state"
-    impatient, _ = trainer(plan(patience=2), 0.5, 0.4, 0.3, 0.9, 0.9)
-    assert impatient.run(quiet, save=lambda state: state.save(path))
-    assert impatient.state.step == saved_step(path) == 3
-    again, line = trainer(plan(patience=2), 0.9)
-    again.state.load(path)
-    assert again.over and again.run(quiet)
-    assert not line.passes
-
-
 def test_what_was_stopped_goes_on_bit_for_bit(tmp_path: Path) -> None:
     path = tmp_path / "line.state"
     straight, _ = trainer(plan(accumulate=2), 0.3, 0.2, 0.6, 0.1, 0.2, 0.3)
@@ -132,19 +106,6 @@ def test_what_was_stopped_goes_on_bit_for_bit(tmp_path: Path) -> None:
         == (straight.state.best_step, straight.state.waited)
         == (3, 3)
     )
-
-
-def test_a_report_that_raises_finds_its_step_saved(tmp_path: Path) -> None:
-    path = tmp_path / "line.state"
-
-    def cancel(report: StepReport) -> None:
-        if report.step == 3:
-            raise KeyboardInterrupt
-
-    cancelled, _ = trainer(plan())
-    with pytest.raises(KeyboardInterrupt):
-        cancelled.run(cancel, save=lambda state: state.save(path))
-    assert saved_step(path) == 3
 
 
 def test_a_state_that_does_not_fit_is_refused_by_name(tmp_path: Path) -> None:

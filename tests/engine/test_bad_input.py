@@ -21,8 +21,6 @@ from amgs.memory import Memory
 from amgs.types import BlockFilter, Weights
 from tests.engine.memory_world import NOW, open_memory
 
-EVERY = BlockFilter(statuses=("raw", "consolidated", "archived", "pruned"))
-
 STRANGE = {
     "control characters": "ab\x01c\x1b[31mred\x7f\x85\u2028x",
     "only control characters": "\x01\x02\x03",

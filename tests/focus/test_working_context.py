@@ -59,11 +59,6 @@ def parents(context: WorkingContext) -> list[NodeRef]:
     return sorted(found)
 
 
-def blocks(context: WorkingContext) -> list[NodeRef]:
-    """The level-1 gists before the tail."""
-    return [NodeRef(1, index) for index in range(context.tail_start // context.block_size)]
-
-
 def closes(context: WorkingContext, node: NodeRef) -> bool:
     end = (node.index + 1) * context.block_size**node.level
     if end > context.tail_start:

@@ -78,7 +78,7 @@ def agent(address: str, **headers: str) -> openai.OpenAI:
         base_url=f"{address}/v1",
         api_key="sk-agent",
         max_retries=0,
-        timeout=30,
+        timeout=120,
         default_headers=headers,
         http_client=asking,
     )

@@ -69,13 +69,3 @@ def belong_to(folder: Path, *scripts: Path) -> None:
     names = [line.split()[1] for line in lines if line.startswith("snapshot ")]
     kept = sorted(path.name for path in folder.iterdir())
     assert kept == sorted(f"{name}.{ending}" for name in names for ending in ("txt", "svg", "json"))
-
-
-def test_another_store_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        out = tmp_path / name / "out"
-        assert tour(tmp_path / name / f"{name}.duckdb", "--out", str(out)) == 0, capsys.readouterr().err
-        made.append(({path.name: path.read_bytes() for path in out.iterdir()}, capsys.readouterr().out))
-    assert made[0] == made[1]

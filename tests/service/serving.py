@@ -38,15 +38,14 @@ def running(app: FastAPI, listening: socket.socket | None = None) -> Iterator[st
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
-    for _ in range(2000):
-        if server.started:
-            break
+    while not server.started:
+        assert thread.is_alive(), "the server did not begin"
         time.sleep(0.005)
     try:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(timeout=20)
+        thread.join(timeout=120)
         listening.close()
         assert not thread.is_alive(), "the server did not end"
 
@@ -73,4 +72,4 @@ def client(address: str, token: str = "", **headers: str) -> httpx2.Client:
     """A plain HTTP client of the server."""
     if token:
         headers["Authorization"] = f"Bearer {token}"
-    return httpx2.Client(base_url=address, headers=headers, timeout=30, trust_env=False)
+    return httpx2.Client(base_url=address, headers=headers, timeout=120, trust_env=False)

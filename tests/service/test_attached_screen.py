@@ -37,7 +37,7 @@ async def attached(address: str) -> AsyncIterator[tuple[Workstation, Pilot[None]
 
 
 async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while not holds():
             await pilot.pause(0.02)
 

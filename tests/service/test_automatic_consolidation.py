@@ -23,9 +23,19 @@ DUE = [f"Buoy {n} was painted." for n in range(50)]
 
 
 @pytest.fixture(autouse=True)
-def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+def rounds(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """It looks every few moments; an entry for each time that it has looked after a memory."""
     often = partial(automatic_consolidation.consolidate_when_due, every=0.05)
     monkeypatch.setattr(service, "consolidate_when_due", often)
+    ended: list[None] = []
+    look_after = automatic_consolidation._look_after
+
+    async def look(*asked: Any) -> None:
+        await look_after(*asked)
+        ended.append(None)
+
+    monkeypatch.setattr(automatic_consolidation, "_look_after", look)
+    return ended
 
 
 @pytest.fixture
@@ -93,23 +103,29 @@ def test_what_a_person_takes_back_is_not_done_again_until_something_new_comes(
     until(lambda: blocks(http) == {"consolidated": 51})
 
 
-def test_it_waits_while_somebody_has_a_draft(http: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_waits_while_somebody_has_a_draft(
+    http: httpx2.Client, monkeypatch: pytest.MonkeyPatch, rounds: list[None]
+) -> None:
     http.post("/v1/memory/ingest", json=DUE[:1])
     assert http.post("/v1/plans/consolidate", json={}).status_code < 300
     looks = looked(monkeypatch)
     http.post("/v1/memory/ingest", json=DUE)
-    time.sleep(0.5)
+    rounds.clear()
+    until(lambda: len(rounds) > 2)
     assert (blocks(http), looks) == ({"raw": 50}, [])
     monkeypatch.setattr(automatic_consolidation, "DRAFT_SECONDS", 0.0)
     until(lambda: blocks(http) == {"consolidated": 50})
 
 
-def test_the_setting_switches_it_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_setting_switches_it_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rounds: list[None]
+) -> None:
     monkeypatch.setenv("AMGS_MEMORY__CONSOLIDATION__AUTOMATIC_SERVED", "false")
     looks = looked(monkeypatch)
     with served(tmp_path / "a.duckdb") as address, client(address) as http:
         http.post("/v1/memory/ingest", json=DUE)
-        time.sleep(0.5)
+        rounds.clear()
+        until(lambda: len(rounds) > 2)
         assert (blocks(http), looks) == ({"raw": 50}, [])
 
 

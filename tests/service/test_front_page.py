@@ -51,7 +51,7 @@ def test_a_server_says_what_it_serves_and_what_to_paste_before_its_log(
         told = [process.stderr.readline().rstrip() for _ in range(len(lines) + 2)]
     finally:
         process.kill()
-        process.wait(timeout=30)
+        process.wait(timeout=120)
         process.stderr.close()
     assert told[:-1] == [f"Store: {store}", *(line.format(address) for line in lines)]
     assert told[-1].startswith('{"id"')

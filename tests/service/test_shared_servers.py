@@ -82,7 +82,7 @@ def test_a_service_tells_how_its_namespace_stands_and_names_no_other(postgres: s
 def heard(address: httpx2.Client, after: int, count: int) -> list[dict[str, Any]]:
     """So many changes after one, in the order in which they are told."""
     found: list[dict[str, Any]] = []
-    ends = time.monotonic() + 60
+    ends = time.monotonic() + 120
     with address.stream("GET", "/v1/events", headers={"Last-Event-ID": str(after)}) as told:
         for line in told.iter_lines():
             if line.startswith("data:"):

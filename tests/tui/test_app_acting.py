@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from amgs_tui.dialogs.reader import TextReader
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 
@@ -28,20 +27,3 @@ async def test_an_empty_inbox_says_the_next_step_and_leaves_the_room() -> None:
         assert "assemble a frame" in driven.text and "ingest more" in driven.text
         await driven.press("U", "y", "1")
         assert inbox.size.height > 15, "there is something to show again"
-
-
-async def test_a_result_is_told_in_one_line_with_its_number_and_its_time() -> None:
-    async with drive(World(raw=3), (120, 40)) as driven:
-        await driven.press("c")
-        said = driven.app.main.status.said.text
-        assert said.startswith("Consolidated 3 blocks and ") and "\n" not in said
-
-
-async def test_help_twice_begins_with_the_words_of_the_pane() -> None:
-    async with drive(World(raw=1, consolidated=2), (120, 40)) as driven:
-        await driven.press("6", "question_mark", "question_mark")
-        assert isinstance(driven.app.screen, TextReader)
-        text = driven.text
-        for word in ("W", "dirty", "swap", "residency", "cadence", "τ", "heat", "ΔNLL"):
-            assert f" {word} " in text, word
-        assert text.index("Words of this pane") < text.index("Words that are used everywhere")

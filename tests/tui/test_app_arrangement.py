@@ -7,11 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_app.panes.layout import PANES
-from amgs_tui.widgets.arrangement import COMPANIONS, EMPTY_HEIGHT, Box, arrange, mode_for
+from amgs_tui.widgets.arrangement import COMPANIONS, arrange, mode_for
 from amgs_tui.widgets.keybar import ALWAYS, KeyHint, fit
-from amgs_tui.widgets.status import Doing, bar, doing_line
 from amgs_tui.widgets.tabs import tab_labels
-from amgs_tui.wing_panes import wing_panes
 
 
 @given(
@@ -52,40 +50,12 @@ def test_a_tiled_body_shows_all_panes_and_a_split_one_its_companions() -> None:
     assert set(arrange("split", 160, 37, "frame").boxes) == {"frame", *COMPANIONS["frame"]}
 
 
-def test_a_foot_that_has_nothing_to_show_leaves_its_room_to_the_rows_above() -> None:
-    foot = ("focus", "conversation", *wing_panes())
-    full, low = (arrange("tiled", 200, 57, "inbox", empty=empty).boxes for empty in ((), foot))
-    assert set(low) == set(PANES) and {low[name].height for name in foot} == {EMPTY_HEIGHT}
-    assert low["frame"].height > full["frame"].height and low["graph"].height > full["graph"].height
-    alone = arrange("tiled", 200, 57, "focus", empty=foot).boxes["focus"]
-    assert alone == Box(0, 57 - EMPTY_HEIGHT, 200, EMPTY_HEIGHT)
-    talking = arrange("tiled", 200, 57, "inbox", empty=("focus", *wing_panes())).boxes
-    assert talking["conversation"] == Box(0, *full["focus"][1:2], 200, full["focus"].height)
-
-
-def test_a_maximised_pane_has_the_whole_body() -> None:
-    assert arrange("tiled", 200, 57, "decay", maximised=True).boxes == {"decay": Box(0, 0, 200, 57)}
-
-
 @given(st.integers(1, 220), st.sampled_from(PANES))
 def test_tabs_shorten_until_they_fit(width: int, active: str) -> None:
     labels = tab_labels(active, width)
     assert len(labels) == len(PANES)
     if width >= 40:
         assert sum(map(len, labels)) <= width
-
-
-@given(st.integers(20, 220), st.integers(0, 500), st.integers(0, 500))
-def test_a_running_action_fits_its_line(width: int, done: int, total: int) -> None:
-    doing = Doing("consolidate", "embedding block after block", done, total, 83.0, 19.0, 3)
-    assert doing_line(doing, width, "*").cell_length <= width
-
-
-@given(st.integers(0, 1000), st.integers(1, 1000), st.integers(1, 40))
-def test_a_bar_has_its_width_and_fills_with_the_work(done: int, total: int, width: int) -> None:
-    drawn = bar(done, total, width)
-    assert len(drawn) == width
-    assert (drawn == "█" * width) == (round(8 * width * min(1.0, done / total)) == 8 * width)
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120])

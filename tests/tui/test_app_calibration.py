@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from amgs_tui.dialogs.chooser import Chooser
-from amgs_tui.dialogs.questions import Choice
-from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.calibration import CalibrationPane
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
@@ -56,47 +53,6 @@ async def test_the_arrows_choose_a_bin_and_its_forecasts_are_listed_to_walk() ->
         assert driven.app.selected == pane.cases[1].outcome.block_id
         await driven.press("left")
         assert len(pane.cases) == every
-
-
-async def test_v_gives_the_forecasts_the_whole_pane() -> None:
-    async with drive(judged(), (120, 40)) as driven:
-        await calibration(driven)
-        assert QUESTIONS[-1] not in driven.text and "uncertainty" in driven.text
-        await driven.press("v")
-        assert QUESTIONS[-1] in driven.text and "uncertainty" not in driven.text
-
-
-async def test_the_forecasts_are_filtered_and_sorted_like_every_list() -> None:
-    async with drive(judged(), (120, 40)) as driven:
-        pane = await calibration(driven)
-        every = len(pane.cases)
-        await driven.press("F")
-        await driven.type("verdict:useful forecast>0.5", "enter")
-        assert 0 < len(pane.cases) < every
-        assert all(case.outcome.actual == 1 and case.outcome.predicted > 0.5 for case in pane.cases)
-        assert f"{len(pane.cases)} of {every} latest forecasts" in driven.text
-
-
-async def test_a_dialog_is_as_wide_as_its_lines_where_the_terminal_has_room() -> None:
-    async with drive(World(consolidated=3), (120, 40)) as driven:
-        line = "posting/docs/guides/" + "dynamically_" * 4 + "named.md"
-        driven.app.push_screen(Chooser("Sources", [Choice("a", line, "2 pieces, 5 min ago")]))
-        await driven.until(lambda: f"{line}  2 pieces, 5 min ago" in driven.text)
-        needs = 110
-        driven.app.push_screen(TextReader("Agents", lambda width: "x" * min(width, needs), needs=needs))
-        await driven.until(lambda: "x" * needs in driven.text)
-
-
-async def test_a_group_is_chosen_from_a_list_with_its_figures() -> None:
-    world = judged()
-    async with drive(world, (120, 40)) as driven:
-        await calibration(driven)
-        await driven.press("f")
-        assert isinstance(driven.app.screen, Chooser) and "forecasts judged, Brier ." in driven.text
-        await driven.press("down", "enter")
-        asked = next(each for each in world.asked("calibration")[::-1] if each["view"] == "table")
-        assert (asked["bins"], asked["by"], asked["value"]) == (10, "frame", "ATTENTION")
-        assert "only frame ATTENTION" in driven.text
 
 
 async def test_a_recalibration_is_seen_first_then_carried_out_then_taken_back() -> None:

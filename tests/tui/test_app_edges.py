@@ -52,36 +52,3 @@ async def test_edges_are_cut_confirmed_weighed_and_added_as_one_draft() -> None:
         assert isinstance(driven.app.screen, Confirm)
         await driven.press("y")
         assert {edge.key: edge for edge in world.session.engine.memory.edges()} == before
-
-
-async def test_a_draft_of_edges_is_taken_back_one_by_one_or_discarded() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (80, 24)) as driven:
-        pane = await on_graph(driven)
-        await driven.press("u")
-        assert (
-            pane.edges.draft is not None
-            and pane.edges.draft.edits[0].act == "confirm"
-            and "draft:" in driven.text
-        )
-        assert pane.drafted == "corrections to 1 edge"
-        for again in (["0"], ["x", "x"], ["x", "right", "plus", "d"]):
-            await driven.press(*again)
-            assert "draft:" not in driven.text
-        await driven.press("c")
-        assert world.operations[0].kind != "edge", "nothing is drafted, nothing is applied"
-
-
-async def test_the_arrows_reach_every_edge_of_every_neighbour() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (120, 40)) as driven:
-        pane = await on_graph(driven)
-        assert pane.found is not None
-        centre = pane.found.center.id
-        wanted = {e.edge.key for e in pane.found.edges if centre in (e.edge.source_id, e.edge.target_id)}
-        seen = set()
-        for _ in range(len(wanted) + pane.rows):
-            assert pane.edges.edge_at_cursor is not None
-            seen.add(pane.edges.edge_at_cursor.key)
-            await driven.press("right")
-        assert seen == wanted

@@ -11,9 +11,7 @@ import pytest
 
 from amgs_app.calls.call import Call
 from amgs_app.engine import Engine
-from amgs_app.render.figures.focus_inspector import PART_WORDS
 from amgs_app.session.operator import Operator
-from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.kept_state import what_is_kept
 from amgs_tui.panes.focus import FocusPane
 from tests.tui.app_drive import Drive
@@ -76,33 +74,6 @@ async def test_each_key_that_steers_says_what_came_of_it(tmp_path: Path, notes: 
         await driven.press("S")
         await driven.type("0.3", "enter")
         assert said(driven).startswith("tau_expand is now 0.3 (was 0.2)")
-
-
-async def test_a_branch_is_asked_for_its_name_before_it_begins(tmp_path: Path, notes: Path) -> None:
-    async with opened(tmp_path / "s.duckdb", notes) as driven:
-        pane = pane_of(driven)
-        await driven.press("B")
-        assert pane.view is not None and len(pane.view.branches) == 1
-        assert "for branch-1" in driven.text
-        await driven.type("colder", "enter")
-        assert pane.view.branch == "colder"
-        assert said(driven).startswith("Branch colder begins at step 1")
-        await driven.press("B", "escape", "b", "enter")
-        assert pane.view.branch == "main" and said(driven).startswith("On branch main, step 1 of 1")
-
-
-async def test_enter_shows_every_part_of_the_score_with_a_line_of_its_own(
-    tmp_path: Path, notes: Path
-) -> None:
-    async with opened(tmp_path / "s.duckdb", notes) as driven:
-        pane = pane_of(driven)
-        await driven.press("home", "enter")
-        assert isinstance(driven.app.screen, TextReader)
-        assert pane.why is not None and pane.why.parts
-        lines = driven.lines
-        for name, _ in pane.why.parts:
-            assert sum(PART_WORDS[name] in line and "│" in line for line in lines) == 1, name
-        assert "…" not in "".join(line for line in lines if "score" in line)
 
 
 async def test_keys_name_the_span_because_a_running_step_may_number_them_anew(

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from amgs_app.engine import Engine
-from amgs_app.panes.row_fields import reason_of
 from amgs_app.session.operator import Operator
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.calibration import CalibrationPane
@@ -70,29 +69,6 @@ async def test_down_reaches_every_row_and_end_the_last_one(tmp_path: Path, notes
         assert pane.cursor == pane.rows - 1
 
 
-async def test_a_page_is_what_the_list_shows(tmp_path: Path, notes: Path) -> None:
-    async with asked(tmp_path, notes, (80, 24)) as (driven, pane):
-        seen: set[int] = set()
-        for _ in range(pane.rows):
-            lines = pane.rows_on_screen()
-            assert lines is not None
-            seen |= set(lines.values())
-            if pane.cursor == pane.rows - 1:
-                break
-            await driven.press("pagedown")
-        assert seen == set(range(pane.rows))
-
-
-async def test_a_click_marks_the_row_under_the_pointer(tmp_path: Path, notes: Path) -> None:
-    async with asked(tmp_path, notes) as (driven, pane):
-        lines = pane.rows_on_screen()
-        assert lines is not None
-        line, row = next((line, row) for line, row in lines.items() if row == 3)
-        await driven.pilot.click(pane, offset=(10, line + 1))
-        await driven.settle()
-        assert pane.cursor == row
-
-
 async def test_the_rows_that_answer_come_first_part_by_part_and_in_before_out(
     tmp_path: Path, notes: Path
 ) -> None:
@@ -127,51 +103,6 @@ async def test_w_explains_the_row_under_the_cursor_as_a_candidate_of_its_part(
         assert "in SELF" in driven.text and "whatever is asked" in driven.text
 
 
-async def test_a_and_b_are_compared_and_0_gives_each_part_its_own_weights_back(
-    tmp_path: Path, notes: Path
-) -> None:
-    async with asked(tmp_path, notes) as (driven, pane):
-        assert pane.frame is not None
-        own = {part.name: part.weights for part in pane.frame.parts}
-        assert len(set(own.values())) > 1, "the parts of a SESSION have weights of their own"
-        await driven.press("right", "plus", "plus")
-        moved = {part.name: part.weights for part in pane.frame.parts}
-        assert moved != own
-        assert "0 reset" in driven.text
-        await driven.press("a")
-        assert isinstance(driven.app.screen, TextReader) and "blocks in both" in driven.text
-        await driven.press("escape", "0")
-        assert {part.name: part.weights for part in pane.frame.parts} == own
-        for row in pane.candidates:
-            assert row.score == pytest.approx(row.parts.weighted(own[row.child]).total())
-
-
-async def test_e_takes_a_new_question_in_place_of_the_old_one_and_up_brings_it_back(
-    tmp_path: Path, notes: Path
-) -> None:
-    async with asked(tmp_path, notes) as (driven, pane):
-        await driven.press("e")
-        assert QUESTION in driven.text, "it may still be edited"
-        await driven.press(*"owl")
-        await driven.press("enter")
-        assert pane.frame is not None and pane.frame.query == "owl"
-        await driven.press("e", "up", "up", "enter")
-        assert pane.frame is not None and pane.frame.query == QUESTION
-
-
-async def test_the_words_of_the_filter_are_those_of_the_rows(tmp_path: Path, notes: Path) -> None:
-    async with asked(tmp_path, notes) as (driven, pane):
-        chosen = sum(row.fate == "selected" for row in pane.every)
-        await driven.press("F")
-        await driven.type("fate:in", "enter")
-        assert pane.rows == chosen > 0
-        reason = reason_of(next(row for row in pane.every if row.fate != "selected"))
-        await driven.press("F", "ctrl+u")
-        await driven.type(f'fate:out "reason:{reason}"', "enter")
-        assert pane.rows and all(reason in reason_of(row) for row in pane.candidates)
-        assert f"out · {reason[:12]}" in driven.text
-
-
 async def test_a_judged_row_is_marked_and_stays_so_after_a_restart(tmp_path: Path, notes: Path) -> None:
     given = options(tmp_path / "s.duckdb", notes)
     async with asked(tmp_path, notes) as (driven, pane):
@@ -185,19 +116,6 @@ async def test_a_judged_row_is_marked_and_stays_so_after_a_restart(tmp_path: Pat
     async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
         await driven.press("2")
         assert any("✓" in line and first.title in line for line in driven.lines)
-
-
-async def test_a_memory_without_a_self_reserves_nothing_for_one(tmp_path: Path) -> None:
-    folder = tmp_path / "manual"
-    folder.mkdir()
-    for number in range(6):
-        words = f"We value the test runner {number}. We always run a single test with the flag --only."
-        (folder / f"part{number}.md").write_text(f"# Values {number}\n{words}\n")
-    async with asked(tmp_path, folder, question="how do I run a single test?") as (_, pane):
-        assert pane.frame is not None
-        ledger = {entry.child: (entry.budget, entry.used) for entry in pane.frame.ledger}
-        assert ledger["SELF"] == (0, 0)
-        assert ledger["ATTENTION"][0] > 0.8 * pane.frame.budget
 
 
 # --- 5 Calibration ----------------------------------------------------------------------------------------

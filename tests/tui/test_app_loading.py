@@ -11,7 +11,7 @@ import pytest
 from amgs.text.embedding import HashingEmbedder
 from amgs_app.models import choice
 from amgs_app.session.operator import Operator
-from tests.tui.app_drive import Drive, drive
+from tests.tui.app_drive import TIMEOUT_SECONDS, Drive, drive
 from tests.tui.app_world import World
 
 
@@ -23,7 +23,7 @@ class SlowModel:
         self.loaded = False
 
     def load(self) -> None:
-        assert self.ready.wait(20)
+        assert self.ready.wait(TIMEOUT_SECONDS)
         self.loaded = True
 
 

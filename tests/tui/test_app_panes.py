@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import pytest
 from textual.widget import Widget
-from textual.widgets import Input
 
 from amgs_app.operations.standard import standard
 from amgs_app.results.memory import ReviewList
 from amgs_focus.views import FocusView
-from amgs_tui.dialogs.chooser import Chooser
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.messages import Answer, EngineRequest, Finished
 from amgs_tui.panes.base import Pane
@@ -19,7 +17,7 @@ from amgs_tui.panes.by_key import PANE_TYPES
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.frame import FramePane
-from amgs_tui.panes.graph import GraphPane, numbered_at
+from amgs_tui.panes.graph import GraphPane
 from amgs_tui.panes.inbox import InboxPane
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.picture_lines import Line, changed_rows
@@ -35,18 +33,6 @@ async def assemble(driven: Drive, query: str = "why did the dome stall") -> Fram
     pane = driven.app.main.pane("frame")
     assert isinstance(pane, FramePane)
     return pane
-
-
-async def test_an_empty_frame_says_how_many_blocks_wait_and_which_keys_take_them_in() -> None:
-    world = World(raw=8)
-    async with drive(world) as driven:
-        pane = await assemble(driven)
-        assert pane.frame is not None and not pane.frame.candidates
-        told = pane.picture().plain
-        assert (
-            "No block qualified. 8 blocks wait in the inbox: key 1, then c, takes them into the memory."
-            in told
-        )
 
 
 async def linked(driven: Drive, world: World) -> str:
@@ -98,20 +84,6 @@ async def test_c_consolidates_and_every_pane_looks_again() -> None:
         assert "0 raw" in driven.lines[0] and "The inbox is empty" in driven.text
         overview = driven.app.overview
         assert overview is not None and overview.store.blocks["consolidated"] == 8
-
-
-async def test_consolidation_shows_its_progress_and_escape_stops_it() -> None:
-    world = World()
-    world.held = {"consolidate"}
-    async with drive(world) as driven:
-        await driven.pilot.press("c")
-        await driven.until(
-            lambda: driven.app.main.status.doing is not None and driven.app.main.status.doing.total == 40
-        )
-        assert "consolidate" in driven.lines[-2] and "esc stops it" in driven.lines[-2]
-        await driven.press("escape")
-        assert "Stopped: consolidate" in driven.lines[-2]
-        assert len(world.raw) == 8 and "8 raw" in driven.text
 
 
 async def test_keys_are_answered_while_something_runs() -> None:
@@ -168,15 +140,6 @@ async def test_enter_reads_the_block_in_full_and_p_reads_the_selected_one_anywhe
         assert isinstance(driven.app.screen, TextReader) and "dome stood still (1)" in driven.text
 
 
-async def test_a_click_on_a_row_selects_it() -> None:
-    world = World()
-    async with drive(world, (120, 40)) as driven:
-        y = next(n for n, line in enumerate(driven.lines) if "Encoder supplier" in line)
-        await driven.pilot.click(offset=(20, y))
-        await driven.settle()
-        assert driven.app.selected == world.raw[2].id
-
-
 # --- the draft of a consolidation -------------------------------------------------------------------------
 
 
@@ -199,36 +162,6 @@ async def test_a_draft_is_corrected_by_keys_and_applied() -> None:
         await driven.press("c")
         assert "nothing has changed yet" not in driven.text and [each.id for each in world.raw] == [second]
         assert "1 raw" in driven.lines[0]
-
-
-async def test_a_category_is_chosen_from_the_list_and_taken_back_with_0() -> None:
-    world = World()
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("d", "down", "e")
-        assert (
-            isinstance(driven.app.screen, Chooser) and "decision" in driven.text and "proposed" in driven.text
-        )
-        pane = driven.app.main.pane("inbox")
-        assert isinstance(pane, InboxPane) and pane.draft is not None and pane.cursor == 1
-        proposed = pane.items[1]
-        await driven.press("up", "enter")
-        chosen = pane.draft.edit_of(proposed.block.id).category
-        assert chosen is not None and chosen != proposed.category
-        assert "by hand" in driven.text and f"was {proposed.category}" in driven.text
-        await driven.press("minus")
-        once = pane.draft.edit_of(proposed.block.id).confidence
-        await driven.press("minus")
-        twice = pane.draft.edit_of(proposed.block.id).confidence
-        assert once is not None and twice == pytest.approx(once - 0.05)
-        await driven.press("0")
-        assert pane.draft.edits == ()
-
-
-async def test_a_category_of_ones_own_is_typed() -> None:
-    async with drive(World(), (120, 40)) as driven:
-        await driven.press("d", "e", "end", "enter")
-        line = driven.app.screen.focused
-        assert isinstance(line, Input) and line.value.endswith("--new --category ")
 
 
 async def test_d_goes_back_to_the_list_and_the_draft_is_kept() -> None:
@@ -258,15 +191,6 @@ async def test_the_inbox_is_filtered_and_sorted_where_it_lies_and_the_draft_on_t
         await driven.press("F")
         await driven.type(" ", "enter")
         await driven.press("d")
-
-
-async def test_a_filter_that_leaves_nothing_says_so() -> None:
-    async with drive(World(), (120, 40)) as driven:
-        await driven.press("F")
-        await driven.type("zeppelin", "enter")
-        assert "No row matches the filter" in driven.text and "8 blocks wait" in driven.text
-        await driven.press("d")
-        assert "No row matches the filter" in driven.text
 
 
 # --- frame ------------------------------------------------------------------------------------------------
@@ -299,24 +223,6 @@ async def test_verdicts_go_to_the_candidate_under_the_cursor() -> None:
         assert driven.app.main.focused_pane is pane
 
 
-async def test_another_frame_is_chosen_from_the_list_and_assembled_for_the_same_question() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (120, 40)) as driven:
-        pane = await assemble(driven)
-        await driven.press("f")
-        assert isinstance(driven.app.screen, Chooser) and "SHORT_TERM" in driven.text
-        await driven.press("up", "enter")
-        assert pane.frame is not None and pane.frame.name != "SESSION"
-        assert pane.frame.query == "why did the dome stall"
-
-
-async def test_v_goes_from_both_to_the_candidates_to_the_text() -> None:
-    async with drive(World(consolidated=8), (80, 24)) as driven:
-        pane = await assemble(driven)
-        await driven.press("v", "v")
-        assert pane.show == "text" and "assembled text" in driven.text and "candidates" not in driven.text
-
-
 # --- graph and decay --------------------------------------------------------------------------------------
 
 
@@ -342,32 +248,6 @@ async def test_a_click_on_a_neighbours_label_puts_the_cursor_on_it() -> None:
         y, x = next((y, line.index(label)) for y, line in enumerate(driven.lines) if label in line)
         await driven.pilot.click(offset=(x + 3, y))
         assert graph.cursor == 2
-
-
-def test_labels_are_told_from_other_numbers_on_a_line() -> None:
-    line = " ● 1 Opening the dome …        12 Call with the school ●  .80 .80 .50"
-    assert numbered_at(line, 5, 12) == 1
-    assert numbered_at(line, 40, 12) == 12
-    assert numbered_at(line, 40, 9) == 1
-    assert numbered_at("related  .80 .50", 3, 9) is None
-    assert numbered_at("4 Mirror cleaning… ●⠒⠹ ⠨ ⠠ m ⠠ ⠸⠈● 3 Night of 14 May", 42, 9) == 3
-
-
-async def test_h_walks_farther() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (80, 24)) as driven:
-        await driven.press("down", "3", "h")
-        graph = driven.app.main.pane("graph")
-        assert isinstance(graph, GraphPane) and graph.found is not None and graph.found.hops == 2
-
-
-async def test_brackets_change_how_far_decay_looks() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (80, 24)) as driven:
-        await driven.press("4", "right_square_bracket")
-        assert world.calls[-1].arguments["days"] == 90.0
-        await driven.press("left_square_bracket", "left_square_bracket")
-        assert world.calls[-1].arguments["days"] == 14.0
 
 
 async def test_the_scrubber_moves_through_the_days_and_the_curves_stay() -> None:
@@ -404,33 +284,6 @@ async def test_a_pin_is_supposed_and_asked_about_before_it_is_made_so() -> None:
         assert pane.supposed == "" and "what if  this" not in driven.text
 
 
-async def test_decay_says_what_to_do_while_nothing_is_consolidated() -> None:
-    async with drive(World(), (80, 24)) as driven:
-        await driven.press("4")
-        assert "Nothing fades yet" in driven.text and "c consolidates" in driven.text
-
-
-async def test_another_selection_ends_the_supposition() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("4", "down", "w", "w")
-        assert world.calls[-1].arguments["profile"] == "core"
-        await driven.press("down")
-        pane = driven.app.main.pane("decay")
-        assert isinstance(pane, DecayPane) and pane.supposed == "" and pane.preview is None
-        assert pane.forecast is not None and pane.forecast.supposed is None
-
-
-async def test_what_falls_is_filtered_and_sorted_like_any_list() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("4", "F")
-        await driven.type("days<=4", "enter")
-        pane = driven.app.main.pane("decay")
-        assert isinstance(pane, DecayPane) and pane.rows == 2 and "only days<=4" in driven.text
-        assert len(pane.copy_text().splitlines()) == 3
-
-
 # --- working context --------------------------------------------------------------------------------------
 
 
@@ -460,18 +313,6 @@ async def test_without_a_frame_o_asks_assembles_and_opens() -> None:
         assert asked == ["frame assemble", "frame open"]
 
 
-async def test_the_inspector_follows_the_cursor_over_the_entries() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (120, 40)) as driven:
-        pane = await opened(driven)
-        await driven.press("home")
-        assert pane.why is not None and pane.why.entry.position == 0
-        await driven.press("right", "right")
-        assert pane.why.entry.position == 2
-        await driven.press("s")
-        assert driven.app.selected == pane.why.entry.source
-
-
 async def test_enter_explains_an_entry_on_a_page_of_its_own() -> None:
     async with drive(World(consolidated=8), (80, 24)) as driven:
         await opened(driven)
@@ -479,50 +320,6 @@ async def test_enter_explains_an_entry_on_a_page_of_its_own() -> None:
         assert (
             isinstance(driven.app.screen, TextReader) and "L0 block" in driven.text
         ) or "L1 gist" in driven.text
-
-
-async def test_axis_and_zoom_change_the_map_only() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (120, 40)) as driven:
-        pane = await opened(driven)
-        before = len(world.calls)
-        await driven.press("v", "plus", "plus", "minus")
-        assert (pane.axis, pane.zoom) == ("log", 32.0)
-        assert {call.command for call in world.calls[before:]} <= {"focus tokens"}
-
-
-async def test_zooming_goes_by_32_down_to_tokens_with_their_text_and_back() -> None:
-    async with drive(World(consolidated=8), (120, 40)) as driven:
-        pane = await opened(driven)
-        await driven.press("home", "right", "plus")
-        assert pane.view is not None and pane.tokens is not None
-        entry = pane.view.entries[1]
-        assert pane.zoom > 10 and entry.level == 1
-        assert pane.tokens.start <= entry.start and pane.tokens.end >= entry.end  # all of the second entry
-        first = pane.tokens.texts[entry.start - pane.tokens.start]
-        assert f"▸L1 {entry.start} (gist) {first}│" in driven.text
-        await driven.press("plus")
-        assert pane.tokens.end - pane.tokens.start <= 34
-        await driven.press("right_curly_bracket")
-        assert pane.tokens.start > entry.start and pane.cursor == 1
-        await driven.press("minus", "minus")
-        assert pane.zoom == 1.0 and "(gist)" not in driven.text
-
-
-async def test_a_block_that_is_picked_elsewhere_is_found_in_the_lifetime() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (200, 60)) as driven:
-        pane = await opened(driven)
-        assert pane.view is not None
-        known = (None, driven.app.selected)
-        sought = next(each for each in pane.view.sources if each.source not in known)
-        holder = next(e.position for e in pane.view.entries if e.start <= sought.start < e.end)
-        await driven.press("end")
-        assert pane.cursor != holder
-        assert sought.source is not None
-        driven.app.pick(sought.source)
-        await driven.settle()
-        assert pane.cursor == holder and pane.why is not None and pane.why.entry.position == holder
 
 
 async def test_space_plays_until_space() -> None:
@@ -537,18 +334,6 @@ async def test_space_plays_until_space() -> None:
         stopped = seen(pane).step
         await driven.pilot.pause()
         assert not pane.playing and seen(pane).step == stopped
-
-
-async def test_n_decodes_to_the_next_refocus() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (120, 40)) as driven:
-        pane = await opened(driven)
-        await driven.press("full_stop")
-        assert pane.view is not None and pane.view.refocuses == 1 and pane.view.step == 1
-        due = pane.view.next_refocus_in
-        assert due > 1
-        await driven.press("n")
-        assert pane.view.refocuses == 2 and pane.view.step == 1 + due + 1
 
 
 # --- overview ---------------------------------------------------------------------------------------------
@@ -566,41 +351,6 @@ async def test_undo_asks_and_takes_the_change_under_the_cursor_back() -> None:
         await driven.press("U")
         await driven.press("y")
         assert len(world.raw) == 8 and "8 raw" in driven.lines[0]
-
-
-async def test_any_change_of_the_journal_can_be_undone() -> None:
-    world = World(consolidated=4)
-    async with drive(world, (120, 40)) as driven:
-        for number in (100, 101):
-            await driven.press("colon")
-            await driven.type(f"block set notes/{number}.md --pin", "enter")
-            await driven.press("escape")
-        newest, earlier = world.operations[:2]
-        await driven.press("7")
-        assert f"U undoes #{newest.id}" in driven.text
-        await driven.press("down", "U")
-        await driven.press("y")
-        assert {one.id: one.undone for one in world.operations[:2]} == {newest.id: False, earlier.id: True}
-
-
-async def test_enter_lists_what_a_change_did_and_selects_one_of_its_blocks() -> None:
-    world = World(consolidated=4)
-    async with drive(world, (120, 40)) as driven:
-        consolidation = [one.kind for one in world.operations].index("consolidate")
-        await driven.press("7", *["down"] * consolidation, "enter")
-        assert isinstance(driven.app.screen, Chooser) and "Encoder supplier" in driven.text
-        await driven.press("down", "enter")
-        assert driven.app.selected is not None
-        assert world.session.engine.memory.block(driven.app.selected).status == "consolidated"
-
-
-async def test_the_overview_says_how_each_side_stands_and_types_the_next_step() -> None:
-    async with drive(World(raw=60, consolidated=4), (120, 40)) as driven:
-        await driven.press("7")
-        assert "✗ inbox" in driven.text and "✓ decay" in driven.text and "✓ review" in driven.text
-        await driven.press("n")
-        line = driven.app.screen.focused
-        assert isinstance(line, Input) and line.value == "consolidate"
 
 
 async def test_the_last_sessions_frame_is_there_at_the_start() -> None:
@@ -678,38 +428,6 @@ async def test_a_finding_is_shown_with_both_texts_and_judged_by_a_key() -> None:
         assert left == [item.review.id for item in found.items[1:]]
 
 
-async def test_a_scan_is_asked_about_where_no_finding_waits() -> None:
-    world = World(raw=0, consolidated=2)
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("v")
-        assert "Look for conflicts?" in driven.text
-        await driven.press("n")
-        assert "review scan" not in world.commands()
-
-
-async def test_the_graph_shows_the_edges_of_one_type_when_asked() -> None:
-    world = World(consolidated=6)
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("slash")
-        await driven.type("dome", "enter")
-        await driven.press("3", "f")
-        await driven.press("down", "enter")
-        asked = [call.arguments for call in world.calls if call.command == "graph neighbours"]
-        assert asked[-1].get("relation") and "only" in driven.text
-        await driven.press("f", "home", "enter")
-        last = [call.arguments for call in world.calls if call.command == "graph neighbours"][-1]
-        assert last["relation"] is None
-
-
-async def test_keys_that_lead_to_the_command_line_leave_the_rest_to_be_typed() -> None:
-    async with drive(World(consolidated=6), (120, 40)) as driven:
-        await driven.press("slash")
-        await driven.type("dome", "enter")
-        await driven.press("1", "i")
-        assert driven.app.query_one("#prompt-input", Input).value.startswith("ingest ")
-        await driven.press("escape")
-
-
 # --- steering a run ---------------------------------------------------------------------------------------
 
 
@@ -730,31 +448,6 @@ async def test_the_scrubber_goes_back_and_on_and_to_the_live_end() -> None:
         assert seen(pane).step == 12
         await driven.press("L")
         assert seen(pane).step == 12 and "You are at the live end" in driven.text
-
-
-async def test_entries_are_pinned_and_measured_where_the_cursor_stands() -> None:
-    world = World(consolidated=6)
-    async with drive(world, (120, 40)) as driven:
-        pane = await opened(driven)
-        await driven.press("home", "right", "p")
-        assert pane.view is not None and [e.position for e in pane.view.entries if e.pinned] == [1]
-        await driven.press("m")
-        asked = next(call for call in world.calls if call.command == "focus measure")
-        assert asked.arguments["entry"] == str(pane.view.entries[1].node)
-
-
-async def test_branches_are_begun_and_compared_by_choosing() -> None:
-    world = World(consolidated=6)
-    async with drive(world, (120, 40)) as driven:
-        await opened(driven)
-        await driven.press("d")
-        assert "There is only this branch" in driven.text
-        await driven.press("B", "enter")
-        await driven.press("d")
-        assert "Compare branch-1 with" in driven.text
-        await driven.press("enter")
-        asked = next(call for call in world.calls if call.command == "focus diff")
-        assert (asked.arguments["ours"], asked.arguments["theirs"]) == ("branch-1", "main")
 
 
 # --- drawing ----------------------------------------------------------------------------------------------

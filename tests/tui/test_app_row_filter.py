@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from amgs_app.panes.row_filter import ListFilter
 from amgs_tui.panes.focus import FocusPane
-from amgs_tui.panes.graph import GraphPane
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
-from tests.tui.test_app_panes import assemble, linked, opened
+from tests.tui.test_app_panes import assemble, opened
 
 
 def title_of(driven: Drive, pane: str) -> str:
@@ -42,49 +41,6 @@ async def test_a_filter_tells_what_it_leaves_while_it_is_typed_and_completes() -
         await driven.press("ctrl+u")
         await driven.type("fate:")
         assert driven.lines[-2].split() == ["in", "out"], "the words that the rows show"
-
-
-async def test_a_filter_that_cannot_be_is_said_and_the_one_before_stays() -> None:
-    async with drive(World(consolidated=8), (120, 40)) as driven:
-        pane = await assemble(driven)
-        await driven.press("F")
-        await driven.type("motor", "enter")
-        left = pane.candidates
-        await driven.press("F", "ctrl+u")
-        await driven.type("colour:red", "enter")
-        assert "Filter not changed" in driven.text and pane.candidates == left
-
-
-async def test_a_filter_that_nothing_passes_says_how_to_go_on() -> None:
-    async with drive(World(consolidated=8), (120, 40)) as driven:
-        await assemble(driven)
-        await driven.press("F")
-        await driven.type("zebra", "enter")
-        assert "No row matches the filter" in driven.text
-        await driven.press("u", "w", "down")  # nothing to act on, nothing breaks
-
-
-async def test_o_goes_through_the_orders_and_the_title_names_it() -> None:
-    async with drive(World(consolidated=8), (120, 40)) as driven:
-        pane = await assemble(driven)
-        await driven.press("O")
-        titles = [each.block.title for each in pane.candidates]
-        assert titles == sorted(titles) and "by title" in title_of(driven, "frame")
-        assert "   7" in driven.text or " 7 " in driven.text  # rows keep the number of their rank
-
-
-async def test_the_graph_numbers_the_neighbours_in_the_chosen_order() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (120, 40)) as driven:
-        await linked(driven, world)
-        await driven.press("O", "O")
-        pane = driven.app.main.pane("graph")
-        assert isinstance(pane, GraphPane)
-        titles = [driven.app.titles[each] for each in pane.neighbours]
-        assert titles == sorted(titles, key=str.casefold) and f"1 {titles[0][:6]}" in driven.text
-        await driven.press("F")
-        await driven.type("zebra", "enter")
-        assert pane.neighbours == [] and "No neighbour matches the filter" in driven.text
 
 
 async def test_the_arrows_walk_only_the_entries_that_pass_in_their_order() -> None:

@@ -5,7 +5,6 @@ left.
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 
 import pytest
 from textual import events
@@ -13,11 +12,9 @@ from textual.widgets import Input
 
 from amgs.errors import StoreCorruptError, StoreError, StoreLockedError, StoreTooNewError
 from amgs_app.panes.layout import PANE_KEYS, PANES
-from amgs_app.terminal.themes import shipped_folder
 from amgs_tui.dialogs.dialog import Confirm, Fatal
 from amgs_tui.dialogs.finder import Finder
 from amgs_tui.dialogs.reader import TextReader
-from amgs_tui.widgets.keybar import KeyBar
 from amgs_tui.widgets.prompt import Prompt
 from amgs_tui.widgets.tabs import TITLES
 from tests.tui.app_drive import Drive, drive
@@ -57,17 +54,6 @@ async def test_every_pane_is_reached_by_its_number_and_shows_its_picture(size: t
             assert "A fault in this picture" not in driven.text
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_tab_walks_round_and_back(size: tuple[int, int]) -> None:
-    async with drive(World(consolidated=6), size) as driven:
-        start = driven.app.main.focused_pane
-        await driven.press("tab")
-        focused = driven.app.main.focused_pane
-        assert focused is not None and focused is not start and focused.NAME in driven.app.main.body.shown
-        await driven.press("shift+tab")
-        assert driven.app.main.focused_pane is start
-
-
 async def test_the_layout_follows_the_terminal_live() -> None:
     async with drive(World(consolidated=6), (200, 60)) as driven:
         assert set(driven.app.main.body.shown) == set(PANES) - EMPTY
@@ -94,28 +80,12 @@ async def test_a_text_of_several_lines_is_pasted_whole(breaks: str) -> None:
         assert "who renews the lease of the boat house?" in driven.text
 
 
-async def test_z_gives_the_focused_pane_the_whole_body_and_back() -> None:
-    async with drive(World(consolidated=6), (200, 60)) as driven:
-        await driven.press("4", "z")
-        assert driven.app.main.body.shown == ("decay",)
-        await driven.press("escape")
-        assert set(driven.app.main.body.shown) == set(PANES) - EMPTY
-
-
 async def test_a_click_on_a_tab_goes_to_the_pane() -> None:
     async with drive(World(consolidated=6), (80, 24)) as driven:
         x = driven.lines[1].index("3 Graph") + 2
         await driven.pilot.click(offset=(x, 1))
         await driven.settle()
         assert driven.app.main.focused_pane is driven.app.main.pane("graph")
-
-
-async def test_a_click_on_a_key_does_what_the_key_does() -> None:
-    async with drive(World(), (80, 24)) as driven:
-        x = driven.lines[-1].index("help") + 1
-        await driven.pilot.click(offset=(x, 23))
-        await driven.settle()
-        assert isinstance(driven.app.screen, TextReader)
 
 
 @pytest.mark.parametrize("key", ["question_mark", "f1"])
@@ -140,27 +110,6 @@ async def test_every_binding_has_an_id_and_says_what_it_does() -> None:
             ours = [binding for binding in own if not binding.action.startswith("screen.")]
             assert not [binding for binding in ours if not (binding.id and binding.tooltip)]
             assert not {binding.key for binding in ours} & {"ctrl+b", "ctrl+s", "ctrl+z", "ctrl+a", "ctrl+q"}
-
-
-async def test_t_goes_through_all_themes_and_the_pictures_follow() -> None:
-    async with drive(World(), (80, 24)) as driven:
-        seen = []
-        for _ in driven.app.appearance.palettes:
-            seen.append((driven.app.theme, driven.app.palette.background))
-            await driven.press("t")
-        assert len(set(seen)) == len(driven.app.appearance.palettes) >= 1
-        assert driven.app.theme == seen[0][0]
-
-
-async def test_a_broken_theme_file_is_named_and_the_screen_opens(tmp_path: Path) -> None:
-    (tmp_path / "loud.toml").write_text("background = 7\n")
-    async with drive(World(), (120, 40), theme_folders=[shipped_folder(), tmp_path]) as driven:
-        assert "loud.toml" in driven.text
-
-
-async def test_an_unknown_theme_is_said_and_the_first_one_is_used() -> None:
-    async with drive(World(), (120, 40), theme="mauve") as driven:
-        assert "mauve" in driven.text and driven.app.theme in driven.app.appearance.palettes
 
 
 # --- the command line -------------------------------------------------------------------------------------
@@ -248,50 +197,6 @@ async def test_a_result_takes_no_key_from_a_line_that_is_being_typed(line: str, 
             assert driven.app.main.focused_pane is not None
 
 
-async def test_a_page_waits_until_the_block_finder_is_closed() -> None:
-    world = World(consolidated=6)
-    world.held = {"bookmarks"}
-    async with drive(world, (120, 40)) as driven:
-        await driven.pilot.press("colon")
-        driven.app.query_one("#prompt-input", Input).value = "bookmarks"
-        await driven.pilot.press("enter")
-        await driven.until(lambda: "bookmarks" in world.commands())
-        await driven.pilot.press("slash", *"mir")
-        world.release()
-        await driven.settle()
-        finder = driven.app.screen
-        assert isinstance(finder, Finder) and finder.query_one(Input).value == "mir"
-        await driven.press("escape")
-        assert isinstance(driven.app.screen, TextReader) and "0 bookmarks" in driven.text
-
-
-async def test_a_mistyped_verb_is_explained_and_nothing_happens() -> None:
-    world = World()
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("colon")
-        await driven.type("consolidat", "enter")
-        assert "There is no command" in driven.text and "consolidate" in driven.text
-        assert len(world.raw) == 8
-
-
-async def test_a_result_without_a_pane_is_shown_to_read() -> None:
-    async with drive(World(consolidated=3), (120, 40)) as driven:
-        await driven.press("colon")
-        await driven.type("block find dome", "enter")
-        assert isinstance(driven.app.screen, TextReader) and "Dome motor log" in driven.text
-
-
-async def test_a_pipe_behind_a_typed_line_shows_the_result_in_that_form() -> None:
-    async with drive(World(consolidated=4), (120, 40)) as driven:
-        await driven.press("colon")
-        await driven.type("graph stats | json", "enter")
-        assert isinstance(driven.app.screen, TextReader) and '"nodes": 12' in driven.text
-        await driven.press("escape", "colon")
-        await driven.type("graph stats | xml", "enter")
-        assert "into `xml`" in driven.text
-        assert '"nodes"' not in driven.text
-
-
 async def test_the_palette_lists_the_verbs_and_runs_one() -> None:
     world = World(consolidated=3)
     async with drive(world, (120, 40)) as driven:
@@ -310,19 +215,6 @@ async def test_the_finder_selects_a_block_for_all_panes() -> None:
         await driven.type("mirror")
         assert isinstance(driven.app.screen, Finder)
         await driven.press("enter")
-        assert driven.app.selected is not None
-        assert world.session.engine.memory.block(driven.app.selected).title == "Mirror cleaning procedure"
-
-
-async def test_what_is_entered_before_its_rows_are_there_selects_the_first_of_them() -> None:
-    world = World(consolidated=6)
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("slash")
-        finder = driven.app.screen
-        assert isinstance(finder, Finder)
-        finder.query_one(Input).value = "mirror"
-        finder.action_choose()
-        await driven.until(lambda: driven.app.screen is not finder)
         assert driven.app.selected is not None
         assert world.session.engine.memory.block(driven.app.selected).title == "Mirror cleaning procedure"
 
@@ -375,13 +267,6 @@ async def test_a_fault_of_the_program_is_shown_with_its_trace() -> None:
         assert "ZeroDivisionError" in driven.text
         await driven.press("escape")
         assert "8 raw" in driven.text
-
-
-async def test_q_leaves_at_once_when_nothing_runs() -> None:
-    world = World()
-    async with drive(world) as driven:
-        await driven.press("q")
-    assert not world.session.engine.memory_is_open and driven.app.return_code == 0
 
 
 async def test_q_asks_while_something_runs_and_no_stays() -> None:
@@ -466,17 +351,3 @@ async def test_a_mark_goes_when_other_words_come_under_it_and_leaves_ctrl_c_to_s
         await driven.until(lambda: driven.app.dispatcher.by_operator is not None)
         await driven.press("ctrl+c")
         assert driven.app.clipboard == "copied before" and "Stopped" in driven.text
-
-
-async def test_an_ascii_terminal_gets_ascii_pictures() -> None:
-    async with drive(World(consolidated=6), (120, 40), symbols="ascii") as driven:
-        assert driven.app.main.pane("inbox").draw(driven.app.main.pane("inbox").canvas()).plain.isascii()
-
-
-async def test_the_key_bar_is_never_cut() -> None:
-    async with drive(World(consolidated=6), (60, 15)) as driven:
-        for number in range(1, 8):
-            await driven.press(str(number))
-            line = driven.lines[-1]
-            assert line.rstrip().endswith("quit") and len(line) == 60
-            assert driven.app.query_one(KeyBar).size.width == 60

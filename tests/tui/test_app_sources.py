@@ -9,10 +9,8 @@ from textual.widgets import Input
 from amgs_app.engine import Engine
 from amgs_app.session.operator import Operator
 from amgs_tui.dialogs.chooser import Chooser
-from amgs_tui.dialogs.reader import BlockPage
 from amgs_tui.panes.inbox import InboxPane
-from tests.tui.app_drive import Drive, drive
-from tests.tui.app_world import World
+from tests.tui.app_drive import Drive
 from tests.tui.test_app_tiny import notes, on_session, options
 
 __all__ = ["notes"]
@@ -43,21 +41,3 @@ async def test_a_source_is_chosen_read_again_as_a_plan_and_then_revised(tmp_path
         assert "revision #2" in driven.text and "superseded" in driven.text
         await driven.press("d")
         assert "revision #2" not in driven.text and "raw · press c to consolidate" in driven.text
-
-
-async def test_keys_of_a_block_that_is_read_begin_lines_about_it() -> None:
-    world = World(consolidated=6)
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("slash")
-        await driven.type("dome", "enter")
-        chosen = driven.app.selected
-        assert chosen is not None
-        for key, line in (("t", f"block tag {chosen[:12]} --add "), ("e", f"edge add {chosen[:12]} ")):
-            await driven.press("p")
-            assert isinstance(driven.app.screen, BlockPage)
-            await driven.press(key)
-            assert line_of(driven) == line
-            await driven.press("escape")
-        await driven.press("p", "n")
-        await driven.type('grease it"', "enter")
-        assert world.ask(f"block show {chosen}").block.meta["note"] == "grease it"

@@ -49,40 +49,6 @@ async def test_a_step_is_one_request_and_one_figure(size: tuple[int, int], drawn
         assert pane.why is not None and pane.why.entry.position == pane.cursor
 
 
-async def test_a_step_at_the_deepest_zoom_brings_the_tokens_along(drawn: list[int]) -> None:
-    world = World(consolidated=6)
-    async with drive(world, (120, 40)) as driven:
-        pane = await opened(driven)
-        assert pane.view is not None
-        while pane.view.lifetime % pane.view.block_size == 0:  # the next token would begin a span of its own
-            await driven.press("full_stop")
-        await driven.press("end", *["plus"] * 4)
-        assert pane.tokens is not None
-        before = pane.view.step
-        world.calls.clear()
-        drawn.clear()
-        await driven.press("full_stop")
-        assert world.commands() == ["focus step"]
-        assert drawn == [before + 1] == [pane.view.step]
-        assert pane.tokens.end == pane.view.lifetime  # the token that was decoded is among them
-
-
-async def test_a_long_run_is_one_request_and_one_figure_a_step(drawn: list[int]) -> None:
-    world = World(consolidated=6)
-    async with drive(world, (120, 40)) as driven:
-        pane = await opened(driven)
-        world.calls.clear()
-        drawn.clear()
-        await driven.pilot.press("space")
-        await driven.until(lambda: pane.view is not None and (pane.view.step >= 12 or pane.view.finished))
-        await driven.pilot.press("space")
-        await driven.settle()
-        assert pane.view is not None and pane.view.step >= 12
-        assert world.commands() == ["focus step"] * pane.view.step
-        # The two presses of space change the lower edge alone; no step is drawn twice.
-        assert drawn == [*range(1, pane.view.step + 1)]
-
-
 @pytest.mark.parametrize(
     ("keys", "command"),
     [

@@ -98,17 +98,6 @@ async def test_from_a_folder_of_notes_to_a_stepped_decode(tmp_path: Path, notes:
         assert "4 raw" in driven.lines[0]
 
 
-async def test_a_question_says_that_blocks_wait_in_the_inbox(tmp_path: Path, notes: Path) -> None:
-    given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
-        await driven.press("2", "e")
-        await driven.type("why did the dome stall?", "enter")
-        assert "4 blocks wait in the inbox: key 1, then c, takes them into the memory" in driven.text
-        await driven.press("1", "c", "2", "e")
-        await driven.type("and when?", "enter")
-        assert "in the inbox" not in driven.text
-
-
 async def test_the_second_start_finds_everything_and_takes_nothing_in(tmp_path: Path, notes: Path) -> None:
     given = options(tmp_path / "s.duckdb", notes)
     async with on_session(lambda: Operator(Engine(given)), (80, 24)) as driven:

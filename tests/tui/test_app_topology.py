@@ -6,9 +6,7 @@ import pytest
 
 from amgs.clock import FixedClock
 from amgs.memory import Memory
-from amgs_app import operations
 from amgs_app.engine import Engine, Options
-from amgs_app.render.catalogue import table_of
 from amgs_app.session.operator import Operator
 from tests.postgres_server import namespace
 from tests.tui.app_drive import drive
@@ -41,17 +39,3 @@ async def test_the_namespace_is_seen_at_every_size(size: tuple[int, int], postgr
         assert "journal" in driven.text and "inbox" in driven.text
         # What stands behind the line, where there is room for it.
         assert ("namespaces ─" in driven.text) == (size[1] >= 40)
-
-
-def test_the_status_tells_the_same_and_of_a_file_nothing(postgres: str) -> None:
-    place = namespace(postgres)
-    name = place.rpartition("=")[2]
-    with DatabaseWorld(place).open() as session:
-        found = session.run(operations.general.status())
-        assert name in str(table_of(found))
-        assert found.store.topology is not None and found.store.topology.namespace.changes
-        assert found.store.topology.namespace.name == name in {each.name for each in found.namespaces}
-    with World(consolidated=2).open() as session:
-        found = session.run(operations.general.status())
-        assert found.store.topology is None and found.namespaces == ()
-        assert "namespace" not in {str(row[0]) for row in table_of(found).rows}

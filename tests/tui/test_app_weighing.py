@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from amgs.types import COMPONENTS, Weights
 from amgs_app.operations.arguments import read_weights
 from amgs_tui import clipboard
-from amgs_tui.panes.weight_editor import WeightEditor, shift_weights, write_weights
+from amgs_tui.panes.weight_editor import shift_weights, write_weights
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 
@@ -43,12 +43,6 @@ def test_weights_written_for_a_line_are_read_back(values: list[float]) -> None:
         assert getattr(made, name) == pytest.approx(getattr(weights(values), name), abs=3e-4)
 
 
-def test_what_is_moved_says_which_part_the_keys_have() -> None:
-    start = Weights(0.2, 0.2, 0.2, 0.2, 0.2)
-    assert "[similar 0.20]" in WeightEditor(start, start).describe()
-    assert "[reinfor 0.20]" in WeightEditor(start, start).walk(1).describe()
-
-
 async def test_plus_ranks_anew_without_a_trace_and_zero_takes_it_back() -> None:
     world = World(consolidated=6)
     async with drive(world, (120, 40)) as driven:
@@ -67,16 +61,6 @@ async def test_plus_ranks_anew_without_a_trace_and_zero_takes_it_back() -> None:
         assert world.asked("frame assemble")[-1]["weights"] is None
 
 
-async def test_w_asks_why_the_block_under_the_cursor_is_in_or_out() -> None:
-    world = World(consolidated=6)
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("2", "e")
-        await driven.type("dome", "enter")
-        await driven.press("down", "w")
-        asked = next(call for call in world.calls if call.command == "why")
-        assert asked.arguments["block"] == driven.app.selected and asked.arguments["frame"] == "SESSION"
-
-
 # --- copying ----------------------------------------------------------------------------------------------
 
 
@@ -87,19 +71,3 @@ def test_the_machines_clipboard_takes_the_text(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     assert clipboard.copy("Kuppel ▸") == "xclip"
     assert (tmp_path / "board").read_text() == "Kuppel ▸"
-
-
-def test_a_machine_without_a_clipboard_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    assert clipboard.copy("text") == ""
-
-
-async def test_y_copies_the_frames_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    async with drive(World(consolidated=6), (120, 40)) as driven:
-        await driven.press("2", "e")
-        await driven.type("dome", "enter")
-        await driven.press("y")
-        await driven.app.workers.wait_for_complete()
-        assert driven.app.clipboard.startswith("# ")
-        assert "by the terminal" in driven.text

@@ -11,10 +11,7 @@ from amgs.errors import UsageError
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
 from amgs_app.panes.layout import Layout
-from amgs_app.render.figures.canvas import Canvas
-from amgs_app.render.figures.header import header
 from amgs_app.session.operator import Operator
-from amgs_tui.dialogs.reader import TextReader
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 
@@ -61,10 +58,6 @@ async def test_r_begins_a_recording_says_so_and_ends_it_with_a_file(
         assert "rec" not in driven.lines[0]
 
 
-def test_the_header_keeps_the_recording_where_it_is_narrow() -> None:
-    assert "rec" in header(Canvas(40, 1), recording=True).plain
-
-
 # --- bookmarks --------------------------------------------------------------------------------------------
 
 
@@ -82,14 +75,6 @@ def test_a_bookmark_stays_until_it_is_taken_off(tmp_path: Path) -> None:
         assert run(two, "bookmarks").rows == ()  # type: ignore[attr-defined]
 
 
-async def test_the_apostrophe_lists_the_bookmarks_to_read() -> None:
-    async with drive(World(consolidated=6), (120, 40)) as driven:
-        await driven.press("colon")
-        await driven.type("bookmark notes/100.md --note 'ask Ilse'", "enter")
-        await driven.press("escape", "apostrophe")
-        assert isinstance(driven.app.screen, TextReader) and "ask Ilse" in driven.text
-
-
 # --- layouts ----------------------------------------------------------------------------------------------
 
 
@@ -105,12 +90,6 @@ def test_a_layout_is_found_again_under_its_name(tmp_path: Path) -> None:
             run(two, "layout use noon")
 
 
-@pytest.mark.parametrize("beside", ["focus", "frame,frame", "cellar", "inbox,frame,graph,decay"])
-def test_a_layout_that_cannot_be_is_refused(tmp_path: Path, beside: str) -> None:
-    with session(tmp_path) as one, pytest.raises(UsageError, match="other panes"):
-        run(one, f"layout set focus --beside {beside}")
-
-
 async def test_the_screen_takes_the_layout_it_was_left_with_and_remembers_the_next() -> None:
     world = World(consolidated=6)
     with world.open() as earlier:
@@ -119,16 +98,3 @@ async def test_the_screen_takes_the_layout_it_was_left_with_and_remembers_the_ne
         assert driven.app.main.body.shown == ("focus", "decay", "inbox")
         await driven.press("4", "z")
         assert world.session.layout == Layout("decay", ("inbox",), large=True)
-
-
-async def test_remembering_a_layout_takes_nothing_out_of_the_operators_hands() -> None:
-    world = World(consolidated=6)
-    world.held = {"layout set"}
-    async with drive(world, (120, 40)) as driven:
-        await driven.pilot.press("2", "e")
-        await driven.pilot.press(*"why did")
-        world.release()
-        await driven.settle()
-        await driven.type(" it stall", "enter")
-        asked = next(call for call in world.calls if call.command == "frame assemble")
-        assert asked.arguments["query"] == "why did it stall"

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
-from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,7 +13,7 @@ from amgs.errors import UsageError
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
 from amgs_app.session.operator import Operator
-from amgs_focus.errors import CheckpointError, ConfigurationError, CtxError, TraceError, WindowBudgetError
+from amgs_focus.errors import CheckpointError, CtxError, TraceError, WindowBudgetError
 from amgs_focus.gist.checkpoint import save_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistShape, PointerEncoder
 from amgs_focus.model.loading import load
@@ -177,33 +174,3 @@ def test_a_lifetime_folder_that_cannot_be_made_is_named(desk: Desk) -> None:
     with pytest.raises(UsageError, match="nothing to open"):
         desk("focus open --lifetime DIR/empty")
     assert not (desk.folder / "empty").exists()
-
-
-def test_weights_and_biases_is_refused_where_it_is_missing_and_gets_the_telemetry_where_it_is_not(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    desk("focus open DIR/night.txt")
-    desk("focus step 3")
-    monkeypatch.setitem(sys.modules, "wandb", None)
-    with pytest.raises(ConfigurationError, match="wandb package is not installed"):
-        desk("focus telemetry --wandb dome")
-    told: list[dict[str, float]] = []
-
-    class Recorder(ModuleType):
-        def init(self, **said: Any) -> Recorder:
-            assert said["project"] == "dome"
-            return self
-
-        def log(self, values: dict[str, float], step: int | None = None) -> None:
-            del step
-            told.append(values)
-
-        def finish(self) -> None: ...
-
-    recorder = Recorder("wandb")
-    recorder.__spec__ = ModuleSpec("wandb", None)
-    monkeypatch.setitem(sys.modules, "wandb", recorder)
-    desk("focus telemetry --wandb dome")
-    assert {"loss_at_h", "swap_rate", "mean_residency", "latency_ms", "token_budget_utilization"} <= set(
-        told[0]
-    )

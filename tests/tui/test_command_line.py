@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,7 +14,6 @@ from amgs_app.operations.groups import NOUNS, PANELS
 from amgs_app.operations.standard import standard
 from amgs_app.session.operator import Operator
 
-ROOT = Path(__file__).parents[2]
 NOW = "2026-03-01T09:00:00Z"
 SAMPLE_HOUR = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -76,22 +71,6 @@ def test_the_sample_does_not_go_into_the_own_memory(
     assert [path.name for path in home.glob("*.duckdb")] == ["memory.duckdb"]
 
 
-def test_a_draft_of_one_block_has_one_block(
-    notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = script(tmp_path, f"ingest --batch {notes}\nconsolidate plan\n")
-    assert run("--store", str(tmp_path / "s.duckdb"), "run", str(lines)) == 0
-    assert "Draft: 1 block, 0 edges" in capsys.readouterr().out
-
-
-def test_two_folders_after_one_batch_are_told_to_come_one_by_one(
-    notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (other := tmp_path / "other").mkdir()
-    assert run("--store", str(tmp_path / "s.duckdb"), "ingest", "--batch", str(notes), str(other)) == 2
-    assert "one folder at a time" in capsys.readouterr().err
-
-
 def test_status_names_the_sample_only_in_a_store_that_holds_it(
     tmp_path: Path, notes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -121,23 +100,6 @@ def test_a_refused_import_or_ingest_leaves_no_new_store(
     assert [path.name for path in home.glob("*.duckdb")] == ["memory.duckdb"]
 
 
-def test_a_corpus_has_one_store_on_the_command_line_and_on_the_screen(home: Path, notes: Path) -> None:
-    assert run("--corpus", str(notes), "ingest") == 0
-    (store,) = home.glob("*.duckdb")
-    with Operator(Engine(Options(corpus=notes, model="tiny"))) as screen:
-        assert screen.engine.store_path == store
-        assert screen.engine.memory.status().blocks == {"raw": 1}
-
-
-def test_make_run_and_the_readme_s_lines_name_the_corpus_alike() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    lines = re.findall(r"^    \.venv/bin/amgs (.*)$", readme, re.M)
-    assert '--corpus "$(or $(CORPUS),sample_corpus)"' in makefile
-    assert lines
-    assert all(line.startswith(("--corpus ~/notes", "--store ", "--", "gateway ")) for line in lines), lines
-
-
 # --- the sample's clock -----------------------------------------------------------------------------------
 
 
@@ -159,19 +121,6 @@ def test_the_sample_s_clock_goes_on_where_it_stood(tmp_path: Path, monkeypatch: 
         _ = again.engine.memory
         assert again.engine.sample_time
         assert timedelta(minutes=20) <= again.engine.clock.now() - SAMPLE_HOUR < timedelta(minutes=30)
-
-
-def test_another_document_does_not_move_the_sample_s_clock(tmp_path: Path) -> None:
-    store = str(tmp_path / "sample.duckdb")
-    young = tmp_path / "young.md"
-    young.write_text("# Young\n\nWritten long after the year of the observatory.\n")
-    for line in ("ingest --sample", f'ingest --file "{young}"', "status"):
-        with Operator(Engine(Options(store=store, model="tiny"))) as session:
-            call = standard().parse(line)
-            assert call is not None
-            result = session.run(call)
-    assert result.sample_time
-    assert result.store.now - SAMPLE_HOUR < timedelta(minutes=5)
 
 
 # --- errors -----------------------------------------------------------------------------------------------
@@ -196,12 +145,6 @@ def test_what_is_not_there_is_an_error(
     out, err = capsys.readouterr()
     assert says in err
     assert out == ""
-
-
-def test_only_what_is_like_the_word_is_suggested() -> None:
-    assert standard().suggest("forcast") == ("decay forecast",)
-    assert standard().suggest("serch")[0] == "search"
-    assert standard().suggest("xyzzy") == ()
 
 
 # --- a run in CI ------------------------------------------------------------------------------------------
@@ -238,34 +181,6 @@ def test_every_command_stands_under_a_heading_and_every_group_is_described() -> 
     assert len(under) == len(set(under))
     names = {verb.name for verb in standard()}
     assert {noun for noun in nouns if noun not in names} <= set(NOUNS)
-
-
-def test_help_groups_commands_and_gives_examples(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["--help"]) == 0
-    said = capsys.readouterr().out
-    assert [said.index(heading) for heading in ("Build a memory", "Maintain", "Examples")]
-    assert "Explore the graph" in said
-    assert "show / find" not in said
-    assert "verb" not in said
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_completes_commands_and_options(shell: str) -> None:
-    paths = os.pathsep.join(str(ROOT / part) for part in ("core", "focus", ""))
-    environment = {**os.environ, "PYTHONPATH": paths, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    amgs = [sys.executable, "-m", "amgs_tui"]
-
-    def ask(*arguments: str, **more: str) -> str:
-        done = subprocess.run(
-            [*amgs, *arguments], capture_output=True, text=True, check=True, env={**environment, **more}
-        )
-        return done.stdout
-
-    assert "_AMGS_COMPLETE" in ask("--show-completion", shell)
-    for line, wanted in (("amgs dec", "decay"), ("amgs search --lay", "--layer")):
-        words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1), "_TYPER_COMPLETE_ARGS": line}
-        more = {"_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-        assert wanted in ask(_AMGS_COMPLETE=f"complete_{shell}", **words, **more)
 
 
 def test_the_man_page_names_every_command_and_option() -> None:
@@ -309,15 +224,6 @@ def test_piped_tables_are_whole_and_a_search_shows_the_passage_and_its_source(
     assert "…" not in capsys.readouterr().out
 
 
-def test_a_narrow_terminal_leaves_the_details_out_before_it_cuts_the_passage() -> None:
-    from amgs_app.render.sheet import sheet, to_lines
-
-    made = sheet("", "title* part:score? more:score?", [("The dome stalled in May", 0.5, 0.25)])
-    assert "part" in to_lines(made, 60)[0].plain
-    assert to_lines(made, 26)[0].plain.split() == ["title"]
-    assert to_lines(made, 26)[1].plain == "The dome stalled in May"
-
-
 def test_a_fact_that_is_longer_than_its_line_goes_on_below() -> None:
     from amgs_app.render.sheet import facts, needed_width, to_lines
 
@@ -348,31 +254,6 @@ def test_marked_words_stand_in_view_under_their_row_however_narrow_the_terminal(
         assert all(len(line) <= width for line in below)
     assert "passage" in to_csv(made).splitlines()[0]
     assert "«" not in to_csv(made)
-
-
-def test_the_table_of_a_frame_ends_with_its_text(
-    found: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    capsys.readouterr()
-    assert run(*found, "frame", "assemble", "ATTENTION", "--query", "dome", "--format", "json") == 0
-    text = json.loads(capsys.readouterr().out)["text"].strip()
-    assert text
-    assert run(*found, "frame", "assemble", "ATTENTION", "--query", "dome") == 0
-    assert text.splitlines()[-1].strip() in capsys.readouterr().out
-
-
-def test_one_command_hands_its_list_and_selection_to_the_next(
-    found: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(*found, "block", "show", "@1") == 2
-    assert run(*found, "search", "dome", "--format", "json") == 0
-    capsys.readouterr()
-    assert run(*found, "select", "@1", "--format", "json") == 0
-    chosen = json.loads(capsys.readouterr().out)["block"]["id"]
-    assert run(*found, "block", "show", "--format", "json") == 0
-    assert json.loads(capsys.readouterr().out)["block"]["id"] == chosen
-    Path(f"{found[1]}.last").write_text("{ this is not JSON")
-    assert run(*found, "block", "show") == 2
 
 
 def test_a_store_that_is_opened_read_only_is_read_and_keeps_its_bytes(

@@ -8,14 +8,10 @@ from typing import Any
 
 import pytest
 
-from amgs.memory import Memory
 from amgs.storage.frames import FrameStorage
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import look_of, standard
-from amgs_app.render.catalogue import draw
-from amgs_app.render.figures.canvas import Canvas
+from amgs_app.operations.standard import standard
 from amgs_app.session.operator import Operator
-from amgs_app.terminal.themes import Palette
 from tests.tui.headless_world import NOW, write_corpus
 
 PROFILES = "[memory.decay.profiles]\nephemeral = 0.5\nstandard = 0.02\ndurable = 0.02\ncore = 0.002\n"
@@ -81,14 +77,6 @@ def test_what_lasts_enough_for_the_self_is_measured_by_the_settings(tmp_path: Pa
     assert "Motor log" in near_the_anchor(tmp_path / "slower", PROFILES)
 
 
-def test_a_list_of_the_inbox_does_not_compute_the_status(
-    session: Operator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Memory, "status", lambda self: pytest.fail("the whole status was computed"))
-    do(session, 'ingest "one more thought"')
-    assert do(session, "inbox list").waiting == 1
-
-
 def test_a_frame_is_assembled_from_definitions_that_are_read_once(
     session: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,35 +90,3 @@ def test_a_frame_is_assembled_from_definitions_that_are_read_once(
     monkeypatch.setattr(FrameStorage, "everything", counted)
     do(session, "frame assemble attention --query dome")
     assert len(read) == 1
-
-
-def test_a_picture_reads_the_titles_it_shows_and_no_others(
-    session: Operator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    do(session, 'ingest "The dome motor again, see [[motor]]."')
-    plan, card = do(session, "consolidate plan"), do(session, "block show motor.md")
-    do(session, "frame assemble SESSION --query dome")
-    view = do(session, "frame open").view
-    monkeypatch.setattr(Memory, "blocks", lambda *_, **__: pytest.fail("every block was read for its title"))
-    for result in (plan, card, view):
-        assert draw(session, result, Canvas(120, 40, Palette(), "braille"), look_of(session)).plain.strip()
-
-
-@pytest.mark.parametrize(
-    ("line", "pane"),
-    [
-        ("ingest", "inbox"),
-        ("review list", "inbox"),
-        ("review scan", "inbox"),
-        ("review scan --dry-run", "inbox"),
-        ("frame list", "frame"),
-        ("calibration groups", "calibration"),
-        ("operations", "overview"),
-        ("undo", "overview"),
-    ],
-)
-def test_a_snapshot_after_a_command_shows_its_own_pane(session: Operator, line: str, pane: str) -> None:
-    do(session, "graph stats")
-    result = do(session, line)
-    assert session.pane == pane
-    assert draw(session, result, Canvas(120, 40, Palette(), "braille"), look_of(session)).plain.strip()

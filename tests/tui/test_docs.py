@@ -14,8 +14,6 @@ import amgs
 import amgs_focus
 from amgs_app import cli
 from amgs_app.operations.standard import standard
-from amgs_app.panes.layout import PANES
-from amgs_app.reference import glossary
 from amgs_app.terminal.themes import load, shipped_folder
 from amgs_tui.keys import EVERYWHERE, remap
 from amgs_tui.panes.by_key import PANE_TYPES
@@ -42,10 +40,6 @@ def run(store: Path, script: Path, out: Path) -> int:
     return cli.run([*everywhere, "run", str(script), "--out", str(out)])
 
 
-def test_the_cookbook_has_the_recipes_that_are_promised() -> None:
-    assert len(RECIPES) == 5 and any("CI" in name for name in RECIPES)
-
-
 @pytest.mark.parametrize("name", sorted(RECIPES))
 def test_a_recipe_runs_as_it_stands(
     name: str, consolidated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -61,10 +55,6 @@ def test_a_recipe_runs_as_it_stands(
 )
 def test_a_page_that_is_made_from_the_program_is_as_the_program_makes_it(path: Path, made: str) -> None:
     assert path.read_text(encoding="utf-8") == made, "make docs"
-
-
-def test_each_pane_explains_its_words() -> None:
-    assert set(glossary.SCREEN) == set(PANES)
 
 
 def test_every_exported_name_and_every_command_stand_in_the_pages_that_are_built(
@@ -118,17 +108,3 @@ def test_the_walkthrough_runs_and_is_repeated_by_its_trace(
     assert "users.ts" in spoken and "33 tokens" in spoken and "2 gists polished" in spoken
     again = ["--store", str(tmp_path / "y.duckdb"), "--model", "tiny", "--now", NOW]
     assert cli.run([*again, "focus", "trace", f"{store}.trace", "--replay"]) == 0, capsys.readouterr().err
-
-
-def test_the_walkthroughs_polishing_runs_and_is_measured_beside_the_gists_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(DOCS.parent)
-    told = (DOCS / "walkthrough" / "polishing.amgs").read_text(encoding="utf-8")
-    script = tmp_path / "polishing.amgs"
-    # All blocks would take a minute even on the tiny model.
-    script.write_text(told.replace("--blocks 100", "--blocks 8"), encoding="utf-8")
-    assert told != script.read_text(encoding="utf-8")
-    assert run(tmp_path / "w.duckdb", script, tmp_path) == 0, capsys.readouterr().err
-    spoken = " ".join(capsys.readouterr().out.split())
-    assert "8 gists polished" in spoken and "Before they were polished:" in spoken

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -11,9 +10,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from amgs_app.render.figures.canvas import Canvas, Figure, clean, cut, cut_middle, in_ascii, ink, width_of
-from amgs_app.render.figures.format import age, ago, half_life, milliseconds, share, short_count, signed, span
-from amgs_app.render.figures.glyphs import HeaderPart as FactOf
-from amgs_app.render.figures.glyphs import apportion, bar, facts_line, histogram, sparkline, window_of, wrap
+from amgs_app.render.figures.format import age, half_life, milliseconds, share, short_count, signed, span
+from amgs_app.render.figures.glyphs import apportion, window_of, wrap
 from tests.tui.figure_samples import NOW
 
 ROOT = Path(__file__).parents[2]
@@ -60,15 +58,6 @@ def test_writing_over_half_a_wide_sign_leaves_no_stray_cell() -> None:
     assert sheet.render().plain == " x字  "
 
 
-def test_selection_keeps_the_ink_it_lies_under() -> None:
-    sheet = Figure(Canvas(5, 1))
-    sheet.put(0, 0, "ab", ink("#112233"))
-    sheet.shade(0, "#445566")
-    styles = sheet.styles[0]
-    assert styles[0] is not None and styles[0].color is not None and styles[0].bgcolor is not None
-    assert styles[4] is not None and styles[4].bgcolor is not None
-
-
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.integers(0, 60))
 def test_apportioned_cells_add_up(parts: list[float], cells: int) -> None:
     lengths = apportion(parts, cells)
@@ -84,39 +73,11 @@ def test_wrapped_lines_fit(text: str, width: int, limit: int) -> None:
     assert all(width_of(line) <= width for line in lines)
 
 
-def test_wrapping_says_that_something_is_left() -> None:
-    assert wrap("one two three four five six", 9, 2)[-1].endswith("…")
-
-
 @given(st.integers(0, 100), st.integers(1, 20), st.integers(0, 99), st.integers(0, 120))
 def test_the_selected_line_is_always_in_view(total: int, rows: int, selected: int, offset: int) -> None:
     if selected < total:
         first = window_of(total, rows, selected, offset)
         assert first <= selected < first + rows
-
-
-def test_facts_leave_by_rank_when_the_line_gets_narrow() -> None:
-    sheet = Figure(Canvas(12, 1))
-    facts = [FactOf(0, (("first", None),)), FactOf(2, (("second", None),)), FactOf(1, (("third", None),))]
-    dropped = facts_line(sheet, 0, facts, gap=1)
-    assert [fact.rank for fact in dropped] == [2]
-    assert sheet.render().plain == "first third "
-
-
-def test_a_bar_above_zero_is_never_invisible() -> None:
-    assert bar(0.001, 10, "block").strip()
-    assert bar(0.001, 10, "ascii") == "#"
-    assert bar(0.0, 10, "block") == ""
-    assert bar(1.0, 10, "block") == "█" * 10
-
-
-def test_a_small_count_shows_beside_a_large_one() -> None:
-    assert histogram([1, 1000, 0], 2)[1][0] != " "
-    assert histogram([1, 1000, 0], 2)[1][2] == " "
-
-
-def test_sparkline_shows_the_latest_values() -> None:
-    assert sparkline([0, 0, 1, 2], 2) == "▁█"
 
 
 def test_numbers_read_as_on_an_instrument() -> None:
@@ -143,9 +104,3 @@ def test_every_sign_that_the_program_draws_has_one_in_ascii() -> None:
                     drawn |= dict.fromkeys(node.value, file.name)
     assert "▾" in drawn and in_ascii("ж") == "?", "signs are found, and what has none is a question mark"
     assert {sign: file for sign, file in drawn.items() if sign != "?" and "?" in in_ascii(sign)} == {}
-
-
-def test_what_is_dated_later_than_now_is_not_so_long_ago() -> None:
-    now = datetime(2026, 3, 1, 9, tzinfo=UTC)
-    assert (ago(now, now), ago(now - timedelta(days=3), now)) == ("just now", "3 d ago")
-    assert ago(now + timedelta(days=3), now) == "in 3 d"

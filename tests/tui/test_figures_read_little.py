@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from amgs.memory import Memory
 from amgs.storage.blocks import BlockStorage
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import look_of, standard
@@ -76,13 +75,6 @@ def test_the_figure_of_a_block_reads_the_ends_of_its_edges(
     assert read == ends
 
 
-def test_the_figure_of_a_frame_reads_no_block(session: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = carried_out(session, "frame assemble SESSION --query dome")
-    with blocks_read(monkeypatch) as read:
-        draw(session, result, Canvas(100, 30), look_of(session))
-    assert read == set()
-
-
 def test_the_figure_of_a_plan_reads_the_ends_of_its_edges(
     session: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,18 +85,3 @@ def test_the_figure_of_a_plan_reads_the_ends_of_its_edges(
     with blocks_read(monkeypatch) as read:
         draw(session, result, Canvas(100, 30), look_of(session))
     assert read <= ends and len(read) < 20
-
-
-def test_the_inbox_is_listed_without_the_status_of_the_whole_memory(
-    session: Operator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session.engine.memory.ingest_text("# Waiting\n\nA note that waits.")
-
-    def forbidden(memory: Memory) -> Any:
-        raise AssertionError("the whole memory was looked through")
-
-    monkeypatch.setattr(Memory, "status", forbidden)
-    monkeypatch.setattr(Memory, "health", forbidden)
-    result = carried_out(session, "inbox list")
-    assert result.waiting >= 1
-    draw(session, result, Canvas(100, 30), look_of(session))

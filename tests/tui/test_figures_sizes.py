@@ -36,7 +36,6 @@ from tests.tui.picture_checks import (
 )
 
 VIEW = samples.focus_view(24_000)
-CHOSEN = VIEW.entries[17]
 FRAME = samples.frame()
 RAW = samples.raw_blocks(20)
 NEAR = samples.neighbourhood()

@@ -18,11 +18,7 @@ from amgs_app.results.focus import FocusFeedback
 from amgs_app.session.operator import Operator
 from amgs_focus.records import NodeRef
 from amgs_focus.runtime.block_utility import before_answer, block_utilities
-from amgs_focus.runtime.state import FocusState
-from amgs_focus.settings import FocusSettings
-from amgs_focus.window.layout import coarsest
 from benchmarks.focus_training.gistnet import horizon_nll
-from tests.focus.focus_world import Shape
 from tests.tui.headless_world import NOW, Amgs, make, prepare
 
 
@@ -85,13 +81,6 @@ def test_feedback_reinforces_what_was_resident_and_settles_forecasts_once(sessio
         run(session, "focus feedback")
 
 
-def test_without_measuring_residency_alone_is_told(session: Operator) -> None:
-    answered(session)
-    done: FocusFeedback = run(session, "focus feedback", measure=False)
-    assert done.reinforced and done.outcomes == ()
-    assert all(row.worth.gain is None for row in done.rows)
-
-
 @pytest.mark.parametrize("session", [384, 1024], indirect=True, ids=["a full window", "everything fits"])
 def test_a_gain_is_the_answers_nll_without_the_blocks_detail(session: Operator) -> None:
     answered(session)
@@ -126,15 +115,6 @@ def test_a_gain_is_the_answers_nll_without_the_blocks_detail(session: Operator) 
                 expected += overlap / 32 * without_detail(index)
         assert (worth.gain or 0.0) == pytest.approx(expected, abs=1e-6)
     assert bool(gists) == (context.window < context.lifetime)
-
-
-def test_the_tail_before_the_answer_was_tokens() -> None:
-    context = coarsest(Shape(86), 10**6, 2)  # L3#0 over [0, 64), one L2 over [64, 80) and the tail
-    state = FocusState(context, FocusSettings(), answer=tuple(range(86 - 42)))
-    before = before_answer(state)
-    assert (before.lifetime, before.window) == (42, context.window)
-    assert [str(entry.node) for entry in before.entries()] == ["L2#0", "L2#1", "L0#8", "L0#9", "L0#10"]
-    before.check()
 
 
 def test_without_an_answer_or_a_block_it_says_why(session: Operator, tmp_path: Path) -> None:

@@ -5,21 +5,15 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
-import types
 
 import pytest
 
-from amgs.types import Progress
 from amgs_app.gc_tuning import (
     FULL_EVERY,
-    MANY_MODULES,
     YOUNG_OBJECTS,
     rare_collections,
-    settling,
     short_pauses,
-    uncollected_imports,
 )
-from amgs_tui.messages import Answer, EngineRequest
 
 
 def test_collections_and_turns_are_as_before_when_the_screen_is_left() -> None:
@@ -37,35 +31,6 @@ def test_a_command_collects_rarely_and_only_until_it_ends() -> None:
         assert gc.get_threshold() == (YOUNG_OBJECTS, *before[1:])
         raise KeyError
     assert gc.get_threshold() == before
-
-
-@pytest.mark.parametrize(("modules", "settles"), [(MANY_MODULES, True), (3, False)])
-def test_a_library_that_was_imported_is_not_searched_for_garbage_again(
-    monkeypatch: pytest.MonkeyPatch, modules: int, settles: bool
-) -> None:
-    def loads(_session: object, _request: EngineRequest, _progress: Progress) -> Answer:
-        for number in range(modules):
-            monkeypatch.setitem(sys.modules, f"invented_{number}", types.ModuleType(f"invented_{number}"))
-        return Answer("status")
-
-    with short_pauses():
-        assert settling(loads)(None, EngineRequest(1, "status"), Progress()).command == "status"
-        assert bool(gc.get_freeze_count()) is settles
-
-
-@pytest.mark.parametrize(("modules", "settles"), [(MANY_MODULES, True), (3, False)])
-def test_while_a_program_imports_nothing_is_collected_and_afterwards_what_it_imported_is_left_out(
-    monkeypatch: pytest.MonkeyPatch, modules: int, settles: bool
-) -> None:
-    try:
-        with pytest.raises(ImportError), uncollected_imports():
-            assert not gc.isenabled()
-            for number in range(modules):
-                monkeypatch.setitem(sys.modules, f"invented_{number}", types.ModuleType(f"invented_{number}"))
-            raise ImportError
-        assert gc.isenabled() and bool(gc.get_freeze_count()) is settles
-    finally:
-        gc.unfreeze()
 
 
 def test_torch_is_imported_after_its_library_was_opened_and_works() -> None:

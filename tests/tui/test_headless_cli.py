@@ -42,51 +42,6 @@ def command(*arguments: str) -> list[str]:
 # --- what it does -----------------------------------------------------------------------------------------
 
 
-def test_frame_open_takes_the_frame_of_an_earlier_command(amgs: Amgs, tmp_path: Path) -> None:
-    assert amgs("frame", "open") == 2
-    assert amgs("frame", "assemble", "SESSION", "--query", "why did the dome stall") == 0
-    assert amgs("frame", "open", "--lifetime", str(tmp_path / "kept")) == 0
-    assert (tmp_path / "kept" / "spans.jsonl").is_file()
-
-
-def test_the_commands_of_the_specification_keep_their_spelling(amgs: Amgs, tmp_path: Path) -> None:
-    amgs.store = tmp_path / "new.duckdb"
-    assert amgs("ingest", "Python supports duck typing", "--format", "json") == 0
-    (added,) = json.loads(amgs.out)["added"]
-    assert amgs("ingest", "--file", str(amgs.corpus / "goat.md")) == 0
-    assert amgs("ingest", "--batch", str(amgs.corpus)) == 0
-    assert "3 new, 1 duplicate, 0 rejected" in amgs.out
-    assert amgs("consolidate", "--dry-run", "--format", "json") == 0
-    assert len(json.loads(amgs.out)["items"]) == 5
-    assert amgs("consolidate") == 0
-    assert amgs("search", "memory decay models") == 0
-    assert amgs("search", "--layer", "keyword", "DuckDB") == 0
-    assert amgs("frame", "assemble", "SELF") == 0
-    assert amgs("frame", "assemble", "--composite", "SESSION") == 0
-    assert amgs("frame", "list") == 0
-    assert amgs("graph", "inspect", added[:8]) == 0
-    assert amgs("graph", "stats") == 0
-    assert amgs("status") == 0
-    assert amgs("verify") == 0
-    assert "no faults" in amgs.out
-
-
-def test_an_import_that_is_only_tried_out_leaves_nothing_behind(amgs: Amgs, tmp_path: Path) -> None:
-    chat = tmp_path / "chat.jsonl"
-    chat.write_text('{"role": "user", "content": "The dome stalled."}\n', encoding="utf-8")
-    amgs.store = tmp_path / "tried" / "new.duckdb"
-    amgs.store.parent.mkdir()
-    assert amgs("import", str(chat), "--dry-run", "--format", "json") == 0
-    tried = json.loads(amgs.out)
-    assert (tried["added"], tried["known"]) == (1, 0) and list(amgs.store.parent.iterdir()) == []
-    assert amgs("import", str(chat), "--dry-run") == 0
-    assert "1 new block, 0 already known; nothing has been changed yet" in amgs.out
-    assert amgs("import", str(chat)) == 0 and amgs.store.exists()
-    assert amgs("import", str(chat), "--dry-run", "--format", "json") == 0
-    tried = json.loads(amgs.out)
-    assert (tried["added"], tried["known"]) == (0, 1)
-
-
 @pytest.mark.parametrize("command", [["status"], ["search", "dome"], ["verify"], ["consolidate"], ["undo"]])
 def test_a_mistyped_store_is_an_error_and_is_not_made(amgs: Amgs, tmp_path: Path, command: list[str]) -> None:
     amgs.store = tmp_path / "new.duckdb"
@@ -134,19 +89,6 @@ def test_the_format_stands_before_or_after_the_verb(amgs: Amgs) -> None:
     assert amgs("--format", "json", "search", "dome", "--format", "csv") == 0
     rows = list(csv.DictReader(io.StringIO(amgs.out)))
     assert [row["id"] for row in rows] == [hit["block"]["id"] for hit in hits]
-
-
-def test_a_rare_identifier_is_found_by_its_exact_spelling(amgs: Amgs) -> None:
-    assert amgs("search", "QX-7741-B", "--layer", "keyword", "--format", "json") == 0
-    hits = json.loads(amgs.out)["hits"]
-    assert [hit["block"]["title"] for hit in hits] == ["Motor log"]
-
-
-def test_blocks_are_named_by_prefix_or_by_source(amgs: Amgs) -> None:
-    assert amgs("block", "show", "motor.md", "--format", "json") == 0
-    block = json.loads(amgs.out)["block"]
-    assert amgs("block", "show", block["id"][:10], "--format", "json") == 0
-    assert json.loads(amgs.out)["block"] == block
 
 
 def test_an_operation_is_undone_by_default_the_latest(amgs: Amgs) -> None:
@@ -220,72 +162,6 @@ def test_without_a_terminal_the_workstation_names_the_other_ways(amgs: Amgs) -> 
     assert "amgs shell" in amgs.err
 
 
-def test_settings_are_read_and_their_faults_are_named(amgs: Amgs, tmp_path: Path) -> None:
-    file = tmp_path / "settings.toml"
-    file.write_text("[memory.decay]\nthreshold = 0.5\n")
-    assert amgs("--settings", str(file), "decay", "forecast", "--format", "json") == 0
-    assert json.loads(amgs.out)["threshold"] == 0.5
-    file.write_text("[memory.decay]\nthreshhold = 0.5\n")
-    assert amgs("--settings", str(file), "decay", "forecast") == 2
-    assert "memory.decay.threshhold" in amgs.err
-    file.write_text("[memory")
-    assert amgs("--settings", str(file), "status") == 2
-
-
-def test_the_environment_wins_over_the_file(
-    amgs: Amgs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "settings.toml"
-    file.write_text("[memory.decay]\nthreshold = 0.5\n")
-    monkeypatch.setenv("AMGS_MEMORY__DECAY__THRESHOLD", "0.25")
-    assert amgs("--settings", str(file), "decay", "forecast", "--format", "json") == 0
-    assert json.loads(amgs.out)["threshold"] == 0.25
-
-
-def test_a_broken_theme_file_is_named_and_the_others_work(
-    amgs: Amgs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    themes = tmp_path / "config" / "amgs" / "themes"
-    themes.mkdir(parents=True)
-    (themes / "mine.toml").write_text("[colours]\ntext = 'reddish'\n")
-    script = tmp_path / "one.amgs"
-    script.write_text("graph stats\nsnapshot stats\n")
-    assert amgs("run", str(script), "--out", str(tmp_path / "out"), "--theme", "mine") == 2
-    assert "mine.toml" in amgs.err
-    assert amgs.out == ""
-    assert amgs("run", str(script), "--out", str(tmp_path / "out")) == 0
-
-
-def test_a_store_in_use_says_who_holds_it(amgs: Amgs) -> None:
-    holder = subprocess.Popen(
-        command("--store", str(amgs.store), "shell"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    )
-    assert holder.stdin is not None
-    assert holder.stdout is not None
-    try:
-        holder.stdin.write("graph stats\n")
-        holder.stdin.flush()
-        assert holder.stdout.readline()
-        assert amgs("status") == 4
-        assert str(holder.pid) in amgs.err
-    finally:
-        holder.stdin.close()
-        holder.wait(30)
-        holder.stdout.close()
-    assert amgs("status") == 0
-
-
-def test_a_damaged_store_is_refused(amgs: Amgs) -> None:
-    amgs.store.write_bytes(b"this is no database" * 100)
-    assert amgs("status") == 4
-    assert "Traceback" not in amgs.err
-
-
 def test_ctrl_c_stops_and_loses_nothing(amgs: Amgs, tmp_path: Path) -> None:
     script = tmp_path / "long.amgs"
     script.write_text(f'focus open "{amgs.corpus / "goat.md"}"\nfocus step 100000\n')
@@ -322,18 +198,6 @@ def test_a_reader_that_leaves_early_is_no_fault() -> None:
     assert done.returncode == 0
     assert done.stdout.startswith("command")
     assert done.stderr == ""
-
-
-def test_help_is_cheap() -> None:
-    statement = (
-        "import sys; from amgs_app import cli; cli.run(['--help']);"
-        "print(sorted({'torch', 'duckdb', 'numpy', 'textual', 'spacy'} & set(sys.modules)), file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", statement], capture_output=True, text=True, env=environment(), check=True
-    )
-    assert done.stderr.strip() == "[]"
-    assert "consolidate" in done.stdout
 
 
 def test_a_path_where_a_text_is_asked_stands_for_the_folder_or_the_file(amgs: Amgs, tmp_path: Path) -> None:

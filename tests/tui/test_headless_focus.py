@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +12,9 @@ import pytest
 from amgs.errors import UsageError
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import look_of, standard
-from amgs_app.render.catalogue import draw, sentence_of, table_of
+from amgs_app.render.catalogue import draw
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.results.focus import BranchList, Replayed, RunPosition, SettingChanged, Steered
+from amgs_app.results.focus import BranchList, Replayed, RunPosition, SettingChanged
 from amgs_app.session.operator import Operator
 from amgs_app.shell.output import write
 from amgs_focus.errors import FocusError, TraceError
@@ -57,39 +56,6 @@ def first_gist(desk: Desk) -> tuple[int, NodeRef]:
     view = desk("focus view")
     entry = next(entry for entry in view.entries if entry.level)
     return entry.position, entry.node
-
-
-def test_a_forced_entry_expands_at_the_next_refocus_whatever_its_score(desk: Desk) -> None:
-    place, node = first_gist(desk)
-    said = desk(f"focus steer {place} expand")
-    assert isinstance(said, Steered)
-    assert (said.node, said.word, said.released) == (str(node), "expand", False)
-    desk("focus set n_diff 1")
-    decided = {one.node: one for one in desk("focus step").records[0].refocus.decisions}
-    assert decided[node].detail == "asked for by the operator"
-
-
-def test_a_forced_collapse_names_the_gist_above_the_entry(desk: Desk) -> None:
-    _, node = first_gist(desk)
-    desk(f"focus steer {node} expand")
-    opened = next(entry for entry in desk("focus refocus").view.entries if entry.start == 0)
-    assert opened.level == node.level - 1
-    assert desk(f"focus steer {opened.position} collapse").node == str(node)
-    assert desk(f"focus steer {node} collapse").node == str(node)
-    assert node in {one.node for one in desk("focus refocus").refocus.applied if one.kind == "collapse"}
-
-
-def test_a_request_for_a_span_of_the_tail_says_that_it_stays_tokens(desk: Desk) -> None:
-    last = desk("focus view").entries[-2]
-    assert last.protected
-    asked = desk(f"focus steer {last.position} collapse")
-    assert asked.in_tail
-    told = sentence_of(asked)
-    assert told == (
-        f"{asked.node} is part of the tail, which stays tokens: it can collapse only once it has left the tail"
-    )
-    _, node = first_gist(desk)
-    assert sentence_of(desk(f"focus steer {node} expand")) == f"Will expand {node} at the next refocus"
 
 
 def test_a_span_is_explained_by_its_number_or_by_its_name(desk: Desk) -> None:
@@ -137,13 +103,6 @@ def test_what_is_done_in_the_past_begins_a_branch_that_the_trace_tells(desk: Des
     assert not summary.complete
 
 
-def test_a_branch_begins_at_a_step_and_goes_on_beside_the_other(desk: Desk) -> None:
-    desk("focus step 12")
-    view = desk("focus branch early --at 4").view
-    assert (view.branch, view.position, view.head) == ("early", 4, 4)
-    assert desk("focus switch main").view.position == 12
-
-
 def test_a_closed_trace_replays_and_its_branches_can_be_compared_without_a_model(desk: Desk) -> None:
     desk("focus step 10")
     desk("focus branch other --at 3")
@@ -169,48 +128,6 @@ def test_a_closed_trace_replays_and_its_branches_can_be_compared_without_a_model
             say("focus diff main other")
         with pytest.raises(TraceError, match="main, other"):
             say(f"focus diff {desk.trace}:main {desk.trace}:third")
-
-
-def test_an_edited_trace_is_refused_by_line(desk: Desk, tmp_path: Path) -> None:
-    desk("focus step 3")
-    desk.session.close()
-    edited = tmp_path / "edited.trace"
-    edited.write_bytes(desk.trace.read_bytes().replace(b'"window":512', b'"window":256', 1))
-    with pytest.raises(TraceError, match="Line 1:"):
-        desk(f"focus trace {edited}")
-
-
-def test_measuring_gives_a_number_with_its_error_and_is_kept_as_a_label(desk: Desk) -> None:
-    place, _ = first_gist(desk)
-    desk("focus step 2")
-    found = desk(f"focus measure {place}")
-    assert found.measurement.horizon == 32
-    assert found.view.entries[place].delta_nll == found.measurement.gain
-    assert ("measure", 1) in desk(f"focus trace {desk.trace}").events
-
-
-def test_telemetry_is_written_line_by_line_and_can_be_expected(desk: Desk, tmp_path: Path) -> None:
-    desk("focus step 70")
-    out = tmp_path / "run.jsonl"
-    found = desk(f"focus telemetry --out {out}")
-    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-    assert [row["tokens"] for row in rows] == [32, 32, 6]
-    assert rows[0]["token_budget_utilization"] == pytest.approx(found.iterations[0].token_budget_utilization)
-    assert desk("expect focus.utilization > 0").found == pytest.approx(found.token_budget_utilization)
-    desk("expect focus.alarms == 0")
-    desk("expect focus.branches == 1")
-    with pytest.raises(UsageError, match="Is a directory"):
-        raise_usage(desk, f"focus telemetry --out {tmp_path}")
-
-
-def raise_usage(desk: Desk, line: str) -> None:
-    """InputError is not a UsageError everywhere; here only its words count."""
-    from amgs.errors import InputError
-
-    try:
-        desk(line)
-    except InputError as error:
-        raise UsageError(str(error)) from error
 
 
 def test_without_a_lifetime_each_verb_says_how_to_open_one() -> None:
@@ -284,56 +201,6 @@ def test_a_setting_before_and_after(desk: Desk) -> None:
     assert isinstance(changed, SettingChanged)
     assert (changed.before, changed.after) == ("4", "1")
     assert desk("focus step 2").records
-
-
-def test_tokens_are_read_with_their_text_and_where_they_come_from(desk: Desk) -> None:
-    read = desk("focus tokens 4 12")
-    assert "".join(read.texts) == TEXT[4:16] and read.start == 4
-    sheet = table_of(read)
-    assert len(sheet.rows) == 12 and sheet.rows[0][:2] == (4, TEXT[4])
-    assert (
-        f"L{desk('focus view').entries[0].level} 4"
-        in draw(desk.session, read, Canvas(100, 30), look_of(desk.session)).plain
-    )
-
-
-def test_after_back_and_switch_the_map_is_not_printed_again(
-    desk: Desk, capsys: pytest.CaptureFixture[str]
-) -> None:
-    desk("focus step 6")
-    for line in ("focus back 2", "focus branch side", "focus switch main"):
-        write(desk(line), "table")
-        told = capsys.readouterr().out
-        assert "below_threshold" not in told and len(told.splitlines()) < 12, line
-    write(desk("focus view"), "table")
-    assert len(capsys.readouterr().out.splitlines()) > 12
-
-
-def test_files_stand_in_the_source_column_and_one_handed_down_score_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "long.txt").write_text("the lamp was lit again and the night was long. " * 200)
-    with Operator(Engine(Options(store=":memory:", model="tiny"))) as session:
-        registry = standard()
-
-        def say(line: str) -> Any:
-            call = registry.parse(line)
-            assert call is not None
-            return session.run(call)
-
-        say(f"focus open {tmp_path / 'long.txt'}")
-        write(say("focus view"), "table")
-        assert "long.txt" in capsys.readouterr().out
-        say("focus set question_passes 1")
-        say("focus steer 0 expand")
-        view = say("focus refocus").view
-        handed = [one for one in view.entries if one.inherited and one.score == view.entries[0].score]
-        assert len(handed) == 32
-        write(view, "table")
-        told = capsys.readouterr().out
-        assert f"{handed[0].position}–{handed[-1].position}" in told and f"32 × L{handed[0].level}" in told
-        write(view, "csv")
-        assert len(capsys.readouterr().out.splitlines()) == len(view.entries) + 1
 
 
 def test_one_command_at_a_time_goes_on_where_the_last_one_stood(tmp_path: Path) -> None:

@@ -18,22 +18,16 @@ from amgs_app.render.catalogue import draw
 from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.results.focus import (
-    Brought,
     CorpusRead,
-    Forgotten,
-    ForgottenList,
-    PolishedGists,
     Purged,
     Rebuilt,
     SpanDescribed,
     SpanList,
-    Tagged,
 )
 from amgs_app.session.operator import Operator
 from amgs_app.shell.output import as_text, exit_code_of
-from amgs_focus.errors import CtxError, FocusError
+from amgs_focus.errors import CtxError
 from amgs_focus.tree.check import LifetimeCheck
-from amgs_focus.views import EntryExplanation
 
 TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night and the motor stopped. "
 
@@ -70,52 +64,6 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     made.session.close()
 
 
-def test_a_kept_lifetime_goes_on_where_it_was_left(desk: Desk) -> None:
-    first = desk("focus open DIR/night.txt --lifetime DIR/life")
-    desk("focus step 5")
-    length = desk("focus view").lifetime
-    desk.session.close()
-    desk.session = desk.begin()
-    again = desk("focus open --lifetime DIR/life")
-    assert again.view.lifetime == length == first.view.lifetime + 5
-    more = desk("focus open DIR/night.txt --lifetime DIR/life")
-    assert more.view.lifetime == length + first.view.lifetime
-    desk("focus open DIR/night.txt")  # another one lets the folder go
-    desk("focus check DIR/life")
-
-
-def test_the_rules_forget_what_is_long_unused_and_it_can_be_brought_back(desk: Desk) -> None:
-    desk("focus open DIR/night.txt --question why")
-    planned = desk("focus forget --dry-run --limit 5")
-    assert isinstance(planned, Forgotten) and planned.act is None
-    assert len(planned.plan.nodes) == 5 and planned.plan.tokens == 160
-    assert not desk.session.engine.focus.tree.catalogue.sealed.runs
-    done = desk("focus forget --limit 5 --why 'room is short'")
-    assert done.act.why == "room is short" and done.act.nodes == planned.plan.nodes
-    listed = desk("focus forget --list")
-    assert isinstance(listed, ForgottenList) and [row.in_force for row in listed.rows] == [5]
-    back = desk("focus restore")
-    assert isinstance(back, Brought) and back.gists == 5
-    assert not desk.session.engine.focus.tree.catalogue.sealed.runs
-    with pytest.raises(UsageError, match="Nothing is forgotten"):
-        desk("focus restore")
-
-
-def test_what_is_forgotten_is_refused_by_name_and_why_says_so(desk: Desk) -> None:
-    desk("focus open DIR/night.txt")
-    shown = next(entry for entry in desk("focus view").entries if entry.level)
-    desk(f"focus forget {shown.position}")
-    desk(f"focus steer {shown.position} expand")
-    stepped = desk("focus refocus")
-    decision = next(one for one in stepped.refocus.decisions if one.node == shown.node)
-    assert (decision.reason, decision.detail) == ("illegal_level", "its detail was forgotten")
-    why = desk(f"focus why {shown.position}")
-    assert isinstance(why, EntryExplanation) and why.keeping is not None
-    assert why.keeping.forgotten and why.expand_cost is None
-    assert "can be restored" in as_text(why, "table", width=100)
-    assert "restored" in why.would
-
-
 def test_a_purge_wants_a_yes_and_then_the_tokens_are_gone(desk: Desk) -> None:
     desk("focus open DIR/night.txt --lifetime DIR/life")
     desk("focus forget L1#3")
@@ -129,57 +77,6 @@ def test_a_purge_wants_a_yes_and_then_the_tokens_are_gone(desk: Desk) -> None:
     desk.session.close()
     raw = (desk.folder / "life" / "L0.ctx").read_bytes()[64:]
     assert raw[4 * 96 : 4 * 128] == bytes(128) and raw[4 * 128 :] != bytes(len(raw) - 512)
-
-
-def test_gists_of_the_window_are_polished_within_a_budget_and_made_anew_by_a_rebuild(desk: Desk) -> None:
-    desk("focus open DIR/night.txt --lifetime DIR/life")
-    done = desk("focus rebuild --polish --blocks 3")
-    assert isinstance(done, PolishedGists) and len(done.blocks) == 3
-    assert {e.index for e in done.view.entries if e.polished} == set(done.blocks)
-    found = desk(f"focus why L1#{done.blocks[0]}")
-    other, before, after = found.keeping.distances
-    shown = draw(desk.session, found, Canvas(160, 40), look_of(desk.session))
-    said = f"from its tokens {after:.2f} nats, was {before:.2f}, neighbour {other:.2f}"
-    assert said in shown.plain
-    why = as_text(found, "table", width=200)
-    assert re.search(
-        r"polished: \d\.\d\d nats a token from its tokens, \d\.\d\d before, a neighbour's \d\.\d\d", why
-    )
-    assert [(row.act.kind, len(row.act.nodes)) for row in desk("focus forget --list").rows] == [("polish", 3)]
-    desk("focus open --lifetime DIR/life")
-    again = desk("focus rebuild --polish --blocks 2 --seconds 0")
-    assert not set(again.blocks) & set(done.blocks) and again.blocks
-    assert not any(entry.polished for entry in desk("focus rebuild").view.entries)
-
-
-def test_what_was_asked_for_since_can_be_brought_back_by_that(desk: Desk) -> None:
-    desk("focus open DIR/night.txt")
-    desk("focus set tau_expand 0.0")
-    for entry in [entry for entry in desk("focus view").entries if entry.level][:6]:
-        desk(f"focus forget {entry.node}")
-    for _ in range(3):
-        desk("focus refocus")
-    wanted = sum(row.wanted for row in desk("focus forget --list").rows)
-    if wanted == 0:
-        with pytest.raises(FocusError, match="nothing to restore"):
-            desk("focus restore --wanted 1")
-    else:
-        assert desk("focus restore --wanted 1").gists == wanted
-
-
-def test_a_tag_keeps_a_span_from_rules_and_hands(desk: Desk) -> None:
-    desk("focus open DIR/night.txt")
-    tagged = desk("focus tag L1#2 incident")
-    assert isinstance(tagged, Tagged) and (tagged.tag.start, tagged.tag.end) == (64, 96)
-    with pytest.raises(FocusError, match="tag"):
-        desk("focus forget L1#2")
-    assert desk("focus forget --dry-run").plan.nodes.runs[0][:3] == (1, 0, 2)
-    with pytest.raises(UsageError, match="no tag 'bug'"):
-        desk("focus tag L1#2 bug --release")
-    assert desk("focus tag L1#2 incident --release").tags == ()
-    assert len(desk("focus forget L1#2").plan.nodes) == 1
-    with pytest.raises(UsageError, match="A tag must be a word"):
-        desk("focus tag L1#2 ' '")
 
 
 def test_spans_are_listed_found_and_described(desk: Desk) -> None:

@@ -39,16 +39,6 @@ def test_what_is_piped_is_whole_and_can_be_read_back(result: object) -> None:
     assert isinstance(json.loads(to_json(result)), dict)
 
 
-def test_a_script_sends_single_results_elsewhere(amgs: Amgs, tmp_path: Path) -> None:
-    script = tmp_path / "pipes.amgs"
-    script.write_text("search dome | csv\nexpect hits >= 1 | json\ngraph stats | less\n", encoding="utf-8")
-    assert amgs("run", str(script)) == 0
-    table, _, rest = amgs.out.partition("{")
-    assert table.startswith("#,id,title,")
-    said, end = json.JSONDecoder().raw_decode("{" + rest)
-    assert said["metric"] == "hits" and "relation" in ("{" + rest)[end:]
-
-
 def test_one_word_that_names_a_folder_is_taken_in_as_the_folder(
     amgs: Amgs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,15 +58,3 @@ def test_a_pipe_into_something_else_is_said_before_anything_is_done(amgs: Amgs, 
     assert "pipes.amgs:2:15" in amgs.err and "ingest" not in amgs.err.splitlines()[0]
     amgs("status", "--format", "json")
     assert json.loads(amgs.out)["store"]["blocks"].get("raw", 0) == 0
-
-
-def test_an_expectation_knows_a_metric_by_its_end_and_stops_with_1(amgs: Amgs, tmp_path: Path) -> None:
-    script = tmp_path / "expect.amgs"
-    script.write_text(
-        "focus open\nfocus step 8\nexpect swap_rate <= 1\nexpect swap_rate > 1\nstatus\n", encoding="utf-8"
-    )
-    assert amgs("run", str(script)) == 1
-    assert "expect.amgs:4:1" in amgs.err and "focus.swap_rate is" in amgs.err
-    assert "schema" not in amgs.out
-    script.write_text("expect swaps <= 1\n", encoding="utf-8")
-    assert amgs("run", str(script)) == 2 and "Available: " in amgs.err

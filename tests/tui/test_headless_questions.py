@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -10,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from amgs.exchange.question_cases import read_cases
 from amgs_app.terminal.exit_codes import ExitCode
 from tests.tui.headless_world import Amgs, make, prepare
 
@@ -59,23 +57,6 @@ def test_a_run_is_kept_and_a_later_one_says_what_moved_and_why(amgs: Amgs, tmp_p
     assert "1 same, 1 differs" in amgs.out and "1 → 2" in amgs.out and "came before it, at rank 1" in amgs.out
     assert "1 same, 1 differs" in Path(report).read_text() and "dome stall" in Path(report).read_text()
     assert amgs("test", questions, "--against", questions) == 3 and "no kept run" in amgs.err
-
-
-def test_verdicts_become_cases_once_as_far_as_they_hold(amgs: Amgs, tmp_path: Path) -> None:
-    questions = tmp_path / "recorded.yml"
-    assert amgs("test", str(questions), "--record") == 3 and "holds no question" in amgs.err
-    assert (
-        amgs("frame", "assemble", "ATTENTION", "--query", "Why did the dome stall?", "--format", "json") == 0
-    )
-    frame = json.loads(amgs.out)
-    ids = [one["block"]["id"] for one in frame["candidates"] if one["fate"] == "selected"]
-    assert amgs("feedback", "useful", ids[0]) == 0 and amgs("feedback", "useless", ids[1]) == 0
-    assert amgs("test", str(questions), "--record") == 0 and "1 question with verdicts written" in amgs.out
-    (case,) = read_cases(questions)
-    # What was judged useless is in the answer still: that would be a test that never held.
-    assert case.frame == "ATTENTION" and len(case.must_contain) == 1 and not case.must_not_contain
-    assert amgs("test", str(questions), "--record") == 0 and "0 questions with verdicts" in amgs.out
-    assert read_cases(questions) == (case,)
 
 
 @pytest.mark.parametrize(("options", "told"), [(["--amgs"], "1 failed, 1 passed"), ([], "no tests ran")])

@@ -14,7 +14,6 @@ from prompt_toolkit.output import DummyOutput
 from amgs_app.shell.output import Format
 from amgs_app.shell.script import Pipe
 from amgs_app.shell.script import piped as piped_line
-from amgs_app.terminal.line import LineError
 from tests.tui.headless_world import Amgs, make, prepare
 
 
@@ -68,16 +67,6 @@ def test_at_a_prompt_an_error_is_said_and_the_shell_goes_on(
     assert amgs.out.startswith("#,id,title,")
 
 
-def test_the_prompt_completes_and_remembers(amgs: Amgs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", Terminal())
-    for text in ("graph sta\t\r", "\x1b[A\r"):  # tab, then in a new shell: arrow up
-        with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-            keys.send_text(text)
-            keys.send_text("exit\r" if "\t" in text else "\x04")
-            assert amgs("shell") == 0
-    assert amgs.out == "" or "nodes" in amgs.out
-
-
 @pytest.mark.parametrize(
     ("line", "rest", "form", "paged"),
     [
@@ -93,9 +82,3 @@ def test_a_pipe_at_the_end_says_how_a_result_is_seen(
     line: str, rest: str, form: Format | None, paged: bool
 ) -> None:
     assert piped_line(line) == (rest, Pipe(form, paged))
-
-
-def test_nothing_else_can_be_piped_into() -> None:
-    with pytest.raises(LineError) as caught:
-        piped_line("search dome | xml")
-    assert caught.value.column == 15

@@ -62,31 +62,6 @@ def test_garbage_is_collected_when_the_operator_rests_and_not_between_the_keys_o
     assert clocks.collections() == 1
 
 
-def test_nothing_is_collected_while_the_engine_works_or_where_little_has_gathered(clocks: Clocks) -> None:
-    collection = idle(clocks)
-    clocks.now, clocks.busy = 60.0, True
-    collection.tick()
-    clocks.busy, clocks.gathered = False, DUE_AFTER - 1
-    collection.tick()
-    assert clocks.collections() == 0
-    clocks.gathered = DUE_AFTER
-    collection.tick()
-    assert clocks.collections() == 1
-
-
-def test_a_collection_that_takes_long_waits_for_a_longer_rest(clocks: Clocks) -> None:
-    collection, clocks.pause = idle(clocks), 0.3
-    clocks.now = REST_SECONDS
-    collection.tick()
-    collection.note_act()
-    clocks.gathered, clocks.now = DUE_AFTER, clocks.now + 2 * REST_SECONDS
-    collection.tick()
-    assert clocks.collections() == 1
-    clocks.now += clocks.pause
-    collection.tick()
-    assert clocks.collections() == 2
-
-
 def test_a_removed_widget_and_its_pictures_are_freed() -> None:
     class Shown(App[None]):
         def compose(self) -> ComposeResult:

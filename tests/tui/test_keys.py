@@ -12,7 +12,6 @@ from amgs_tui.keys import EVERYWHERE, own_commands, remap
 from amgs_tui.messages import Opening
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.by_key import PANE_TYPES
-from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.widgets.prompt import LineInput
 from tests.tui.app_drive import drive
@@ -41,24 +40,6 @@ def test_what_cannot_be_is_named_and_the_rest_holds(name: str, keys: str, why: s
     assert len(problems) == 1 and why in problems[0] and name in problems[0]
 
 
-def test_two_actions_may_swap_their_keys() -> None:
-    keymap, problems = remap({"app.peek": "slash", "app.find": "p"}, [STEP])
-    assert keymap == {"app.peek": "slash", "app.find": "p"} and not problems
-
-
-def test_panes_that_are_not_offered_together_may_share_a_key() -> None:
-    lists = [binding for binding in ListPane.BINDINGS if binding.id == "list.down"]
-    steps = [binding for binding in FocusPane.BINDINGS if binding.id == "focus.step"]
-    assert remap({"focus.step": "j"}, [STEP + lists, STEP + steps]) == ({"focus.step": "j"}, ())
-    _, problems = remap({"focus.step": "j"}, [STEP + lists + steps])
-    assert problems == ('focus.step = "j" is already used by list.down',)
-
-
-def test_a_key_that_a_refused_action_keeps_is_not_given_away() -> None:
-    keymap, problems = remap({"app.peek": "slash", "app.find": "ctrl+z"}, [STEP])
-    assert keymap == {} and len(problems) == 2
-
-
 async def test_the_screen_answers_the_new_key_and_no_more_the_old_one() -> None:
     async with drive(World(consolidated=6), (120, 40)) as driven:
         driven.app.use_keys({"app.command": "f9", "app.find": "ctrl+z"}, {})
@@ -68,10 +49,6 @@ async def test_the_screen_answers_the_new_key_and_no_more_the_old_one() -> None:
         assert not driven.app.main.has_class("-asking")
         await driven.press("f9")
         assert driven.app.main.has_class("-asking")
-
-
-def test_an_opening_without_settings_changes_nothing() -> None:
-    assert Opening.of(object()) == Opening()
 
 
 # --- what keys mean ---------------------------------------------------------------------------------------
@@ -103,13 +80,6 @@ def test_a_key_means_the_same_in_all_panes_but_for_the_exceptions_that_are_told(
             act, meant = ACTS.get(key, ("", ()))
             others = {*actions} - {*meant} - {*EXCEPTIONS}
             assert not others, f"{key} means “{act}” elsewhere, but not in {sorted(others)}"
-
-
-def test_the_acts_and_their_exceptions_name_actions_that_have_their_key() -> None:
-    keys = {name: keys for _, name, keys in of_panes()}
-    assert all(key in keys[name] for key, (_, names) in ACTS.items() for name in names)
-    assert EXCEPTIONS.keys() <= keys.keys()
-    assert all(any(key in ACTS for key in keys[name]) for name in EXCEPTIONS), "no exception without a rule"
 
 
 def test_a_command_of_ones_own_needs_a_free_key_and_a_line_that_is_one() -> None:

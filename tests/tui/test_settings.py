@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 
 import pytest
 
-from amgs.clock import FixedClock
 from amgs.errors import UsageError
-from amgs.memory import Memory
-from amgs.settings import DecaySettings, ProfileSettings, Settings
-from amgs.types import BlockFilter
-from amgs_app.engine import Engine, Options
-from amgs_app.places.folders import data_folder, model_cache
-from amgs_app.session.operator import Operator
 from amgs_app.settings import every_setting, ignored_settings, load_settings
-from tests.engine.memory_world import NOW, write_notes
 from tests.tui.headless_world import Amgs, make, prepare
 
 ROOT = Path(__file__).parents[2]
@@ -131,23 +122,6 @@ def test_each_setting_says_where_it_comes_from(tmp_path: Path, monkeypatch: pyte
     assert found["focus.cadence"].place == ""
 
 
-def test_an_entry_of_a_table_that_a_variable_sets_names_that_variable(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("AMGS_SCREEN__KEYS__UNDO", "x")
-    found = {one.key: one for one in every_setting()}["screen.keys"]
-    assert (found.value, found.place) == ({"undo": "x"}, "AMGS_SCREEN__KEYS__UNDO")
-
-
-def test_the_verb_lists_them_and_refuses_a_key_there_is_not(amgs: Amgs) -> None:
-    assert amgs("settings", "memory.decay", "--format", "json") == 0
-    keys = [each["key"] for each in json.loads(amgs.out)["settings"]]
-    assert "memory.decay.profiles.core" in keys
-    assert all(key.startswith("memory.decay") for key in keys)
-    assert amgs("settings", "memory.nothing") == 2
-    assert "memory.decay" in amgs.err
-
-
 def test_the_manual_lists_every_setting_with_its_default_and_sentence() -> None:
     manual = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     rows = [
@@ -162,30 +136,6 @@ def test_the_manual_lists_every_setting_with_its_default_and_sentence() -> None:
         each.key.startswith("forgetting.") for each in every_setting()
     )
     assert all(each.description for each in every_setting())
-
-
-def test_data_and_cache_go_where_they_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = load_settings().paths
-    assert data_folder(plain).is_relative_to(os.environ["XDG_DATA_HOME"])
-    assert str(model_cache(plain)).startswith(os.environ["XDG_CACHE_HOME"])
-    monkeypatch.setenv("AMGS_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("AMGS_CACHE", str(tmp_path / "cache"))
-    session = Operator(Engine(Options(model="tiny")))
-    assert Path(session.engine.store_path).parent == tmp_path / "data"
-    assert model_cache(session.engine.settings.paths) == tmp_path / "cache"
-    monkeypatch.setenv("AMGS_CACHE", "off")
-    assert model_cache(load_settings().paths) is None
-
-
-def test_the_profiles_decide_how_fast_what_is_consolidated_decays(tmp_path: Path) -> None:
-    slow = Settings(decay=DecaySettings(profiles=ProfileSettings(standard=0.002, core=0.0)))
-    with Memory.open(":memory:", clock=FixedClock(NOW), settings=slow) as memory:
-        memory.ingest_folder(write_notes(tmp_path))
-        memory.apply_consolidation(memory.plan_consolidation())
-        found = {b.category: b.decay_lambda for b in memory.blocks(BlockFilter())}
-    assert found["value"] == 0.0
-    assert found["dialogue"] == 0.002
-    assert found["person"] == 0.001
 
 
 def test_a_key_that_is_gone_is_ignored_with_a_line_and_the_rest_holds(

@@ -42,31 +42,6 @@ def test_the_script_for_bash_completes_in_a_bash(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shell", "typed", "how"),
-    [
-        ("zsh", "amgs decay c", {}),
-        ("fish", "amgs decay c", {"_TYPER_COMPLETE_FISH_ACTION": "get-args"}),
-    ],
-)
-def test_other_shells_are_answered_in_their_own_way(
-    shell: str,
-    typed: str,
-    how: dict[str, str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    asked = {"_AMGS_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": typed, **how}
-    for name, value in asked.items():
-        monkeypatch.setenv(name, value)
-    with pytest.raises(SystemExit, match="0"):
-        run([])
-    told = capsys.readouterr().out
-    for word in ("curve", "categories"):
-        assert word in told
-    assert "forecast" not in told
-
-
-@pytest.mark.parametrize(
     ("option", "start", "offered"),
     [("--format", "j", ["json"]), ("--theme", "pa", ["paper"])],
 )

@@ -8,13 +8,8 @@ from typing import Any
 
 import pytest
 from textual.drivers._writer_thread import MAX_QUEUED_WRITES, WriterThread
-from textual.drivers.headless_driver import HeadlessDriver
 
-linux_driver = pytest.importorskip("textual.drivers.linux_driver")
-
-from amgs_tui.app import Workstation  # noqa: E402
-from amgs_tui.hang_up import make_lasting  # noqa: E402
-from amgs_tui.terminal_driver import LastingOutput, TerminalDriver  # noqa: E402
+from amgs_tui.terminal_driver import LastingOutput, TerminalDriver
 
 
 class GoneTerminal:
@@ -47,18 +42,6 @@ def drawn_to_nobody(*, lasts: bool) -> bool:
 
 def test_what_is_drawn_when_the_terminal_has_gone_holds_nobody_up() -> None:
     assert drawn_to_nobody(lasts=True)
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_without_it_whoever_draws_waits_for_ever() -> None:
-    assert not drawn_to_nobody(lasts=False)
-
-
-def test_the_workstation_drives_a_terminal_by_it_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert make_lasting(linux_driver.LinuxDriver) is TerminalDriver
-    assert make_lasting(HeadlessDriver) is HeadlessDriver
-    monkeypatch.delenv("TEXTUAL_DRIVER", raising=False)
-    assert Workstation(lambda: None).driver_class is TerminalDriver
 
 
 @pytest.mark.parametrize("suspended", [False, True])

@@ -122,7 +122,6 @@ def test_what_is_no_date_is_passed_over(text: str) -> None:
     assert dates_in(text, WEDNESDAY) == ()
 
 
-_DAYS = st.dates(date(1800, 1, 1), date(2200, 1, 1))
 _WORDS = """last next this week month year Friday May 5 2019 - to from between and 12/5 ago two days before after the of
 Christmas quarter early weekends in since 1st twenty"""
 _PHRASES = st.lists(st.sampled_from(_WORDS.split()), max_size=12).map(" ".join)

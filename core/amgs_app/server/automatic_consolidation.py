@@ -82,9 +82,11 @@ def _kept(memory: Memory, progress: Progress) -> None:
 
 def _is_due(memory: Memory) -> bool:
     """Whether the settings say so, and it is not what somebody has just taken back."""
+    # In this order: an undo between the two is one that the second has seen.
+    if not memory.lifecycle.due().due:
+        return False
     latest = next(iter(memory.operations(1)), None)
-    taken_back = latest is not None and latest.undone and latest.kind == KIND
-    return not taken_back and memory.lifecycle.due().due
+    return latest is None or not (latest.undone and latest.kind == KIND)
 
 
 def _consolidate(memory: Memory, by: str, progress: Progress) -> Consolidated | None:

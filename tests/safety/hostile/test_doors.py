@@ -9,9 +9,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stdout
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -223,14 +221,6 @@ def test_a_backup_of_a_store_that_took_a_nul_is_read(tmp_path: Path, monkeypatch
 
 
 # --- numbers, links, encodings, instants --------------------------------------------------------------------
-
-
-def cli(*words: str) -> tuple[int, str]:
-    """The exit code of a command, and what it says."""
-    out = StringIO()
-    with redirect_stdout(out):
-        code = run(words)
-    return code, out.getvalue()
 
 
 def session_line(**usage: Any) -> str:

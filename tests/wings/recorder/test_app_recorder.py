@@ -18,8 +18,6 @@ from amgs.wings.recorder.foreign_memory import memory_of, of_store
 from amgs.wings.recorder.span_files import SpanWriter
 from amgs.wings.recorder.uses import review_scores
 from amgs_app.panes.layout import PANE_KEYS, PANES
-from amgs_app.render.figures.canvas import Canvas
-from amgs_app.terminal.screen import Symbols
 from amgs_app.views.recorder import figures, showing
 from amgs_app.views.recorder.results import RecallScores
 from amgs_tui.dialogs.reader import TextReader
@@ -32,11 +30,7 @@ from tests.tui.picture_checks import (
     SMALL,
     Draw,
     fills_its_canvas,
-    hides_no_text,
-    is_drawn_the_same_again,
-    keeps_to_its_signs,
 )
-from tests.tui.test_every_theme import THEMES, unreadable
 from tests.wings.recorder.spans_of import SpanWorld
 
 BEDS, PUMP = "The beds are watered every 9 hours.", "The pump is broken."
@@ -176,54 +170,6 @@ async def test_the_views_tell_what_is_there_what_is_of_no_use_and_what_scores_ar
         assert "observed" in driven.text and "a used one scored higher" in driven.text
 
 
-async def test_ids_are_exported_and_one_store_is_looked_at_alone(folder: Path, tmp_path: Path) -> None:
-    record(folder, garden())
-    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
-        await driven.press(KEY)
-        pane = pane_of(driven)
-        await driven.until(lambda: pane.rows == 16)
-        await driven.press("G", "up", "up", "up", "f")
-        await driven.until(lambda: pane.store == "house" and pane.rows == 1)
-        await driven.press("v", "v")
-        await driven.until(lambda: pane.view == "audit" and pane.rows == 0)
-        assert "of 1 record: nothing was found" in driven.text, "no search was made in that store"
-        driven.app.run_line("recorded --view audit --days 0 --out retire.csv")
-        await driven.until(lambda: pane.rows == 2)
-        assert (tmp_path / "retire.csv").read_text().splitlines()[1].startswith("never recalled,beds,m3")
-
-
-async def test_what_was_said_has_a_page_of_its_own(folder: Path) -> None:
-    record(folder, garden())
-    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
-        driven.app.run_line("recorded --view conversations")
-        await driven.until(lambda: isinstance(driven.app.screen, TextReader))
-        assert "c11" in driven.text
-
-
-async def test_many_spans_are_walked_line_by_line_and_only_those_seen_are_drawn(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world = garden(conversations=2_000)
-    record(folder, world)
-    drawn: list[str] = []
-    known = figures._line
-
-    def counting(*given: object) -> None:
-        drawn.append("")
-        known(*given)  # type: ignore[arg-type]
-
-    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
-        await driven.press(KEY)
-        pane = pane_of(driven)
-        await driven.until(lambda: pane.rows == 2_000)
-        assert "4 earlier ones" in driven.text
-        monkeypatch.setattr(figures, "_line", counting)
-        for key, at in (("G", 1_999), ("up", 1_998), ("g", 0), ("down", 1)):
-            drawn.clear()
-            await driven.press(key)
-            assert pane.cursor == at and 0 < len(drawn) < 4 * driven.app.size.height
-
-
 # --- pictures ---------------------------------------------------------------------------------------------
 
 
@@ -265,31 +211,6 @@ PICTURES: dict[str, Draw] = {
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_fills_its_canvas_exactly(name: str, size: tuple[int, int]) -> None:
     fills_its_canvas(PICTURES[name], *size)
-
-
-@pytest.mark.parametrize("symbols", ["block", "ascii"])
-@pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_keeps_to_the_signs_it_may_use(name: str, symbols: Symbols) -> None:
-    keeps_to_its_signs(PICTURES[name], symbols)
-    is_drawn_the_same_again(PICTURES[name])
-    hides_no_text(PICTURES[name])
-
-
-def test_the_row_under_the_cursor_is_told_without_colour() -> None:
-    page = figures.audit_page(showing.show_audit(MEMORY, MEMORY.operations[-1].at, 0, 99, None))
-    one, other = (figures.draw_page(Canvas(80, 10), page, cursor=at).render().plain for at in (0, 1))
-    assert one != other
-
-
-async def test_every_theme_can_be_read(folder: Path) -> None:
-    record(folder, hostile())
-    async with drive(World(raw=0, consolidated=4), (80, 24)) as driven:
-        await driven.press(KEY)
-        await driven.until(lambda: pane_of(driven).rows > 0)
-        for theme in THEMES:
-            driven.app.theme = theme
-            await driven.settle()
-            assert not unreadable(driven), theme
 
 
 def test_what_came_since_is_told_and_what_did_not_change_is_not_read_again(

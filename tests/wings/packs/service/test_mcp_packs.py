@@ -18,13 +18,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield found
 
 
-async def test_where_no_pack_is_kept_an_agent_is_told_so(address: str) -> None:
-    async with Client(f"{address}/mcp") as client:
-        asked = {"query": "berth", "packs": True, "budget": 200}
-        told = text_of(await client.call_tool("assemble", asked))
-        assert "No pack" in told and told.endswith("</memory>")
-
-
 async def test_an_agent_gets_a_text_made_of_packs_where_it_asks_for_one(address: str) -> None:
     async with Client(f"{address}/mcp") as client:
         said = text_of(await client.call_tool("ingest", {"text": "The tern nests on the north pier."}))

@@ -86,27 +86,6 @@ async def test_a_pack_is_opened_down_to_a_member_and_says_what_links_it() -> Non
         assert pane_of(driven).inside and "school@1 ─" in driven.text
 
 
-async def test_which_packs_a_question_is_given_is_shown_within_a_budget() -> None:
-    async with drive(kept(), (200, 60)) as driven:
-        await driven.press("9", "e")
-        await driven.type("What comes on the ninth to look at Saturn?", "enter")
-        pane = pane_of(driven)
-        assert pane.route is not None and [one.pack.name for one in pane.route.packs][:1] == ["school"]
-        assert "? What comes on the ninth" in driven.text and "adds" in driven.text
-        assert pane.name_at_cursor == "school" and "school@1 ─" in driven.text
-        assert "seems to ask for" in driven.text
-        await driven.press("b")
-        await driven.type("100", "enter")
-        assert [one.pack.name for one in (*pane.route.packs, *pane.route.left_out)] == ["dome"]
-        assert pane.route.budget == 100 and "1 pack larger than that" in driven.text
-        driven.app.dispatcher.look()
-        await driven.settle()
-        assert pane.route.budget == 100 and pane.name_at_cursor == "dome"
-        await driven.press("left")
-        assert pane_of(driven).route is None and "needed" in driven.text
-        assert pane.name_at_cursor == "dome"
-
-
 async def test_what_is_proposed_is_rejected_reopened_and_accepted() -> None:
     async with drive(kept("engine", "motor"), (80, 24)) as driven:
         await driven.press("9", "P")

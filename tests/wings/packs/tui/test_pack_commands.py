@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import shlex
 from pathlib import Path
@@ -11,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from amgs_app.operations.general import found_by
-from amgs_app.operations.standard import standard
 from tests.tui.headless_world import Amgs, make, prepare
 
 
@@ -32,18 +28,6 @@ def asked(amgs: Amgs, *words: str) -> Any:
     return json.loads(amgs.out)
 
 
-def test_a_pack_is_written_as_the_text_that_it_is(amgs: Amgs) -> None:
-    assert amgs("pack", "keep", "dome", "why did the dome stall?") == 0
-    assert amgs("pack", "use", "dome", "--format", "json") == 0
-    text = json.loads(amgs.out)["text"]
-    assert amgs("pack", "use", "dome") == 0
-    title, *written = amgs.out.splitlines()
-    assert title.startswith("dome@1: ") and len(text.splitlines()) > 2
-    assert "\n".join(written) == text.rstrip()
-    assert amgs("pack", "use", "dome", "--format", "csv") == 0
-    assert [row["text"] for row in csv.DictReader(io.StringIO(amgs.out))] == [text]
-
-
 def test_the_page_of_packs_runs_as_it_stands(
     amgs: Amgs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,16 +44,3 @@ def test_the_page_of_packs_runs_as_it_stands(
         assert amgs(*shlex.split(line)) == 0, (line, amgs.err)
     assert [one["pack"]["name"] for one in asked(amgs, "list")["packs"]] == ["dome", "goat", "theirs"]
     assert len(asked(amgs, "show", "dome")["readings"]) >= 3
-
-
-@pytest.mark.parametrize(
-    ("word", "first", "further"),
-    [
-        ("forget", "block delete", "pack retire"),
-        ("forget", "prune", "pack retire"),
-        ("export", "export", "pack export"),
-    ],
-)
-def test_help_finds_commands_on_packs_behind_those_on_the_memory(word: str, first: str, further: str) -> None:
-    found = [each.name for each in found_by(standard(), word)]
-    assert first in found[:3] and found.index(further) > found.index(first)

@@ -122,21 +122,6 @@ async def test_a_lost_thing_is_explained_and_a_turn_is_read_and_copied(home: Pat
         await driven.until(lambda: "4711 rows" in driven.app.clipboard)
 
 
-async def test_words_are_found_in_the_turns(home: Path) -> None:
-    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
-        await driven.press("grave_accent")
-        pane = pane_of(driven)
-        await driven.until(lambda: pane.listing is not None)
-        await driven.press("enter")
-        await driven.until(lambda: pane.review is not None)
-        await driven.press("slash")
-        await driven.type("harvest table", "enter")
-        await driven.until(lambda: "turns" in pane.shown)
-        assert pane.rows >= 1 and "“harvest table”" in driven.text
-        await driven.press("backspace")
-        assert pane.review is None and "1 session of agents" in driven.text
-
-
 async def test_a_session_that_grows_is_followed(home: Path) -> None:
     async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
         await driven.press("grave_accent")

@@ -74,16 +74,6 @@ def test_a_release_has_its_version_its_notes_its_wheel_and_its_tag(small: Path) 
     assert again.returncode == 1 and "tag v9.8.0 already" in again.stderr
 
 
-@pytest.mark.parametrize(
-    ("version", "why"),
-    [("nine", "is no version"), ("9.9.0", "newest section of CHANGELOG.md is 9.8.0"), ("9.7.0", "not 9.7.0")],
-)
-def test_what_cannot_be_released_is_refused_and_changes_nothing(small: Path, version: str, why: str) -> None:
-    done = release(small, version)
-    assert done.returncode == 1 and why in done.stderr
-    assert run(small, "git", "status", "--porcelain").stdout == ""
-
-
 def test_a_tree_that_is_not_clean_is_refused_and_a_wheel_that_fails_leaves_it_as_it_was(small: Path) -> None:
     folder = small.with_name("broken")
     assert run(small, "git", "clone", "-q", ".", str(folder)).returncode == 0

@@ -58,29 +58,6 @@ def test_the_other_metrics_are_those_of_what_was_done(tmp_path: Path) -> None:
         assert found["coherence"].value is not None and -1 <= found["coherence"].value <= 1
 
 
-def test_new_links_lower_the_stability_of_the_graph(tmp_path: Path) -> None:
-    with consolidated(tmp_path) as memory:
-        before = len(memory.edges())
-        memory.ingest_text("The dome has valve QX-7741-B, says Ilse. See [[dome]].")
-        memory.apply_consolidation(memory.plan_consolidation())
-        now = len(memory.edges())
-        (value,) = [m.value for m in memory.calibration.metrics().metrics if m.name == "graph stability"]
-        assert now > before and value == pytest.approx(before / now)
-
-
-def test_the_monitor_notices_that_centrality_moved(tmp_path: Path) -> None:
-    with consolidated(tmp_path) as memory:
-        memory.assemble("SELF")
-        first = memory.calibration.monitor(record=True)
-        assert {s.kind: s.value for s in first.now}["centrality drift"] is None
-        assert {s.kind: s.value for s in memory.calibration.monitor().now}["centrality drift"] == 0.0
-        memory.ingest_text("Ilse and the dome and valve QX-7741-B. See [[ilse]] and [[dome]].")
-        memory.apply_consolidation(memory.plan_consolidation())
-        again = memory.calibration.monitor()
-        assert {s.kind: s.value for s in again.now}["centrality drift"] > 0  # type: ignore[operator]
-        assert len(again.before) == len(first.now) and not again.recorded
-
-
 @given(st.integers(0, 10**6))
 def test_about_a_third_is_held_out_and_a_question_stays_where_it_is(start: int) -> None:
     questions = [Question(f"q{start + i}", "?", "", ()) for i in range(300)]

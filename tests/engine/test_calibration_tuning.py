@@ -7,11 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from amgs.calibration.questions import Labelled, Question, held_out
-from amgs.calibration.tuning import ScoredQuestion, compare, grid, interval, recalls, tune
+from amgs.calibration.tuning import ScoredQuestion, interval, recalls, tune
 from amgs.errors import UsageError
 from amgs.frames.shipping import ATTENTION
 from amgs.types import COMPONENTS, Weights
@@ -74,25 +72,6 @@ def test_no_trial_sees_a_held_out_question() -> None:
         for one in questions
     ]
     assert tune(POOR, spoiled, method="grid", trials=15, seed=5).trials == found.trials
-
-
-@settings(max_examples=20)
-@given(st.integers(5, 300))
-def test_a_grid_covers_the_simplex_within_the_trials(trials: int) -> None:
-    points = list(grid(trials))
-    assert 5 <= len(points) <= trials and len(set(points)) == len(points)
-    corners = {tuple(float(i == j) for j in range(5)) for i in range(5)}
-    assert corners <= {tuple(getattr(p, name) for name in COMPONENTS) for p in points}
-
-
-def test_an_ab_test_tells_a_difference_from_none() -> None:
-    good = Weights(0.0, 0.0, 0.3, 0.7, 0.0)
-    found = compare("ATTENTION", world(), POOR.weights, good, seed=1)
-    assert found.verdict == "B" and found.low <= found.difference <= found.high and found.low > 0
-    assert compare("ATTENTION", world(), good, POOR.weights, seed=1).verdict == "A"
-    same = compare("ATTENTION", world(), good, good, seed=1)
-    assert (same.verdict, same.difference, same.low, same.high) == ("no difference", 0, 0, 0)
-    assert set(found.by_kind) == {"odd", "even"}
 
 
 def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:

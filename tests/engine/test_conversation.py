@@ -28,7 +28,6 @@ from amgs.errors import (
     UsageError,
 )
 from amgs.types.conversation import (
-    CONTEXT_CONFIGURATIONS,
     CONTEXT_STRATEGIES,
     ContextStrategy,
     Message,
@@ -88,20 +87,6 @@ def held(memory: amgs.Memory) -> list[tuple[str, int]]:
 
 def drawn(chance: random.Random, size: int) -> list[float]:
     return [chance.random() for _ in range(size)]
-
-
-def test_the_last_messages_take_a_smaller_share_of_a_small_budget() -> None:
-    said = [{"role": "user", "content": f"{n} " + "wind " * 20} for n in range(200)]
-    messages = read_messages(said, parse_instant("2026-03-02T09:00:00Z")).messages
-    counter = MessageCounter()
-    kept = {}
-    for budget in (300, 1_200, 4_000):
-        found = optimise("x", messages, "q", budget, "extractive", counter, lambda: [0.9] * 100 + [0.1] * 100)
-        checked(list(messages), found)
-        kept[budget] = [
-            s.last - s.first + 1 for s in found.spans if s.fate == "kept" and "one of the last" in s.because
-        ]
-    assert kept == {300: [], 1_200: [5], 4_000: [5]}
 
 
 @pytest.mark.parametrize("strategy", CONTEXT_STRATEGIES)
@@ -185,29 +170,6 @@ def test_an_order_in_the_output_of_a_tool_is_never_in_anothers_voice() -> None:
         digested += sum("in part" in one.text for one in found.messages if one.role == "tool")
         assert all(one.role == "tool" for one in found.messages if "Ignore" in one.text)
     assert digested
-
-
-def test_configurations_differ_in_how_much_they_send_and_what_they_protect(memory: amgs.Memory) -> None:
-    made = memory.conversation
-    decided = {"role": "user", "content": "We decided to use tar for the keel, not pitch, and I will buy it."}
-    made.add(
-        "configured", [agent()[0], decided, *agent()[1:], {"role": "user", "content": "How old is the rope?"}]
-    )
-    sent = {
-        name: made.optimise("configured", budget=1000, configuration=name) for name in CONTEXT_CONFIGURATIONS
-    }
-    for found in sent.values():
-        checked(list(made.show("configured")), found)
-    assert sent["high-compression"].tokens <= 500 < sent["default"].tokens <= 1000
-    assert sent["high-compression"].strategy == "levels"
-
-    def told(context: OptimisedContext) -> str:
-        return next(span.because for span in context.spans if span.first <= 2 <= span.last)
-
-    assert told(sent["high-fidelity"]) in ("a decision", "a commitment")
-    assert told(sent["default"]) not in ("a decision", "a commitment")
-    with pytest.raises(UsageError, match="no configuration"):
-        made.optimise("configured", configuration="best")  # type: ignore[arg-type]
 
 
 def test_everything_comes_back_byte_for_byte(memory: amgs.Memory) -> None:
@@ -508,21 +470,6 @@ def test_why_names_changes_that_do_keep_the_messages(memory: amgs.Memory) -> Non
     )
     assert made.why("why", "#49", budget=700).kept
     assert "must be kept" in made.why("why", "#2-40", budget=700).impossible
-
-
-def test_two_strategies_are_compared_where_they_differ(memory: amgs.Memory) -> None:
-    made = memory.conversation
-    made.add("compare", agent())
-    found = made.compare("compare", "How old is the rope?", budget=700)
-    assert (found.a.strategy, found.b.strategy) == ("mask", "extractive") and found.changes
-    differ = {n for one in found.changes for n in range(one.first, one.last + 1)}
-    for number in range(1, 50):
-        a, b = (
-            next(one.fate for one in context.spans if one.first <= number <= one.last)
-            for context in (found.a, found.b)
-        )
-        assert (a != b) == (number in differ)
-    assert made.compare("compare", budget=700, strategies=("mask", "mask")).changes == ()
 
 
 def test_what_was_restored_stays_beside_a_previous_plan(memory: amgs.Memory) -> None:

@@ -10,11 +10,9 @@ import pytest
 
 from amgs.api import health
 from amgs.ingest.raw_blocks import RawBlock
-from amgs.lifecycle.categories import MOST_BITS, categorise
 from amgs.lifecycle.schedule import Due
 from amgs.memory import Memory
-from amgs.types import BlockFilter, Entropy, HealthLine
-from amgs.types.entropy import entropy
+from amgs.types import BlockFilter, HealthLine
 from amgs_app.operations.standard import standard
 from tests.engine.lifecycle_world import lively
 from tests.engine.memory_world import NOW, open_memory
@@ -111,17 +109,3 @@ def test_entropy_is_told_beside_the_most_it_could_be_and_clusters_beside_a_shuff
         assert clusters.alone < total and clusters.modularity >= clusters.shuffled_modularity
     told = health.of_diversity({"note": 50, "fact": 50}).told
     assert told == "1.00 of 1.00 bits over 2 categories, 50% note"
-
-
-def test_a_decision_for_a_category_is_the_surer_the_more_its_evidence_outweighs_the_rest() -> None:
-    undecided = categorise("Heap.", {}).bits
-    tagged = categorise("Heap.", {"tags": ["observation"]}).bits
-    torn = categorise("Heap.", {"tags": ["observation", "decision"]}).bits
-    assert 0 < tagged < torn < undecided == MOST_BITS
-    assert entropy([]) == Entropy(0, 0) and entropy([3, 3]) == Entropy(1, 1) and entropy([5]).evenness == 1
-
-
-def test_an_empty_memory_has_no_entropy() -> None:
-    with open_memory() as memory:
-        found = memory.diversity()
-        assert found.blocks == found.classification.judged == found.clusters.clusters == 0

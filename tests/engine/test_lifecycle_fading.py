@@ -9,7 +9,6 @@ import pytest
 
 from amgs.clock import FixedClock
 from amgs.decay import relevance_at
-from amgs.errors import UsageError
 from amgs.memory import Memory
 from amgs.types import BlockFilter, Supposed
 from tests.engine.lifecycle_world import lively
@@ -76,16 +75,6 @@ def test_the_curves_of_categories_are_the_means_of_their_blocks_curves(memory: M
             assert mean == pytest.approx(sum(alive) / len(alive), abs=1e-6)
 
 
-def test_a_reinforcement_lifts_the_curve_of_its_category(memory: Memory) -> None:
-    block = next(b for b in memory.blocks(BlockFilter()) if b.decay_lambda == 0.1)
-    before = memory.lifecycle.category_curves(days=1)
-    memory.reinforce([block.id], event_type="resident", source="test")
-    after = memory.lifecycle.category_curves(days=1)
-    for first, second in zip(before.curves, after.curves, strict=True):
-        value = [dict(zip(c.hours, c.relevance, strict=True))[0.0] for c in (first, second)]
-        assert (value[1] > value[0]) is (first.category == block.category)
-
-
 @pytest.mark.parametrize("wanted", [0.0, 0.0001, 0.1])
 def test_what_is_supposed_of_a_block_is_what_setting_it_brings(memory: Memory, wanted: float) -> None:
     plain = memory.lifecycle.forecast(days=DAYS)
@@ -105,24 +94,3 @@ def test_a_category_or_the_whole_can_be_supposed_otherwise(memory: Memory) -> No
     tasks = memory.lifecycle.forecast(days=DAYS, supposed=Supposed(0.0, category="task"))
     kept = {each.category: each.alive_then == each.blocks for each in tasks.categories}
     assert kept == {"task": True, "fact": False}
-
-
-def test_a_limit_keeps_the_soonest_and_counts_all(memory: Memory) -> None:
-    whole, few = memory.lifecycle.forecast(days=400), memory.lifecycle.forecast(days=400, limit=1)
-    assert whole.falling > 1
-    assert few.rows == whole.rows[:1] and few.falling == whole.falling
-
-
-def test_what_cannot_be_supposed_is_refused(memory: Memory) -> None:
-    with pytest.raises(UsageError, match="category 'owls'"):
-        memory.lifecycle.forecast(supposed=Supposed(0.1, category="owls"))
-    with pytest.raises(UsageError, match="decay constant"):
-        memory.lifecycle.forecast(supposed=Supposed(-1.0))
-
-
-def test_an_empty_memory_has_no_curves_and_nothing_falls() -> None:
-    with lively() as memory:
-        for block in memory.blocks(BlockFilter()):
-            memory.set_metadata(block.id, status="archived")
-        assert memory.lifecycle.category_curves().curves == ()
-        assert memory.lifecycle.forecast().categories == ()

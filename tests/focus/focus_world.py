@@ -43,17 +43,6 @@ class StillClock:
         return 0.0
 
 
-class TickingClock:
-    """Every look at it is a tenth of a second later."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def perf(self) -> float:
-        self.seconds += 0.1
-        return self.seconds
-
-
 @dataclass
 class Shape:
     """A lifetime of so many tokens as the layout sees it, without a token in it."""

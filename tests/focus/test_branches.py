@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_focus.errors import FocusError, SettingError, TraceError, WindowBudgetError
+from amgs_focus.errors import FocusError, TraceError, WindowBudgetError
 from amgs_focus.records import NodeRef, Segment, StepRecord
 from amgs_focus.runtime.replay import header_of, replay
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.trace.events import Trace
-from amgs_focus.trace.lineage import diff, lineage, summary
+from amgs_focus.trace.lineage import diff, lineage
 from amgs_focus.trace.trace import TraceWriter, read
 from tests.focus.focus_world import SMALL, notes, small_runtime
 
@@ -188,32 +188,6 @@ def test_a_smaller_window_makes_room_and_one_that_is_too_small_changes_nothing()
     assert runtime.step().used <= 96
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "says"),
-    [
-        ("tau", "0.3", "cannot be changed"),
-        ("block_size", "8", "cannot be changed"),
-        ("tau_expand", "2", "less than or equal to 1"),
-        ("policy", "exact", "cannot be changed"),
-        ("n_diff", "many", "integer"),
-    ],
-)
-def test_a_setting_that_cannot_be_is_refused(key: str, value: str, says: str) -> None:
-    runtime, _ = traced()
-    with pytest.raises(SettingError, match=says):
-        runtime.configure(key, value)
-
-
-def test_a_temperature_that_is_set_later_repeats_too() -> None:
-    runtime, _ = traced()
-    runtime.decode(2)
-    runtime.configure("temperature", "1.5")
-    first = [record.state_hash for record in runtime.decode(6)]
-    runtime.back(6)
-    runtime.branch("again")
-    assert [record.state_hash for record in runtime.decode(6)] == first
-
-
 def test_the_difference_of_two_branches_is_told_up_to_the_first_decision() -> None:
     runtime, writer = traced()
     runtime.decode(9)
@@ -243,40 +217,6 @@ def test_a_branch_does_not_differ_from_itself_and_one_that_goes_on_ends_later() 
     assert diff(found.line("on"), found.line("on")).same
     longer = diff(found.line("main"), found.line("on"))
     assert (longer.what, longer.shared, longer.ours_did) == ("end", 5, "ends here")
-
-
-def test_two_traces_differ_by_their_settings_first() -> None:
-    traces = []
-    for tau in (0.1, 0.3):
-        small = SMALL.model_copy(update={"tau_expand": tau})
-        writer = TraceWriter(None, header_of(small_runtime(settings=small)))
-        runtime = small_runtime(settings=small, trace=writer)
-        runtime.ingest(notes())
-        runtime.decode(6)
-        traces.append(told(writer))
-    one, two = traces
-    found = diff(lineage(one).line(), lineage(two).line(), (one.header, two.header))
-    assert found.headers == (("tau_expand", "0.1", "0.3"),)
-    assert not found.same
-
-
-def test_a_summary_counts_what_happened() -> None:
-    runtime, writer = traced()
-    runtime.decode(9)
-    runtime.branch("aside", at=4)
-    runtime.override(a_gist(runtime), "forbid")
-    runtime.decode(5)
-    runtime.measure(0)
-    found = summary(told(writer), "run.trace")
-    counts = dict(found.events)
-    assert (counts["decode"], counts["override"], counts["branch"], counts["measure"]) == (14, 1, 1, 1)
-    assert [(one.name, one.at, one.steps, one.active) for one in found.branches] == [
-        ("main", 0, 9, False),
-        ("aside", 4, 9, True),
-    ]
-    assert (found.question, found.text) == ("which lamp was lit?", runtime.snapshot().text)
-    assert found.state_hash == runtime.state_hash()
-    assert not found.complete
 
 
 def test_a_keyframe_holds_the_context_as_it_was() -> None:

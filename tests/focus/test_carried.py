@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 
@@ -33,13 +32,3 @@ def test_a_window_is_the_nll_of_what_follows_after_tokens_own_gists_and_those_of
         logits = MODEL.logits(hidden[at : at + HORIZON]).double()
         assert nats == pytest.approx(float(torch.nn.functional.cross_entropy(logits, targets)), abs=1e-4)
     assert one.elsewhere != one.own
-
-
-def test_the_share_is_1_where_gists_are_as_good_as_tokens_and_0_where_any_gists_would_do() -> None:
-    drawn = np.random.default_rng(1).uniform(1, 3, 24)
-    whole = windows(*((x, x, x + 1) for x in drawn))
-    nothing = windows(*((x, x + 1, x + 1) for x in drawn))
-    assert whole.share() == pytest.approx((1, 1, 1))
-    assert nothing.share() == pytest.approx((0, 0, 0), abs=1e-9)
-    assert nothing.content() == pytest.approx((0, 0, 0), abs=1e-9)
-    assert windows(*((x, x, x + (-1) ** n) for n, x in enumerate(drawn))).share() is None

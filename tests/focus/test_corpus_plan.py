@@ -55,14 +55,6 @@ def test_sections_begin_at_headings_and_definitions_and_are_the_whole_text() -> 
     assert code[1].text.startswith("@once\ndef") and code[1].time == "2026-03-01T00:00:00+00:00"
 
 
-def test_code_without_a_parser_is_cut_at_definitions_with_the_comment_above() -> None:
-    text = 'import x from "y";\n\n/** Why. */\nexport async function fetchUser(id) {\n}\n\nclass Kept {\n}\n'
-    plan = plan_corpus([Document("a.ts", text), Document("b.md", "`fetchUser` asks.")])
-    assert [one.name for one in plan.sections if one.path == "a.ts"] == ["beginning", "fetchUser", "Kept"]
-    assert plan.sections[2].text.startswith("/** Why. */\nexport async function fetchUser")
-    assert [one.names for one in plan.bridges] == [("fetchUser",)]
-
-
 @given(
     st.lists(
         st.sampled_from(
@@ -117,17 +109,6 @@ def test_a_bridge_links_what_defines_a_name_with_what_speaks_of_it() -> None:
     assert plan_corpus(FILES, name="dome", bridges=False).bridges == ()
 
 
-def test_a_name_that_two_sections_define_or_that_all_mention_makes_no_bridge() -> None:
-    twice = [
-        Document("a.py", "def shared(): 1\n"),
-        Document("b.py", "def shared(): 2\n"),
-        Document("c.md", "shared"),
-    ]
-    assert plan_corpus(twice).bridges == ()
-    many = [Document("a.py", "def shared(): 1\n"), *(Document(f"{n}.md", f"shared {n}") for n in range(12))]
-    assert plan_corpus(many).bridges == ()
-
-
 def test_what_is_there_already_is_not_read_in_again_and_what_changed_replaces() -> None:
     known = {one.path: one.version for one in FILES}
     assert plan_corpus(FILES, known=known).sections == ()
@@ -175,24 +156,6 @@ def test_scores_stay_in_range_and_what_is_not_wanted_lifts_nothing() -> None:
     assert high.values.max() == 1.0
     low = BridgedScorer(Told(default=-0.5), 0.5).score(LensView(context, tree))
     assert not low.parts["bridge"].any()
-
-
-def test_a_bridge_to_an_older_version_carries_nothing() -> None:
-    tree, context, gists = read_in()
-    guard = gists["src/guard.py#stall_guard"]
-    tree.append(
-        [98] * 32, about=tree.catalogue.about(guard.index * 32).__class__(path="src/guard.py", version="new")
-    )
-    context = coarsest(tree, 512, 2)
-    scorer = BridgedScorer(Told({gists["docs/design.md#Design"]: 0.6}), 0.5)
-    assert not scorer.score(LensView(context, tree)).parts["bridge"].any()
-
-
-def test_without_bridges_the_scores_are_the_other_scorers() -> None:
-    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=32)
-    tree.append([97] * 200)
-    view = LensView(coarsest(tree, 512, 2), tree)
-    assert set(BridgedScorer(Told(default=0.3), 0.5).score(view).parts) == {"told"}
 
 
 def test_the_share_that_crosses_a_bridge_is_part_of_the_state_and_older_traces_had_a_half() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.linear import NAMES, LensFeatures, LinearLens
-from amgs_focus.lens.scoring import LensView, SpreadFloors
+from amgs_focus.lens.linear import NAMES, LensFeatures
+from amgs_focus.lens.scoring import LensView
 from amgs_focus.records import Segment
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest
@@ -48,22 +48,3 @@ def test_where_there_is_a_question_the_text_alone_tells_nothing() -> None:
     unasked, found = features.of(LensView(view.context, view.tree)), features.of(view)
     assert not found[:, alone].any() and unasked[:, alone].any()
     assert found[:, about].any(axis=0).all() and not unasked[:, about].any()
-
-
-def test_small_worths_ask_for_little_without_a_question_and_for_much_with_one() -> None:
-    view = asked("is the lamp red?")
-    weights = dict.fromkeys(("far_prose", "far_code", "question_words"), 0.3)
-    used = LinearLens(weights, SpreadFloors(), name="small", version=7)
-    assert np.abs(used.score(LensView(view.context, view.tree)).values).max() < 0.2
-    assert used.score(view).values.max() > 0.5
-
-
-def test_code_is_told_from_prose_by_its_symbols() -> None:
-    found = []
-    for text in ("the lamp was lit again " * 20, "x[0] += (1, 2) % 3 ** 4; " * 20):
-        tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
-        tree.append_segment(Segment(text))
-        found.append(LensFeatures(tree).of(LensView(coarsest(tree, 10**6, 1), tree))[0])
-    prose, code = NAMES.index("far_prose"), NAMES.index("far_code")
-    assert found[0][prose] > 0 == found[0][code]
-    assert found[1][code] > 0 == found[1][prose]

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.checkpoint import for_model, load_checkpoint, save_net
+from amgs_focus.lens.checkpoint import load_checkpoint, save_net
 from amgs_focus.lens.lensnet import LensNet, LensNetScorer, LensReader
 from amgs_focus.lens.linear import NAMES
-from amgs_focus.lens.scoring import LensView, TailSimilarity
+from amgs_focus.lens.scoring import LensView
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard, NodeRef, Segment
 from amgs_focus.runtime.replay import header_of
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.layout import assemble, coarsest
+from amgs_focus.window.layout import coarsest
 from amgs_focus.window.working_context import aggregate
 from tests.focus.focus_world import MODEL, notes, small_runtime, small_tree
 from tests.focus.lens_samples import SHAPE, net, scorer
@@ -79,19 +79,6 @@ def test_the_causal_twin_does_not_know_a_question_that_comes_later() -> None:
     assert [first[node] for node in settled(one)] != [second[node] for node in settled(other)]
 
 
-def test_the_causal_twin_knows_a_question_that_was_asked_before() -> None:
-    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
-    turn = MODEL.encode(MODEL.turn("is the lamp red?"))
-    tree.append(turn, kind="question")
-    for text in ("the lamp is red. ", "abcd" * 20, "the kite is blue. ", "efgh" * 20):
-        tree.append_segment(Segment(text))
-    context = coarsest(tree, 10**6, 3)
-    asked_of = [tuple(MODEL.encode(question)) for question in ("is the lamp red?", "is the kite blue?")]
-    first, second = (scorer(causal=True).worth(LensView(context, tree, question)) for question in asked_of)
-    for entry in context.entries():
-        assert (first[entry.node] != second[entry.node]) is (entry.end >= len(turn))
-
-
 def test_the_causal_twin_reads_what_stands_before_an_entry_and_nothing_behind_it() -> None:
     def worths(before: str, behind: str, *, causal: bool) -> tuple[list[float], list[float]]:
         tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
@@ -137,19 +124,6 @@ def test_an_open_block_is_read_as_its_own_gist() -> None:
     )
 
 
-def test_the_tail_gists_are_the_root_and_the_latest() -> None:
-    tree = small_tree(70)
-    expected = torch.cat([tree.gists(3, 0, 1)[0], tree.gists(1, 12, 17)[:, 0]])
-
-    def tail() -> torch.Tensor:
-        given = LensReader().read(LensView(coarsest(tree, 10**6, 2), tree))
-        return given.end[given.kinds == 0]
-
-    assert torch.equal(tail(), expected)
-    tree.append([97, 98])
-    assert torch.equal(tail()[1:], tree.gists(1, 13, 18)[:, 0])
-
-
 def saved(folder: Path) -> Path:
     path = folder / "small.safetensors"
     save_net(path, net(), model=MODEL, gist="pointer 0")
@@ -191,15 +165,6 @@ def test_what_is_no_lens_is_refused(tmp_path: Path) -> None:
         load_checkpoint(tmp_path / "none.safetensors", MODEL)
 
 
-def test_the_setting_names_the_lens(tmp_path: Path) -> None:
-    path = saved(tmp_path)
-    assert for_model(MODEL, str(path)).name == "small"
-    assert for_model(MODEL, "search").name == "tail-similarity"
-    assert for_model(MODEL).name == TailSimilarity.name  # none ships for the tiny model
-    assert for_model(MODEL, "attention").name == TailSimilarity.name
-    assert for_model(MODEL, "attention", tmp_path).name == "small"
-
-
 def test_a_runtime_decodes_with_a_lens_and_its_trace_names_it() -> None:
     runtime = small_runtime(scorer())
     runtime.ingest(notes(12))
@@ -208,14 +173,6 @@ def test_a_runtime_decodes_with_a_lens_and_its_trace_names_it() -> None:
     assert runtime.state.last is not None
     assert set(dict(runtime.state.last.scores[0].parts)) == {"attention", *NAMES}
     assert (header_of(runtime).scorer, header_of(runtime).scorer_version) == ("small", 7)
-
-
-def test_a_large_window_is_scored_at_mixed_levels() -> None:
-    tree = small_tree(700)
-    context = assemble(tree, 200, 2, focus_share=0.3)
-    assert len({entry.level for entry in context.entries()}) >= 3
-    found = scorer().score(LensView(context, tree))
-    assert len(found.values) == context.used - 4
 
 
 def test_it_scores_bit_for_bit_as_a_net_whose_attention_adds_nothing() -> None:

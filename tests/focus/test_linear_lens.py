@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.torch import load_file, save_file
 
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import PointerEncoder
@@ -47,16 +46,6 @@ def test_a_file_gives_back_the_same_lens_and_its_floors(tmp_path: Path) -> None:
     assert path.stat().st_size < 4096
 
 
-def test_lower_floors_let_small_worths_ask_for_more() -> None:
-    (unasked, _) = views()
-    small = {name: 0.05 * weight for name, weight in WEIGHTS.items()}
-    quiet, loud = (
-        LinearLens(small, SpreadFloors(plain=floor), name="line", version=3).score(unasked).values
-        for floor in (0.7, 0.01)
-    )
-    assert np.abs(quiet).max() < 0.2 < np.abs(loud).max()
-
-
 def test_features_that_a_lens_does_not_name_weigh_nothing_and_unknown_ones_are_refused(
     tmp_path: Path,
 ) -> None:
@@ -70,23 +59,6 @@ def test_features_that_a_lens_does_not_name_weigh_nothing_and_unknown_ones_are_r
     save_linear(path, {"moon_phase": 1.0}, model=MODEL, gist="pointer 0")
     with pytest.raises(CheckpointError, match="other features"):
         load_checkpoint(path, MODEL)
-
-
-def test_a_file_with_a_weight_too_few_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "line.safetensors"
-    save_linear(path, WEIGHTS, model=MODEL, gist="pointer 0")
-    stored = load_file(path)
-    stored["weights"] = stored["weights"][:-1].clone()
-    save_file(stored, path, metadata={"format": "amgs-linear-lens-1", "features": '["level"]', **told(path)})
-    with pytest.raises(CheckpointError, match="not a lens checkpoint"):
-        load_checkpoint(path, MODEL)
-
-
-def told(path: Path) -> dict[str, str]:
-    from safetensors import safe_open
-
-    with safe_open(path, framework="pt") as file:
-        return {n: v for n, v in (file.metadata() or {}).items() if n in ("model", "embeddings", "gist")}
 
 
 def test_the_causal_twin_does_not_know_a_question_that_comes_later_nor_the_end() -> None:

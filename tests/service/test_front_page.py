@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from amgs_app import __version__
-from amgs_app.server.tokens import Caller, Tokens, digest
 from tests.gateway.recorder import gateway, recorder
 from tests.service.serving import client, served
 from tests.service.test_attached_screen import attached, text_of, until
@@ -77,21 +76,6 @@ def test_the_address_in_a_browser_is_a_page_and_json_for_who_asks_for_that(tmp_p
         assert "<script>" not in forged
 
 
-def test_where_there_are_tokens_the_page_needs_none_and_names_no_store(tmp_path: Path) -> None:
-    tokens = Tokens({digest("one"): Caller("writer", ("default",), "write")})
-    with (
-        recorder() as upstream,
-        gateway(upstream.address, store=tmp_path / "boats.duckdb", tokens=tokens) as address,
-        client(address) as http,
-    ):
-        page = http.get("/")
-        assert page.status_code == 200
-        assert f"Set OPENAI_BASE_URL={address}/v1 in your agent," in page.text
-        assert "AMGS_TOKEN" in page.text
-        assert "boats" not in page.text
-        assert http.get("/v1/lifecycle/status").status_code == 401
-
-
 async def test_a_workstation_attached_to_a_gateway_opens_on_the_latest_exchange(tmp_path: Path) -> None:
     with recorder() as upstream:
         upstream.says("It draws twelve ampere.")
@@ -103,13 +87,6 @@ async def test_a_workstation_attached_to_a_gateway_opens_on_the_latest_exchange(
             async with attached(address) as (app, pilot):
                 await until(pilot, lambda: app.main.body.main == "conversation")
                 await until(pilot, lambda: "What does the motor of the dome draw?" in text_of(app))
-
-
-async def test_a_workstation_attached_to_a_gateway_that_nobody_asked_yet_waits_there(tmp_path: Path) -> None:
-    with recorder() as upstream, gateway(upstream.address, store=tmp_path / "a.duckdb") as address:
-        async with attached(address) as (app, pilot):
-            await until(pilot, lambda: app.main.body.main == "conversation")
-            await until(pilot, lambda: "No request yet" in text_of(app))
 
 
 async def test_a_workstation_attached_to_a_service_opens_on_what_it_holds(tmp_path: Path) -> None:

@@ -56,18 +56,6 @@ def test_a_plan_of_a_memory_that_changed_is_refused_with_what_changed(http: http
     assert http.post(where, headers=forged).status_code == 412
 
 
-def test_the_journal_comes_in_pages(http: httpx2.Client) -> None:
-    where, found = "/v1/journal?limit=1", []
-    for _ in range(50):
-        page = http.get(where)
-        found += [each["id"] for each in page.json()["operations"]]
-        if "next" not in page.links:
-            break
-        where = page.links["next"]["url"]
-    assert found == sorted(found, reverse=True)
-    assert found[-1] == 1
-
-
 @pytest.mark.parametrize(
     ("path", "body"),
     [
@@ -114,16 +102,6 @@ def test_a_key_outlives_the_server_and_belongs_to_its_caller(tmp_path: Path) -> 
         assert (again.json(), again.headers["AMGS-Change"]) == (first.json(), first.headers["AMGS-Change"])
         theirs = ben.post("/v1/operations/block_note", json=note | {"text": "other"}, headers=key)
         assert theirs.status_code == 200
-
-
-def test_a_deleted_block_is_pruned_and_can_be_brought_back(http: httpx2.Client) -> None:
-    block = http.post("/v1/memory/search", json={"query": "Gull"}).json()["hits"][0]["block"]["id"]
-    assert http.delete(f"/v1/memory/{block}").json()["status"] == "pruned"
-    assert block not in http.post("/v1/memory/search", json={"query": "Gull"}).text
-    latest = http.get("/v1/journal?limit=1").json()["operations"][0]["id"]
-    assert http.post(f"/v1/journal/{latest}/undo").status_code == 200
-    changed = http.patch(f"/v1/memory/{block}", json={"meta": ["boat=Gull"]}).json()["block"]
-    assert changed["meta"]["boat"] == "Gull"
 
 
 def test_an_erased_block_leaves_a_receipt_and_no_text_not_even_in_a_kept_answer(tmp_path: Path) -> None:

@@ -154,11 +154,6 @@ def test_a_store_that_is_served_says_where_even_one_that_is_new(
         namespaces.close()
 
 
-def test_an_answer_does_not_wait_for_the_clients_acknowledgement() -> None:
-    with listen("127.0.0.1", 0) as made:
-        assert made.proto == socket.IPPROTO_TCP, "asyncio knows by it that Nagle's algorithm is to be off"
-
-
 def test_who_connects_before_the_server_runs_is_not_refused() -> None:
     with listen("127.0.0.1", 0) as made, socket.create_connection(made.getsockname(), timeout=5) as asking:
         assert asking.getpeername() == made.getsockname()

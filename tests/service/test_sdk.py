@@ -82,33 +82,6 @@ def test_what_the_engine_raises_is_raised_here(address: str) -> None:
         MemoryClient("http://127.0.0.1:1", retries=0).lifecycle.status()
 
 
-def test_a_plan_is_applied_only_to_the_memory_that_it_was_made_from(address: str) -> None:
-    with MemoryClient(address) as client:
-        client.ingest("The shed has a new lock.")
-        stale = client.plans.consolidate()
-        client.ingest("The key to the lock hangs in the hall.")
-        with pytest.raises(amgs.StaleError, match="ingest") as refused:
-            client.plans.apply(stale)
-        assert refused.value.changed == client.operations(1)
-        plan = client.plans.consolidate()
-        done = client.plans.apply(plan)
-        assert done.operation.blocks == len(plan.plan.items)
-        assert client.plans.journal(limit=1).operations == (done.operation,)
-        assert client.plans.undo(done.operation.id).undone
-
-
-def test_a_missed_fact_is_diagnosed_and_mended_over_the_wire(address: str) -> None:
-    fact, question = "The tide at Faro turns at seven", "When does the tide turn at Faro?"
-    with MemoryClient(address) as client:
-        client.ingest(f"{fact}.")
-        found = client.diagnosis.diagnose("At nine", fact, question=question, frame="ATTENTION", questions=1)
-        assert (found.cause, found.trial and found.trial.fix.kind) == ("not consolidated", "consolidate")
-        done = client.diagnosis.fix("At nine", fact, question=question, frame="ATTENTION", questions=1)
-        again = client.diagnosis.diagnose("", fact, question=question, frame="ATTENTION", questions=0)
-        assert again.cause == "in the context"
-        assert client.undo(done.operations[0].id).undone
-
-
 async def test_both_clients_have_the_same_methods_and_a_conversation_goes_through_them(address: str) -> None:
     messages = [
         {"role": "user", "content": "The regatta begins at noon."},

@@ -5,9 +5,6 @@ and the store as it was.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -106,74 +103,6 @@ def test_strange_text_is_taken_in_shown_and_consolidated(amgs: Amgs, text: str) 
     assert amgs("consolidate") == 0
     assert amgs("search", "--", text) == 0
     assert amgs("verify") == 0
-
-
-@pytest.mark.parametrize(
-    "query", ["?!… --- ...", " ".join(["dome"] * 10_000), 'a:b OR "c', "'; DROP TABLE x"]
-)
-def test_any_query_is_answered(amgs: Amgs, query: str) -> None:
-    assert amgs("search", "--format", "json", "--", query) == 0
-    assert amgs("frame", "assemble", "SESSION", "--query", query, "--format", "json") == 0
-
-
-STORES = {
-    "text": (b"not a database at all, but long enough to be looked at " * 40, "not a DuckDB database"),
-    "zeros": (b"\0" * 20_000, "not a DuckDB database"),
-    "an image": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20, "not a DuckDB database"),
-}
-
-
-@pytest.mark.parametrize("kind", STORES)
-def test_a_store_that_is_none_is_named_and_left_alone(amgs: Amgs, tmp_path: Path, kind: str) -> None:
-    content, says = STORES[kind]
-    amgs.store = tmp_path / "other.duckdb"
-    amgs.store.write_bytes(content)
-    assert amgs("status") == 4
-    assert says in amgs.err and str(amgs.store) in amgs.err
-    assert "move" not in amgs.err.lower()
-    assert amgs.store.read_bytes() == content
-
-
-@pytest.mark.parametrize("part", [0.1, 0.5])
-def test_a_store_that_was_cut_short_is_named_and_left_alone(amgs: Amgs, part: float) -> None:
-    whole = amgs.store.read_bytes()
-    amgs.store.write_bytes(whole[: int(part * len(whole))])
-    before = amgs.store.read_bytes()
-    code = amgs("verify")
-    assert code == 4, amgs.err
-    assert "Traceback" not in amgs.err
-    assert amgs.store.read_bytes() == before
-
-
-def test_a_store_of_a_later_program_is_named(amgs: Amgs) -> None:
-    import duckdb
-
-    with duckdb.connect(str(amgs.store)) as connection:
-        connection.execute("UPDATE meta SET value = '99' WHERE key = 'schema_version'")
-    assert amgs("status") == 4
-    assert "newer than this program" in amgs.err
-    assert "Update the program" in amgs.err
-
-
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_a_store_that_may_not_be_written_says_so(amgs: Amgs) -> None:
-    amgs.store.chmod(0o444)
-    assert amgs("ingest", "a note") == 4
-    assert "Check the write permissions" in amgs.err
-
-
-def test_a_store_held_by_another_process_names_it_and_is_free_again(amgs: Amgs) -> None:
-    code = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(amgs.store)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as holder:
-        assert holder.stdout is not None and holder.stdin is not None
-        assert holder.stdout.readline() == b"held\n"
-        assert amgs("ingest", "a note") == 4
-        assert f"process {holder.pid}" in amgs.err
-        assert "another store" in amgs.err
-        holder.stdin.close()
-    assert amgs("ingest", "a note") == 0
 
 
 def test_a_damaged_export_is_refused_and_leaves_no_new_store(amgs: Amgs, tmp_path: Path) -> None:

@@ -46,26 +46,11 @@ def test_a_case_that_moved_says_its_ranks_the_part_that_moved_and_what_passed_it
     assert "sea “About sea” (from rank 2) came before it, at rank 2" in told
 
 
-def test_what_rose_does_not_explain_why_a_block_fell() -> None:
-    now = hit("dome", 2, 0.9, ("keyword", "vector", "graph"), wanted=True)
-    told = moved(BEFORE, CaseOutcome(CASE, (), 2, (hit("goat", 1), now))).because
-    assert len(told) == 2 and "rank 1 to 2" in told[0] and "goat" in told[1]
-    back = moved(CaseOutcome(CASE, (), 2, (hit("goat", 1), now)), BEFORE).because
-    assert back == ("dome “About dome” went from rank 2 to 1",)
-
-
 def test_a_block_that_is_gone_is_said_with_what_took_its_place() -> None:
     told = moved(
         BEFORE, CaseOutcome(CASE, ("“E-17” is not in the 1 best hits",), None, (hit("goat", 1),))
     ).because
     assert "is not among the 1 that are given" in told[0] and "goat" in told[1]
-
-
-def test_new_and_removed_cases_are_no_moves() -> None:
-    other = CaseOutcome(QuestionCase("What did the goat look at?", ("the sea",)))
-    found = compare([BEFORE], [other])
-    assert found.same == 0 and not found.moved
-    assert (found.added, found.gone) == (("What did the goat look at?",), ("Why did the dome stall?",))
 
 
 def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -96,9 +81,3 @@ def test_a_report_says_what_fails_and_what_moved_and_no_text_of_the_memory_is_ma
     # The text stands inside of code spans only: with them taken out, nothing of it is left.
     assert "script" not in told.replace(code(HOSTILE), "").replace(code(moved(before, after).because[0]), "")
     assert code(HOSTILE).startswith("```` ") and "\n" not in code(HOSTILE)
-
-
-def test_a_long_report_is_cut() -> None:
-    failing = [CaseOutcome(QuestionCase(f"Question {n}?" + "x" * 900), ("fails " * 200,)) for n in range(400)]
-    told = markdown(CasesTested("q.yml", tuple(failing)))
-    assert len(told) < 60_000 and "350 more" in told

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from amgs.conversation.acts import acts, is_question
 from amgs.text.sentences import sentences
-from benchmarks.conversation.acts import closed_requests
 
 
 @pytest.mark.parametrize(
@@ -36,11 +35,6 @@ def test_sentences_are_pieces_of_their_text_in_order(text: str) -> None:
     assert [place for span in spans for place in span] == sorted(place for span in spans for place in span)
 
 
-def test_code_is_no_sentence() -> None:
-    text = "Dr. Vale ran it. See:\n```\nif x: run()? no.\n```\nDone!"
-    assert [text[a:b] for a, b in sentences(text)] == ["Dr. Vale ran it.", "See:", "Done!"]
-
-
 def test_an_answer_closes_a_question_and_a_counter_question_does_not() -> None:
     found = acts(["Which oven do we take?", "Which are there?", "Two.", "The big one."], ["A", "B", "A", "B"])
     assert [(act.place, act.closed_by) for act in found if act.kind == "question"] == [(0, 3), (1, 2)]
@@ -64,11 +58,6 @@ def test_somebody_elses_report_closes_a_request_and_nodding_answers_nothing() ->
     request, question = acts(texts, ["A", "B", "B", "B"])
     assert (request.kind, request.closed_by, question.closed_by) == ("goal", 3, 2)
     assert acts(texts, ["A", "B", "B", "A"])[0].closed_by is None
-
-
-def test_reports_in_another_order_are_laid_to_their_own_requests() -> None:
-    found = closed_requests(3)
-    assert found["amgs"] == (100.0, 0.0) and found["the next report"][0] < 50.0
 
 
 @pytest.mark.parametrize(

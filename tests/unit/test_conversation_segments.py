@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.conversation.cohesion import depths
-from amgs.conversation.segments import PAUSE, boundaries, link, segments, sittings, topic_changes
+from amgs.conversation.segments import PAUSE, boundaries, segments, sittings
 from amgs.text.embedding import HashingEmbedder
-from benchmarks.conversation.segments import Cuts, cuts_of, half_length, pk, topic_cuts, window_diff
+from benchmarks.conversation.segments import Cuts, pk, window_diff
 
 
 def _cuts(written: str) -> Cuts:
@@ -37,11 +36,6 @@ def test_window_diff_gives_the_published_examples(one: str, other: str, k: int, 
 def test_pk_gives_the_published_examples(other: str, share: float) -> None:
     """NLTK's (nltk.metrics.segmentation.pk)."""
     assert pk(_cuts("0100" * 100), _cuts(other), 2) == pytest.approx(share, abs=0.005)
-
-
-def test_k_is_half_of_a_mean_segment() -> None:
-    assert half_length(cuts_of([4, 2, 2, 8])) == 2
-    assert cuts_of([2, 1, 3]).tolist() == [False, True, True, False, False]
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=3, max_size=7))
@@ -79,42 +73,9 @@ def test_a_turn_to_other_things_is_found_and_a_topic_that_returns_is_linked() ->
     assert {"tram", "timetable", "station"} & set(middle.terms)
 
 
-def test_a_long_message_begins_a_topic_sooner_than_a_short_one() -> None:
-    said = ["yes", "no, I see", "fine by me", "it is red", "and blue", "the case", "mm", "right there"] * 2
-    opened = [
-        *said,
-        "The batteries are what costs us most and they wear out within a year of daily use",
-        *said,
-    ]
-    found = [
-        topic_changes(texts, HashingEmbedder(64).embed(texts)) for texts in ([*said, "sure", *said], opened)
-    ]
-    assert found[1][len(said) - 1] > 1.5 * found[0][len(said) - 1]
-
-
-def test_topics_of_a_meeting_are_cut_where_spans_begin_and_where_none_follows() -> None:
-    cuts = topic_cuts([(0, 9), (10, 14), (22, 29), (29, 30)], 31)
-    assert (np.flatnonzero(cuts) + 1).tolist() == [10, 15, 22]
-
-
-def test_talk_of_one_thing_is_not_cut() -> None:
-    texts = ["The loaf is in the oven"] * 12
-    assert len(segments(texts, HashingEmbedder(32).embed(texts))) == 1
-
-
 def test_a_long_pause_ends_a_sitting() -> None:
     noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
     later = noon + PAUSE + timedelta(minutes=1)
     assert sittings(5, [noon, None, later, later, None]) == [(0, 2), (2, 5)]
     assert sittings(3, []) == [(0, 3)]
     assert sittings(0, []) == []
-
-
-def test_depth_counts_the_fall_from_both_peaks() -> None:
-    assert depths(np.array([0.9, 0.5, 0.2, 0.6, 0.4])).tolist() == pytest.approx([0.0, 0.4, 1.1, 0.0, 0.2])
-
-
-def test_threads_are_numbered_as_they_come() -> None:
-    axes = np.eye(3, dtype=np.float32)
-    assert link(axes[[0, 1, 0, 2, 1]]) == [1, 2, 1, 3, 2]
-    assert link(axes[:0]) == []

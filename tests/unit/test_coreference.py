@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from amgs.conversation.coreference.parser import GrammarParser, detect_mentions, place_mentions
-from amgs.conversation.coreference.passage import CorefPassage, Gender, Kind, name_gender, pronoun
-from amgs.conversation.coreference.people import CorefCue, People, chances
+from amgs.conversation.coreference.passage import CorefPassage, Kind
+from amgs.conversation.coreference.people import CorefCue, People
 from amgs.conversation.coreference.resolver import Resolution, resolve
 
 
@@ -62,20 +62,6 @@ def test_a_known_person_is_found_by_first_name_and_short_form() -> None:
     assert People([], ["Ann Lee", "Ann Moor"]).identify("Ann") == ("Ann", CorefCue.NEW_NAME)
 
 
-def test_what_somebody_quotes_is_less_sure(parser: GrammarParser) -> None:
-    passage = detect_mentions(parser.parse([("Ada", 'I asked. He said, "I will not come."'), ("Ben", "Oh.")]))
-    sure = {passage.mentions[r.mention].start: r.confidence for r in resolve(passage) if r.names == ("Ada",)}
-    first, quoted = sure[min(sure)], sure[max(sure)]
-    assert quoted < first
-
-
-def test_a_title_a_name_and_a_noun_tell_the_gender() -> None:
-    assert name_gender("Mrs. Geller") is Gender.FEMALE
-    assert name_gender("Joey Tribbiani") is Gender.MALE
-    assert name_gender("Alex") is Gender.UNKNOWN
-    assert name_gender("") is Gender.UNKNOWN
-
-
 def test_an_empty_turn_and_a_text_without_a_speaker_are_read(parser: GrammarParser) -> None:
     assert resolved(parser, []) == []
     assert resolved(parser, [("Ada", ""), ("", "I know you.")])[0][1] == ()
@@ -90,38 +76,6 @@ def test_every_answer_has_a_confidence_and_the_text_stays(parser: GrammarParser)
     assert [passage.text[t.start : t.end] for t in passage.turns] == [text for _, text in turns]
 
 
-def test_who_agrees_is_likelier_and_there_is_room_for_nobody(parser: GrammarParser) -> None:
-    passage = place_mentions(
-        parser.parse([("", "Ann saw Bob before she left.")]).passage, [(0, 3), (8, 11), (19, 22)]
-    )
-    likely = chances(passage, 2, [0, 1])
-    assert likely[0] > 0.5 > likely[1]
-    assert sum(likely) < 1.0
-    assert chances(passage, 2, []) == []
-
-
 def test_what_lies_in_no_turn_or_is_no_pronoun_or_name_is_left_out(parser: GrammarParser) -> None:
     passage: CorefPassage = place_mentions(parser.parse([("Ada", "Hello.")]).passage, [(0, 3), (5, 10)])
     assert [m.kind for m in passage.mentions] == [Kind.LABEL]
-
-
-def test_they_and_a_group_that_is_called_mean_nobody(parser: GrammarParser) -> None:
-    turns = [("Ada", "Emily and Victor came. They were late."), ("Ben", "You guys left. Let's go!")]
-    said = resolved(parser, turns)
-    assert "They" not in [text for text, _, _ in said]
-    assert [names for text, names, _ in said if text == "You"] == [()]
-    assert [names for text, names, _ in said if text == "'s"] == [("Ben", "Ada")]
-
-
-def test_a_pronoun_in_a_stutter_or_a_contraction_is_one() -> None:
-    assert pronoun("I-I-I") == pronoun("i") is not None
-    assert pronoun("d'you") == pronoun("You") is not None
-    assert pronoun("I-you") is None
-    assert pronoun("'s") is None
-
-
-def test_a_short_form_is_of_a_first_name_of_that_gender() -> None:
-    people = People(["Announcement", "Danielle", "Joshua Burgin"])
-    assert people.identify("Ann")[1] is CorefCue.NEW_NAME
-    assert people.identify("Dan")[1] is CorefCue.NEW_NAME
-    assert people.identify("Josh") == ("Joshua Burgin", CorefCue.NICKNAME)

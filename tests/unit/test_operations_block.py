@@ -40,24 +40,9 @@ def test_the_latest_consolidated_blocks_come_first_and_can_be_meant_afterwards(o
     assert operator.listed == tuple(each.id for each in found.blocks)
 
 
-def test_they_come_in_pages(operator: Operator) -> None:
-    assert contents(operator.run(block.find(limit=1, offset=1))) == ["Note 2."]
-    assert table_of(operator.run(block.find(limit=1))).title == "1 block, the latest first"
-
-
 def test_a_time_bounds_them_half_open(operator: Operator) -> None:
     day = timedelta(days=1)
     assert contents(operator.run(block.find(since=NOW - 2 * day, until=NOW - day))) == ["Note 2."]
-
-
-def test_a_category_that_no_block_has_leaves_none(operator: Operator) -> None:
-    assert contents(operator.run(block.find(category=["nothing"]))) == []
-
-
-def test_a_text_is_not_sought_among_the_latest(operator: Operator) -> None:
-    assert contents(operator.run(block.find("Note 2.")))[0] == "Note 2."
-    with pytest.raises(UsageError, match="choose of the latest"):
-        operator.run(block.find("Note 2.", since=NOW))
 
 
 def test_tags_and_notes_by_hand_can_be_undone_and_outlast_a_new_reading(operator: Operator) -> None:

@@ -68,10 +68,6 @@ def test_help_finds_commands_by_name_summary_and_synonym(
     assert further not in found[: found.index(first)], found
 
 
-def test_a_word_is_no_part_of_another_word(registry: Registry) -> None:
-    assert "metrics" not in names(registry, "help read")  # its summary speaks of what is spread
-
-
 def test_a_mistyped_word_still_gets_a_guess_and_a_synonym_typed_as_a_command_its_commands(
     registry: Registry,
 ) -> None:
@@ -79,10 +75,6 @@ def test_a_mistyped_word_still_gets_a_guess_and_a_synonym_typed_as_a_command_its
         told(registry, "help serach")
     with pytest.raises(LineError, match=r"Did you mean .*block delete"):
         registry.parse("forget")
-
-
-def test_a_command_that_opens_a_front_end_is_told_where_it_is_explained(registry: Registry) -> None:
-    assert "`amgs serve --help`" in as_text(told(registry, "help serve"))
 
 
 def test_a_synonym_is_a_word_that_no_command_begins_with(registry: Registry) -> None:

@@ -17,9 +17,8 @@ from amgs_app.operations.standard import standard
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
 from amgs_app.session.operator import Operator
-from tests.engine.lifecycle_world import OTHERS, OWL, OWL_AGAIN, OWL_COPY, lively
+from tests.engine.lifecycle_world import OWL, OWL_COPY, lively
 from tests.engine.memory_world import NOW
-from tests.engine.test_lifecycle_review import NEW_RENT, OLD_RENT
 
 
 @pytest.fixture
@@ -41,21 +40,6 @@ def do(session: Operator, line: str) -> Any:
     return result
 
 
-def test_enhance_shows_first_and_applies_what_is_named(session: Operator) -> None:
-    plan = do(session, "enhance")
-    assert do(session, "enhance --apply --dry-run") == plan
-    copies = next(p for p in plan.proposals if p.kind == "duplicate")
-    assert copies.id in {row[0] for row in table_of(plan).rows}
-    assert session.engine.memory.block(block_id(OWL)).status == "consolidated"
-    do(session, f"montecarlo enhance --only {copies.id} --draws 4")
-    assert do(session, f"enhance --only {copies.id}").proposals == (copies,)
-    done = do(session, f"enhance --only {copies.id} --apply")
-    assert [p.id for p in done.proposals] == [copies.id]
-    assert session.engine.memory.block(block_id(OWL)).status == "archived"
-    do(session, "undo")
-    assert session.engine.memory.block(block_id(OWL)).status == "consolidated"
-
-
 def test_a_hard_pruning_asks_for_two_words(session: Operator) -> None:
     do(session, f"block set {block_id(OWL)[:12]} --status pruned")
     do(session, "prune --hard --dry-run")
@@ -65,57 +49,6 @@ def test_a_hard_pruning_asks_for_two_words(session: Operator) -> None:
     assert Path(done.ledger).exists()
     do(session, "undo")
     assert session.engine.memory.block(block_id(OWL)).status == "pruned"
-
-
-def test_pruning_explains_what_keeps_a_block_and_prunes_nothing_by_it(session: Operator) -> None:
-    seen = do(session, f"prune --explain {block_id(OWL_AGAIN)[:12]} --threshold 0.5 --lowest 0.2")
-    assert "centrality" in seen.kept_by and "is kept" in table_of(seen).title
-    assert session.engine.memory.block(block_id(OWL_AGAIN)).status == "consolidated"
-    alone = do(session, f"prune --explain {block_id(OTHERS[0])[:12]} --threshold 0.5 --lowest 0.2")
-    assert alone.kept_by == ("alone on its subject",)
-    assert do(session, f"prune --explain {block_id(OWL)[:12]} --threshold 0.5 --lowest 0.2").kept_by == ()
-    assert do(session, "prune --dry-run --lowest 1 --threshold 1 --limit 2").limits["relevance"] == 1.0
-
-
-def test_a_finding_is_shown_and_decided(session: Operator) -> None:
-    for text in (OLD_RENT, NEW_RENT):
-        session.engine.memory.ingest_text(text)
-    do(session, "consolidate")
-    assert do(session, "inbox due").due is False
-    assert do(session, "consolidate --if-due").due.waiting == 0
-    do(session, "review scan --dry-run")
-    found = {item.review.kind: item.review.id for item in do(session, "review scan").items}
-    assert sorted(found) == ["contradicts", "merges"]
-    for number in found.values():
-        do(session, f"review decide {number} accept")
-    assert do(session, "review list").items == ()
-    assert len(do(session, "review list --all").items) == 2
-    do(session, "undo")
-    do(session, "undo")
-    item = do(session, "review list").items[0]
-    do(session, f"review decide {item.review.id} reject")
-
-
-def test_a_pin_is_previewed_and_set(session: Operator) -> None:
-    chosen = block_id(OWL_COPY)[:12]
-    assert do(session, f"decay curve {chosen} --pin").relevance_then == 1.0
-    with pytest.raises(UsageError, match="exclude"):
-        do(session, f"decay curve {chosen} --pin --profile core")
-    do(session, f"block set {chosen} --pin")
-    assert session.engine.memory.block(chosen).decay_lambda == 0.0
-    with pytest.raises(UsageError, match="decay of the category"):
-        do(session, f"block set {chosen} --unpin --profile core")
-    do(session, f"block set {chosen} --unpin")
-    assert session.engine.memory.block(chosen).decay_lambda > 0.0
-    do(session, f"block set {chosen} --category bird --confidence .4 --profile core --self yes")
-    block = session.engine.memory.block(chosen)
-    assert (block.category, block.confidence, block.decay_lambda, block.is_self_component) == (
-        "bird",
-        0.4,
-        0.0001,
-        True,
-    )
-    assert session.engine.memory.lifecycle.corrections() == 1
 
 
 def test_every_simulation_is_a_verb_that_writes_nothing_and_repeats(
@@ -165,25 +98,6 @@ def test_a_simulation_reports_and_can_be_cancelled(session: Operator) -> None:
             session.run(call, progress)
 
 
-def test_a_drafted_consolidation_is_corrected_and_applied_by_verbs(session: Operator) -> None:
-    with pytest.raises(UsageError, match="No consolidation is drafted"):
-        do(session, "consolidate apply")
-    do(session, 'ingest "The kiln was fired with beech. The glaze came out blue."')
-    do(session, 'ingest "The bus to the coast leaves at noon."')
-    assert len(do(session, "consolidate plan").proposed.items) == 2
-    with pytest.raises(UsageError, match="is not EDGE=X"):
-        do(session, "consolidate edit @1 --sure half")
-    do(session, "consolidate edit @1 --category decision --confidence .4")
-    draft = do(session, "consolidate edit @2 --take no")
-    assert [bool(row[-1]) for row in table_of(draft).rows] == [True, True]
-    done = do(session, "consolidate apply")
-    assert done.operations[0].blocks == 1 and done.categories == {"decision": 1}
-    assert session.engine.memory.status().blocks["raw"] == 1
-    assert len(do(session, "consolidate plan").proposed.items) == 1  # what was left out is proposed again
-    do(session, "undo")
-    assert session.engine.memory.status().blocks["raw"] == 2
-
-
 def test_the_frame_assembled_last_is_there_in_the_next_session(session: Operator) -> None:
     assert do(session, "frame last").frame is None
     frame = do(session, "frame assemble ATTENTION --query owl")
@@ -203,29 +117,6 @@ def test_the_frame_assembled_last_is_there_in_the_next_session(session: Operator
         assert later.last_frame is found and later.listed == tuple(c.block.id for c in frame.candidates)
         assert do(later, "show frame").result.frame is found
         assert {line.side for line in do(later, "health").lines} > {"inbox", "decay", "budget"}
-
-
-def test_a_remembered_frame_whose_block_has_left_is_none(session: Operator) -> None:
-    frame = do(session, "frame assemble ATTENTION --query owl")
-    gone = frame.candidates[0].block.id
-    do(session, f"block set {gone[:12]} --status pruned")
-    do(session, "prune --hard --yes")
-    assert session.engine.memory.frames.last() is None
-
-
-def test_the_inbox_is_listed_in_part_and_in_another_order(session: Operator) -> None:
-    for text in (
-        "The kiln was fired with beech.",
-        "The bus to the coast leaves at noon.",
-        "Beech and larch.",
-    ):
-        do(session, f'ingest "{text}"')
-    found = do(session, "inbox list --only beech --by words")
-    assert [len(block.content.split()) for block in found.blocks] == [6, 3]
-    assert (found.total, found.waiting) == (2, 3) and session.listed == tuple(b.id for b in found.blocks)
-    assert do(session, "inbox list --only beech --by words --limit 1 --offset 1").blocks == found.blocks[1:]
-    with pytest.raises(UsageError, match="no field 'smell'"):
-        do(session, "inbox list --by smell")
 
 
 def test_an_operation_says_what_it_did_block_by_block_and_what_stands_on_it(session: Operator) -> None:

@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from amgs.types import Block, IngestReport, Refusal
-from amgs_app.operations.standard import standard
 from amgs_app.render.encode import plain, rounded, to_json
 from amgs_app.render.sheet import sheet, to_csv, to_lines
-from amgs_app.shell.output import as_text, check_format
+from amgs_app.shell.output import as_text
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -112,17 +111,3 @@ def test_a_refused_file_is_named_in_the_table() -> None:
     text = as_text(report, width=80)
     assert text.startswith("1 new, 0 duplicates, 1 rejected\n")
     assert "big.md  larger than 32 MiB" in text
-
-
-def test_formats_are_a_closed_list() -> None:
-    assert check_format("csv") == "csv"
-    with pytest.raises(Exception, match="table, json, csv"):
-        check_format("xml")
-
-
-def test_help_has_a_table_for_every_verb() -> None:
-    registry = standard()
-    for verb in registry:
-        call = registry.call("help", words=verb.name.split())
-        made = call.operation.function(None, **call.arguments)
-        assert verb.usage() in as_text(made, width=200)

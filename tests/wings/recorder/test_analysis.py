@@ -11,7 +11,7 @@ from amgs.wings.recorder.audit import audit
 from amgs.wings.recorder.causes import beside, why_missed
 from amgs.wings.recorder.foreign_memory import content_of, memory_of, of_store
 from amgs.wings.recorder.uses import review_scores, uses_of
-from tests.wings.recorder.spans_of import BEGUN, DAY, SpanWorld
+from tests.wings.recorder.spans_of import DAY, SpanWorld
 
 BEDS = "The beds are watered every 9 hours."
 GATE = "Valve 3 is beside the garden gate."
@@ -132,15 +132,6 @@ def test_scores_are_held_against_use_and_use_against_other_conversations(world: 
     assert review.table.brier == pytest.approx((0.1**2 + 0.2**2) / 2)
 
 
-def test_too_few_outcomes_make_no_table_and_scores_beyond_one_are_stretched(world: SpanWorld) -> None:
-    assert review_scores(memory_of(garden(world, 3).spans)).table is None
-    for number in range(16):
-        world.search("beds?", [("m1", BEDS, 20.0 - number)], f"d{number}")
-        world.answer("beds?", "They are watered every 9 hours." if number < 6 else "No idea.", f"d{number}")
-    review = review_scores(memory_of(world.spans))
-    assert review.scaled and review.table is not None
-
-
 def test_only_answers_of_the_same_conversation_up_to_its_next_search_count(world: SpanWorld) -> None:
     world.search("beds?", [("m1", BEDS, 0.9)], "c")
     world.answer("beds?", "I do not know.", "c")
@@ -182,13 +173,6 @@ def test_an_audit_names_each_record_once_for_its_first_reason(world: SpanWorld) 
         ("not recalled lately", "seldom", None),
     ]
     assert (found.records, found.unread, found.recalls) == (6, 0, 3)
-
-
-def test_numbers_tell_records_apart_and_nothing_is_unused_before_it_was_looked_for(world: SpanWorld) -> None:
-    for number in (3, 4, 5):
-        world.store(f"v{number}", f"Valve number {number} stands beside the old garden gate wall.")
-    found = audit(memory_of(world.spans), instant_of(BEGUN + 90 * DAY), 30)
-    assert found.of("duplicate") == found.of("never recalled") == []
 
 
 def test_a_duplicate_is_dropped_in_favour_of_the_one_that_is_recalled(world: SpanWorld) -> None:

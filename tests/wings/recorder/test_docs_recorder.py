@@ -16,31 +16,6 @@ from tests.wings.recorder.listening import listening
 
 PAGE = (Path(__file__).parents[3] / "docs" / "recorder.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    ((?:pip|amgs|OTEL|LANGSMITH)\S* .*)$", PAGE, flags=re.M)
-_GRAPH = """
-from langchain_core.documents import Document
-from langchain_core.language_models.fake_chat_models import FakeListChatModel
-from langchain_core.retrievers import BaseRetriever
-from langchain_core.tracers.langchain import wait_for_all_tracers
-from langgraph.graph import START, MessagesState, StateGraph
-from opentelemetry import trace
-
-class Notes(BaseRetriever):
-    def _get_relevant_documents(self, query, *, run_manager):
-        return [Document(id="d1", page_content="Ilse is allergic to walnuts.")]
-
-model = FakeListChatModel(responses=["She is allergic to walnuts."])
-
-def answer(state):
-    Notes().invoke(state["messages"][-1].content)
-    return {"messages": [model.invoke(state["messages"])]}
-
-graph = StateGraph(MessagesState).add_node("answer", answer).add_edge(START, "answer").compile()
-asked = {"messages": [("user", "What is Ilse allergic to?")]}
-graph.invoke(asked, {"configurable": {"thread_id": "t1"}, "metadata": {"thread_id": "t1"}})
-wait_for_all_tracers()
-trace.get_tracer_provider().force_flush()
-"""
-"""A program of LangGraph that knows nothing of OpenTelemetry but its end."""
 
 
 @pytest.fixture(autouse=True)
@@ -82,13 +57,3 @@ def test_five_commands_watch_a_program_of_langgraph(folder: Path, capsys: pytest
     said = told(capsys, audited)
     assert "duplicate" in said and "food-2" in said
     assert "lay there" in told(capsys, "amgs recorded 4")
-
-
-@pytest.mark.filterwarnings("default")
-def test_a_program_of_langgraph_is_watched_as_it_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (line,) = [one for one in COMMANDS if one.startswith("LANGSMITH")]
-    with listening() as address:
-        environment = surroundings(line, address)
-        subprocess.run([sys.executable, "-c", _GRAPH], env=environment, check=True, capture_output=True)
-    assert "used" in told(capsys, "amgs recorded 1")
-    assert "t1" in told(capsys, "amgs recorded --view conversations")

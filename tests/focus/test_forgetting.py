@@ -4,9 +4,7 @@ and files that a killed process leaves in one state or the other.
 
 from __future__ import annotations
 
-import base64
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -362,78 +360,6 @@ def test_tags_metadata_acts_and_uses_are_there_when_the_folder_is_opened_again(t
     with opened(tmp_path) as tree:
         assert tree.catalogue.span_metadata.tags == ()
         assert tree.catalogue.sealed == NodeSet((NodeRun(1, 0, 1),))
-
-
-@pytest.mark.parametrize("kind", ["forget", "restore", "purge", "polish"])
-def test_a_process_killed_at_any_write_or_byte_of_an_act_leaves_one_state_or_the_other(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, seen = tmp_path / "life", list[Path]()
-    begun(folder)
-    chosen = [NodeRef(1, 4), NodeRef(2, 0), NodeRef(1, 2)] if kind == "forget" else [NodeRef(1, 0)]
-    better = base64.b64encode(np.full(MODEL.card.width, 0.5, "<f2").tobytes()).decode()
-    real, rename = os.fsync, Path.replace
-
-    def copied() -> None:
-        seen.append(tmp_path / f"killed-{len(seen)}")
-        shutil.copytree(folder, seen[-1])
-
-    def fsync(handle: int) -> None:
-        real(handle)
-        copied()
-
-    def renamed(self: Path, target: Path) -> Path:
-        done = rename(self, target)
-        copied()
-        return done
-
-    with opened(folder) as tree:
-        before = state(tree)
-        monkeypatch.setattr(os, "fsync", fsync)
-        monkeypatch.setattr(Path, "replace", renamed)
-        copied()
-        tree.act(Act(2, kind, NodeSet.of(chosen), gists=better if kind == "polish" else ""))  # type: ignore[arg-type]
-        monkeypatch.undo()
-        after = state(tree)
-    assert before != after
-    held = (seen[0] / "spans.jsonl").stat().st_size
-    whole = (folder / "spans.jsonl").read_bytes()
-    for cut in range(held, len(whole)):
-        place = tmp_path / f"torn-{cut}"
-        shutil.copytree(seen[0], place)
-        (place / "spans.jsonl").write_bytes(whole[:cut])
-        seen.append(place)
-    found = []
-    for place in seen:
-        with opened(place) as tree:
-            found.append(state(tree))
-            tree.append([97, 98, 99, 100])
-            assert tree.count(1) == 18
-        assert not list(place.glob("*.new"))
-    assert set(found) == {before, after}
-
-
-def test_a_full_disk_during_a_purge_loses_nothing_and_it_is_finished_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun(tmp_path)
-    real, left = os.fsync, [2]
-
-    def fsync(handle: int) -> None:
-        left[0] -= 1
-        if left[0] == 0:
-            raise OSError(28, "No space left on device")
-        real(handle)
-
-    with opened(tmp_path) as tree:
-        tokens = tree.tokens(0, 70).tolist()
-        monkeypatch.setattr(os, "fsync", fsync)
-        with pytest.raises(CtxError, match="No space left"):
-            tree.act(Act(2, "purge", NodeSet.of([NodeRef(1, 0)])))
-        monkeypatch.undo()
-    with opened(tmp_path) as tree:
-        assert tree.tokens(0, 70).tolist() == [0] * 4 + tokens[4:]
-        assert tree.catalogue.span_metadata.purged == NodeSet((NodeRun(1, 0, 1),))
 
 
 def test_a_purge_gives_the_disk_its_room_back(tmp_path: Path) -> None:

@@ -40,6 +40,21 @@ def do(session: Operator, line: str) -> Any:
     return result
 
 
+def test_enhance_shows_first_and_applies_what_is_named(session: Operator) -> None:
+    plan = do(session, "enhance")
+    assert do(session, "enhance --apply --dry-run") == plan
+    copies = next(p for p in plan.proposals if p.kind == "duplicate")
+    assert copies.id in {row[0] for row in table_of(plan).rows}
+    assert session.engine.memory.block(block_id(OWL)).status == "consolidated"
+    do(session, f"montecarlo enhance --only {copies.id} --draws 4")
+    assert do(session, f"enhance --only {copies.id}").proposals == (copies,)
+    done = do(session, f"enhance --only {copies.id} --apply")
+    assert [p.id for p in done.proposals] == [copies.id]
+    assert session.engine.memory.block(block_id(OWL)).status == "archived"
+    do(session, "undo")
+    assert session.engine.memory.block(block_id(OWL)).status == "consolidated"
+
+
 def test_a_hard_pruning_asks_for_two_words(session: Operator) -> None:
     do(session, f"block set {block_id(OWL)[:12]} --status pruned")
     do(session, "prune --hard --dry-run")

@@ -9,48 +9,43 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.terminal.screen import Symbols
 from amgs_app.terminal.themes import Palette
 
 Draw = Callable[[Canvas], Text]
-SIZES = [(80, 24), (120, 40), (200, 60), (60, 15)]
-SMALL = [(60, 5), (40, 12), (24, 6), (3, 2)]
+SIZES = [(80, 24), (120, 40), (200, 60), (60, 15), (60, 5), (40, 12), (24, 6), (3, 2)]
 
 
-def fills_its_canvas(draw: Draw, width: int, height: int) -> None:
-    """Whole lines, each as wide as the canvas."""
-    _whole(draw(Canvas(width, height)), width, height)
+def check_picture(draw: Draw) -> None:
+    """It has whole lines at every size and the signs it may use, is drawn the same again, and hides no text."""
+    for size in SIZES:
+        check_lines(draw(Canvas(*size)), *size)
+    _check_signs(draw)
+    canvas = Canvas(90, 28)
+    first, second = draw(canvas), draw(canvas)
+    assert (first.plain, first.spans) == (second.plain, second.spans)
+    _check_colours(draw(Canvas(120, 40, replace(Palette(), monochrome=True))))
 
 
-def keeps_to_its_signs(draw: Draw, symbols: Symbols) -> None:
+def check_lines(text: Text, width: int, height: int) -> None:
+    """As many lines as the canvas has, each as wide."""
+    lines = text.plain.split("\n")
+    assert len(lines) == height, (width, height)
+    assert {cell_len(line) for line in lines} == {width}, (width, height)
+
+
+def _check_signs(draw: Draw) -> None:
     """ASCII where it was asked for, and no braille anywhere else."""
-    text = draw(Canvas(100, 30, symbols=symbols))
-    _whole(text, 100, 30)
-    if symbols == "ascii":
-        assert text.plain.isascii()
-    else:
+    for symbols in ("block", "ascii"):
+        text = draw(Canvas(100, 30, symbols=symbols))
+        check_lines(text, 100, 30)
+        assert symbols == "block" or text.plain.isascii()
         assert not any("\u2800" < sign <= "\u28ff" for sign in text.plain)
 
 
-def is_drawn_the_same_again(draw: Draw) -> None:
-    """The same signs in the same colours."""
-    canvas = Canvas(90, 28)
-    first, second = draw(canvas), draw(canvas)
-    assert first.plain == second.plain
-    assert first.spans == second.spans
-
-
-def hides_no_text(draw: Draw) -> None:
+def _check_colours(text: Text) -> None:
     """Only the level signs may be solid, and not where hue carries nothing."""
-    text = draw(Canvas(120, 40, replace(Palette(), monochrome=True)))
     for span in text.spans:
         style = span.style
         assert not isinstance(style, str)
         if style.color is not None and style.color == style.bgcolor:
             assert not text.plain[span.start : span.end].strip()
-
-
-def _whole(text: Text, width: int, height: int) -> None:
-    lines = text.plain.split("\n")
-    assert len(lines) == height
-    assert {cell_len(line) for line in lines} == {width}

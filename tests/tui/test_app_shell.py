@@ -351,3 +351,8 @@ async def test_a_mark_goes_when_other_words_come_under_it_and_leaves_ctrl_c_to_s
         await driven.until(lambda: driven.app.dispatcher.by_operator is not None)
         await driven.press("ctrl+c")
         assert driven.app.clipboard == "copied before" and "Stopped" in driven.text
+
+
+async def test_an_ascii_terminal_gets_ascii_pictures() -> None:
+    async with drive(World(consolidated=6), (120, 40), symbols="ascii") as driven:
+        assert driven.app.main.pane("inbox").draw(driven.app.main.pane("inbox").canvas()).plain.isascii()

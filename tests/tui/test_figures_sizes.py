@@ -23,17 +23,8 @@ from amgs_app.render.figures import (
     recalibration,
 )
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.terminal.screen import Symbols
 from tests.tui import figure_samples as samples
-from tests.tui.picture_checks import (
-    SIZES,
-    SMALL,
-    Draw,
-    fills_its_canvas,
-    hides_no_text,
-    is_drawn_the_same_again,
-    keeps_to_its_signs,
-)
+from tests.tui.picture_checks import Draw, check_picture
 
 VIEW = samples.focus_view(24_000)
 FRAME = samples.frame()
@@ -135,41 +126,16 @@ EMPTY: dict[str, Draw] = {
 }
 
 
-@pytest.mark.parametrize("size", [*SIZES, *SMALL], ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("name", [*PICTURES, *(f"empty {name}" for name in EMPTY)])
-def test_every_picture_fills_its_canvas_exactly(name: str, size: tuple[int, int]) -> None:
-    fills_its_canvas(PICTURES[name] if name in PICTURES else EMPTY[name.removeprefix("empty ")], *size)
-
-
-@pytest.mark.parametrize("symbols", ["block", "ascii"])
 @pytest.mark.parametrize("name", [*PICTURES])
-def test_every_picture_keeps_to_the_signs_it_may_use(name: str, symbols: Symbols) -> None:
-    keeps_to_its_signs(PICTURES[name], symbols)
-
-
-@pytest.mark.parametrize("name", [*PICTURES])
-def test_the_same_result_gives_the_same_picture(name: str) -> None:
-    is_drawn_the_same_again(PICTURES[name])
-
-
-@pytest.mark.parametrize("name", [*PICTURES])
-def test_no_text_is_hidden_in_its_own_background(name: str) -> None:
-    hides_no_text(PICTURES[name])
+def test_a_picture_is_whole_at_every_size_keeps_to_its_signs_and_hides_no_text(name: str) -> None:
+    check_picture(PICTURES[name])
 
 
 @pytest.mark.parametrize("name", [*EMPTY])
 def test_an_empty_pane_names_the_verb_that_fills_it(name: str) -> None:
+    check_picture(EMPTY[name])
     plain = EMPTY[name](Canvas(80, 20)).plain
-    verbs = (
-        "ingest",
-        "consolidate",
-        "frame",
-        "search",
-        "graph",
-        "block",
-        "decay",
-        "amgs",
-    )
+    verbs = ("ingest", "consolidate", "frame", "search", "graph", "block", "decay", "amgs")
     assert any(verb in plain for verb in verbs)
 
 

@@ -58,3 +58,28 @@ def test_the_values_of_an_option_are_offered(
     with pytest.raises(SystemExit, match="0"):
         run([])
     assert capsys.readouterr().out.split() == offered
+
+
+@pytest.mark.parametrize(
+    ("shell", "typed", "how"),
+    [
+        ("zsh", "amgs decay c", {}),
+        ("fish", "amgs decay c", {"_TYPER_COMPLETE_FISH_ACTION": "get-args"}),
+    ],
+)
+def test_other_shells_are_answered_in_their_own_way(
+    shell: str,
+    typed: str,
+    how: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = {"_AMGS_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": typed, **how}
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit, match="0"):
+        run([])
+    told = capsys.readouterr().out
+    for word in ("curve", "categories"):
+        assert word in told
+    assert "forecast" not in told

@@ -18,7 +18,7 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
@@ -26,7 +26,7 @@ from typing import Any, Final, Literal, TypeVar
 SecretsKept = Literal["mask", "keep"]
 T = TypeVar("T")
 
-_MARK: Final = re.compile(r"\[masked: ([^\[\]#\n]{1,40}) #([0-9a-f]{6})\]")
+_MARK: Final = re.compile(r"\[masked: ([^\[\]#\n]{1,40}) #([0-9a-f]{6})([0-9a-f]*)\]")
 _ADDRESS: Final = "password in an address"
 _PREFIXES: Final = {
     "GitHub token": "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
@@ -146,21 +146,32 @@ _STRONG: Final = re.compile(
 )
 
 
-def mask(value: T) -> T:
-    """A text, or a value with texts (rows, results, JSON), with a mark in place of each secret; itself for none."""
+@dataclass(slots=True)
+class TakenSecrets:
+    """What is taken out of texts: the secret behind each mark. digits: of a mark."""
+
+    secrets: dict[str, str] = field(default_factory=dict)
+    digits: int = 6
+
+
+def mask(value: T, taken: TakenSecrets | None = None) -> T:
+    """A text, or a value with texts (rows, results, JSON), with a mark in place of each secret; itself for none.
+
+    taken: is given what is taken out.
+    """
     if isinstance(value, str):
-        return _mask_text(value)  # type: ignore[return-value]
+        return _mask_text(value, taken)  # type: ignore[return-value]
     if isinstance(value, Mapping):
-        changed: Any = {key: _mask_member(key, member) for key, member in value.items()}
+        changed: Any = {key: _mask_member(key, member, taken) for key, member in value.items()}
         return value if all(changed[key] is value[key] for key in value) else changed
     if isinstance(value, (list, tuple)):
-        members = [mask(member) for member in value]
+        members = [mask(member, taken) for member in value]
         if all(new is old for new, old in zip(members, value, strict=True)):
             return value
         return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
     if is_dataclass(value) and not isinstance(value, type):
         held = {part.name: getattr(value, part.name) for part in fields(value) if part.init}
-        fresh = {name: new for name, old in held.items() if (new := mask(old)) is not old}
+        fresh = {name: new for name, old in held.items() if (new := mask(old, taken)) is not old}
         return replace(value, **fresh) if fresh else value
     return value
 
@@ -178,14 +189,14 @@ def mask_body(body: bytes) -> bytes:
     return body if masked is value else json.dumps(masked).encode()
 
 
-def _mask_member(key: Any, member: T) -> T:
+def _mask_member(key: Any, member: T, taken: TakenSecrets | None) -> T:
     """A member of a mapping: its name tells what it is, as it does in a text."""
     if isinstance(key, str) and isinstance(member, str) and member:
         before = f'"{key}": "'
-        told = _mask_text(f'{before}{member}"')
+        told = _mask_text(f'{before}{member}"', taken)
         if told.startswith(before) and told.endswith('"') and told[len(before) : -1] != member:
             return told[len(before) : -1]  # type: ignore[return-value]
-    return mask(member)
+    return mask(member, taken)
 
 
 def find_marks(values: Iterable[str]) -> tuple[str, ...]:
@@ -194,6 +205,11 @@ def find_marks(values: Iterable[str]) -> tuple[str, ...]:
         (mark[1], mark[2]) for text in values if "[masked: " in text for mark in _MARK.finditer(text)
     )
     return tuple(kind for kind, _ in found)
+
+
+def count_digits(text: str) -> int:
+    """Digits of the longest mark in a text; 0 for none."""
+    return max((6 + len(mark[3]) for mark in _MARK.finditer(text)), default=0) if "[masked: " in text else 0
 
 
 def tell_masked(kinds: Iterable[str]) -> str:
@@ -231,12 +247,16 @@ def _is_random(body: str) -> bool:
     return digits > 1 and (body.upper() != body != body.lower() or ("_" not in body and len(body) >= 24))
 
 
-def _mask_text(text: str) -> str:
+def _mask_text(text: str, taken: TakenSecrets | None = None) -> str:
     last, parts = 0, []
     for start, end, kind in sorted(find_secrets(text), key=lambda found: found[0]):
         if start >= last and "[masked:" not in text[start:end]:
-            parts += [text[last:start], f"[masked: {kind} #{_digest(text[start:end])}]"]
+            digest = _digest(text[start:end])
+            mark = f"[masked: {kind} #{digest[: taken.digits if taken else 6]}]"
+            parts += [text[last:start], mark]
             last = end
+            if taken is not None:
+                taken.secrets[mark] = text[start:end]
     return "".join([*parts, text[last:]]) if parts else text
 
 
@@ -277,18 +297,21 @@ def _library_rules() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def _digest(secret: str) -> str:
-    return hmac.new(_key(), " ".join(secret.split()).encode("utf-8", "replace"), hashlib.sha256).hexdigest()[
-        :6
-    ]
+    return hmac.new(_key(), " ".join(secret.split()).encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+
+def own_folder() -> Path:
+    """The user's data folder, which need not be there."""
+    import platformdirs
+
+    folder = os.environ.get("AMGS_DATA") or platformdirs.user_data_dir("amgs", appauthor=False)
+    return Path(folder).expanduser()
 
 
 @cache
 def _key() -> bytes:
     """The key of the marks, made when it is needed first; for this process alone where it cannot be kept."""
-    import platformdirs
-
-    folder = os.environ.get("AMGS_DATA") or platformdirs.user_data_dir("amgs", appauthor=False)
-    path, fresh = Path(folder).expanduser() / "masking.key", secrets.token_bytes(32)
+    path, fresh = own_folder() / "masking.key", secrets.token_bytes(32)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):

@@ -14,9 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amgs.errors import InputError, StoreError, UsageError
+from amgs.identity import block_id
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.masking import find_marks, mask, mask_body, tell_masked
+from amgs.memory import Memory
 from amgs.settings import IngestSettings, Settings
+from amgs.types import BlockFilter
 from amgs.wings.recorder.span_files import SpanWriter
 from amgs_tui.__main__ import run
 from tests.engine.memory_world import NOW, open_memory
@@ -278,3 +282,58 @@ def test_no_view_of_a_session_shows_one(
     assert run(["--model", "tiny", *given_words]) == 0
     shown = capsys.readouterr().out + (out.read_text() if out.exists() else "")
     assert shown and not [secret for secret in GONE if secret in shown]
+
+
+# --- a store that holds some already ------------------------------------------------------------------------
+
+KEEP = Settings(ingest=IngestSettings(secrets="keep"))
+
+
+def contents(memory: Memory) -> dict[str, str]:
+    return {block.id: block.content for block in memory.blocks(BlockFilter())}
+
+
+def test_a_scan_masks_what_a_store_holds_and_only_its_owner_s_file_puts_it_back(tmp_path: Path) -> None:
+    memory = open_memory(tmp_path / "a.duckdb", settings=KEEP)
+    memory.ingest_text(f"The ferry is pushed with {KEY}.")
+    memory.ingest_text(mask(f"The ferry is pushed with {KEY}."))  # the same, masked: it came again later
+    memory.ingest_text("The ferry leaves at seven.")
+    memory.conversation.add("talk", [{"role": "user", "content": f"Is {KEY} the key of the ferry?"}])
+    memory.consolidate()
+    memory.search(f"who has {KEY}")
+    before = contents(memory)
+    assert memory.erasure.scan_secrets().found == ("GitHub token",)
+    done = memory.erasure.mask_secrets()
+    assert done.operation is not None and "1 secret masked: GitHub token" in done.operation.summary
+    masked = contents(memory)
+    assert len(masked) == len(before) and all(block_id(text) == id for id, text in masked.items())
+    assert not memory.verify().faults and not memory.erasure.scan_secrets().found
+    assert "[masked: GitHub token" in memory.conversation.show("talk")[0].text
+    assert memory.search("ferry pushed").hits[0].block.id in masked
+    with pytest.raises(UsageError, match="secrets"):
+        memory.undo(done.operation.id)
+    memory.close()
+
+    originals = Path(done.originals)
+    assert originals.stat().st_mode & 0o777 == 0o600 and originals.parent == tmp_path
+    kept = originals.read_bytes()
+    originals.unlink()
+    assert_nowhere(tmp_path, [KEY])
+    memory = open_memory(tmp_path / "a.duckdb", settings=KEEP)
+    with pytest.raises(InputError):
+        memory.erasure.restore_secrets(done.operation.id)
+    originals.write_bytes(kept)
+    memory.erasure.restore_secrets(done.operation.id)
+    assert contents(memory) == before
+    assert not originals.exists() and not memory.verify().faults
+    memory.close()
+
+
+def test_where_the_originals_cannot_be_kept_nothing_is_masked(tmp_path: Path) -> None:
+    memory = open_memory(tmp_path / "a.duckdb", settings=KEEP)
+    memory.ingest_text(f"The ferry is pushed with {KEY}.")
+    (tmp_path / "a.duckdb.secrets-2.json").mkdir()
+    with pytest.raises(StoreError):
+        memory.erasure.mask_secrets()
+    assert memory.erasure.scan_secrets().blocks == 1
+    memory.close()

@@ -8,8 +8,10 @@ from pathlib import Path
 from amgs.api import health
 from amgs.api.context import MemoryPart
 from amgs.lifecycle import erase as erasing
+from amgs.lifecycle import secrets as masking
 from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt
-from amgs.types import Progress
+from amgs.lifecycle.secrets import SecretScan
+from amgs.types import JournalEntry, Progress
 
 
 class Erasure(MemoryPart):
@@ -68,3 +70,29 @@ class Erasure(MemoryPart):
     def _size(self) -> int:
         file = self._context.storage.file
         return 0 if file is None else file.stat().st_size
+
+    def scan_secrets(self) -> SecretScan:
+        """What secrets stand in the store; changes nothing."""
+        return masking.scan(self._context.storage)[0]
+
+    def mask_secrets(self) -> SecretScan:
+        """Mask every secret of the store, as one operation that only `restore_secrets` takes back. They are kept in a
+        file beside the store that nobody but its owner reads. Raises StoreError where that cannot be written.
+        """
+        context = self._context
+        context.searches.write(context.settings.retrieval.searches, most=None)
+        done = masking.apply(context.storage, context.clock.now())
+        if done.operation is not None:
+            self.finish()
+        return done
+
+    def restore_secrets(self, operation: int) -> JournalEntry:
+        """Put back the secrets that an operation masked, and take the file away in which they lay."""
+        entry = masking.restore(self._context.storage, operation)
+        self.finish()
+        self.forget_secrets(operation)
+        return entry
+
+    def forget_secrets(self, operation: int) -> None:
+        """Delete the file of what an operation masked: nothing brings the secrets back then."""
+        masking.originals_of(self._context.storage, operation).unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from typing import Any
 from amgs.clock import parse_instant
 from amgs.errors import StoreCorruptError, UsageError
 from amgs.log.journal import KEPT, STATE, VALIDITY, reinforcement_in
-from amgs.storage.journal import ERASED, JournalRow, JournalTarget
+from amgs.storage.journal import ERASED, MASKED, JournalRow, JournalTarget
 from amgs.storage.store import Storage
 from amgs.types import Block, Edge, EdgeKey, JournalEntry, UndoPlan
 
@@ -77,6 +77,11 @@ def _standing(storage: Storage, operation_id: int) -> JournalEntry:
             f"Operation {operation_id} erased what it names; nothing of it is left to restore.",
             title="An erasure cannot be undone",
             way_out="Take the text in again from its source.",
+        )
+    if operation.kind == MASKED and not operation.undone:
+        raise UsageError(
+            f"Operation {operation_id} masked secrets; what they were stands in a file of its owner alone.",
+            way_out="`secrets scan --restore` puts them back.",
         )
     if operation.undone:
         raise UsageError(

@@ -91,17 +91,20 @@ class ErasureStorage:
         changed["messages"] = self._take_messages(every)
         changed |= self._take_packs(every, tells)
         changed |= self._take_texts(every, tells)
-        # Other programs that hold these blocks derive everything anew.
-        self._delete("outbox", "true", [])
-        self._connection.edge_changes.forget()
-        self._connection.clock_changes.forget()
-        self._meta.put(_UNFINISHED, "yes")
+        self.begin()
         return {table: rows for table, rows in changed.items() if rows}
 
     def holds(self, word: str) -> bool:
         """Whether a block of the store has this word or a longer one, whatever the case."""
         sql = "SELECT count(*) FROM memory_blocks WHERE contains(lower(content), lower(?))"
         return bool(self._connection.value(sql, [word]))
+
+    def begin(self) -> None:
+        """Leave the store `unfinished`, and other programs to derive everything anew; inside a transaction."""
+        self._delete("outbox", "true", [])
+        self._connection.edge_changes.forget()
+        self._connection.clock_changes.forget()
+        self._meta.put(_UNFINISHED, "yes")
 
     @property
     def unfinished(self) -> bool:

@@ -25,6 +25,7 @@ PROPOSAL = "propose"
 """The kind of operations that an earlier version noted, which only say what may be pruned: no row belongs to them."""
 
 ERASED = "erase"
+MASKED = "mask secrets"
 """The kind of the operations that cannot be undone: what they took is nowhere; no row belongs to them."""
 
 
@@ -141,7 +142,8 @@ class JournalStorage:
     def latest_standing(self) -> int | None:
         """The id of the latest operation that changed something and is not undone."""
         found = self._connection.value(
-            "SELECT max(id) FROM operations WHERE NOT undone AND kind NOT IN (?, ?)", [PROPOSAL, ERASED]
+            "SELECT max(id) FROM operations WHERE NOT undone AND kind NOT IN (?, ?, ?)",
+            [PROPOSAL, ERASED, MASKED],
         )
         return None if found is None else int(found)
 

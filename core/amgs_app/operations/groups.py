@@ -42,6 +42,7 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "enhance",
             "prune",
             "review",
+            "secrets",
             "montecarlo",
             "traffic",
         ),
@@ -78,6 +79,7 @@ NOUNS: Mapping[str, str] = MappingProxyType(
         "decay": "Show how relevance falls, and preview other rates.",
         "question": "Keep questions with what their answers must hold.",
         "review": "Find and resolve superseded, contradicted or duplicated blocks.",
+        "secrets": "Find and mask keys, tokens and passwords that a memory holds.",
         "focus": "Run a language model over a lifetime context and steer its detail.",
         "layout": "Arrange the panes and keep arrangements.",
     }

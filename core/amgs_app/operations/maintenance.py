@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from amgs.lifecycle.erase import ErasureReceipt
     from amgs.lifecycle.proposals import EnhancementPlan
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
+    from amgs.lifecycle.secrets import SecretScan
     from amgs.lifecycle.supersede import ReviewPlan
     from amgs.types import JournalEntry, Progress
     from amgs_app.engine import Engine
@@ -231,3 +232,43 @@ def decide(
     """
     lifecycle = engine.memory.lifecycle
     return lifecycle.accept(review) if verdict == "accept" else lifecycle.reject(review)
+
+
+@operation(
+    "secrets scan",
+    audience="workstation",
+    needs="operate",
+    summary="Find keys, tokens and passwords that the memory holds, and mask them.",
+    synonyms=("api key", "token", "password", "credentials", "redact", "leak"),
+    example="secrets scan --apply",
+    long=True,
+    writes=True,
+)
+def scan_secrets(
+    engine: Engine,
+    *,
+    apply: Annotated[bool, Option("--apply", help="Mask what is found.")] = False,
+    restore: Annotated[
+        int | None, Option("--restore", metavar="N", min=1, help="Put back what operation N masked.")
+    ] = None,
+    forget: Annotated[
+        int | None,
+        Option("--forget", metavar="N", min=1, help="Delete the file of what operation N masked; for good."),
+    ] = None,
+    progress: Progress | None = None,
+) -> SecretScan | JournalEntry:
+    """Look for secrets in everything the memory holds: notes, conversations, the journal, past searches.
+
+    What comes in is masked already, unless `memory.ingest.secrets` is keep; this finds what came in before. --apply
+    masks it everywhere in one operation and hashes the notes anew. The secrets are then kept in one file beside the
+    store that only its owner can read; --restore puts them back from it, and --forget deletes it.
+    """
+    del progress
+    erasure = engine.memory.erasure
+    if sum(one is not None for one in (restore, forget, apply or None)) > 1:
+        raise UsageError("--apply, --restore and --forget exclude each other.", way_out="Give one of them.")
+    if restore is not None:
+        return erasure.restore_secrets(restore)
+    if forget is not None:
+        erasure.forget_secrets(forget)
+    return erasure.mask_secrets() if apply else erasure.scan_secrets()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt, RelatedBlock
     from amgs.lifecycle.proposals import EnhancementPlan, Proposal
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
+    from amgs.lifecycle.secrets import SecretScan
     from amgs.lifecycle.supersede import ReviewPlan
     from amgs.types import Review
     from amgs_app.results.memory import Deleted, Enhanced, ReviewList
@@ -252,3 +253,18 @@ def foreign_import(result: ForeignImport) -> ResultTable:
         notes.append(f"`undo {result.operation}` reverts it.")
     rows = [(one.kind, one.found, one.taken, one.left_out, one.blocks, one.stored) for one in result.records]
     return sheet(title, "kind found:n taken:n left_out:n blocks:n stored:n", rows, tuple(notes))
+
+
+@entry()
+def secret_scan(result: SecretScan) -> ResultTable:
+    if result.operation is None:
+        title = result.told.replace("masked", "found") or "No secret was found"
+        notes = ["`secrets scan --apply` masks them."] if result.found else []
+    else:
+        number = result.operation.id
+        title = f"{result.told}, operation {number}"
+        notes = [
+            f"{result.originals} keeps them, for its owner alone: `secrets scan --restore {number}` puts them back, "
+            f"`secrets scan --forget {number}` deletes it.",
+        ]
+    return sheet(title, "in* rows:n", [*result.rows.items()], notes)

@@ -6,10 +6,14 @@ RUNNING := .venv/.running
 STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test safety removal explore check format bench snapshots cast sample docs site wheel base release clean
+.PHONY: run said test safety removal explore check format bench snapshots cast sample docs site wheel base release clean
 
-run: $(RUNNING)
+run: said $(RUNNING)
 	@$(BIN)/amgs --corpus "$(or $(CORPUS),sample_corpus)" $(ARGS)
+
+said:
+	@echo "$(if $(CORPUS),The workstation on $(CORPUS).,The sample: a year of notes at a mountain observatory.)" \
+		"Your own sessions: .venv/bin/amgs session"
 
 # One process more than two cores: tests of the screen and of servers wait a part of their time.
 test: check

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -97,20 +98,29 @@ def _is_folder(word: str) -> bool:
 
 
 def _open_screen(given: dict[str, Any]) -> int:
+    front = ""
+    if not {"store", "corpus", "connect", "index"} & given.keys():
+        from amgs_tui.wing_panes import front_pane
+
+        front = front_pane(given.get("settings"))
+
     def open_session() -> Any:
         """In the engine's thread: what is heavy is imported there."""
         from amgs_app.attached import engine_of
         from amgs_app.command_line.global_options import Globals
         from amgs_app.session.operator import Operator
 
-        operator = Operator(engine_of(Globals(**given).options()))
+        options = Globals(**given).options()
+        operator = Operator(engine_of(replace(options, own=True) if front else options))
         operator.engine.reads_at_least = True
+        if front:
+            operator.engine.wait_for_memory()
         operator.join()
         return operator
 
     store = given.get("store") or given.get("connect")
     return run_workstation(
-        open_session, store_name=Path(store).name if store else "", theme=given.get("theme")
+        open_session, store_name=Path(store).name if store else "", theme=given.get("theme"), front=front
     )
 
 
@@ -118,7 +128,7 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
     """Run the workstation until the operator leaves; gives the exit code.
 
     open_session: makes the Session; called in the engine's thread. options: store_name, theme,
-    theme_folders, symbols."""
+    theme_folders, symbols, front."""
     with uncollected_imports():
         from amgs_app.gc_tuning import settling, short_pauses
         from amgs_app.terminal.exit_codes import ExitCode

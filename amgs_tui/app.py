@@ -62,6 +62,11 @@ CLOCK_SECONDS: Final = 15.0
 DUE_SECONDS: Final = 60.0
 """How often it is asked whether a consolidation, or a look for what may be pruned, is due."""
 
+OF_MEMORY: Final = frozenset(
+    {"maximise", "find", "peek", "bookmark", "bookmarks", "traffic", "undo", "record", "walk"}
+)
+"""Actions that need a memory, or more than one pane."""
+
 _PRINTABLE, _ASCII = PrintableOnly(), AsciiOnly()
 
 
@@ -69,9 +74,9 @@ class Workstation(App[None], inherit_bindings=False):
     """The parts of the screen, the operator's keys, and the Host of the panes.
 
     open_session: makes the Session, in the engine's thread. execute: how a request is carried out; tests put their own
-    in its place. store_name: what the header shows until the store is open. theme_folders: where palettes lie. now:
-    the session's clock. kept: what an earlier start left. collects: collect garbage between two keys, for which the
-    process must be the screen's own.
+    in its place. store_name: what the header shows until the store is open. theme_folders: where palettes lie. now: the
+    session's clock. front: the pane that stands alone while there is no memory. kept: what an earlier start left.
+    collects: collect garbage between two keys, for which the process must be the screen's own.
     """
 
     TITLE = "amgs"
@@ -98,6 +103,7 @@ class Workstation(App[None], inherit_bindings=False):
         theme_folders: Sequence[Path] | None = None,
         symbols: Symbols | None = None,
         now: Callable[[], datetime] | None = None,
+        front: str = "",
         kept: KeptState | None = None,
         collects: bool = False,
     ) -> None:
@@ -105,7 +111,7 @@ class Workstation(App[None], inherit_bindings=False):
         end_with_widgets()
         self._collection = IdleCollection(lambda: self.engine.works) if collects else None
         self.kept = kept or KeptState()
-        self.state = ScreenState(store_name, now)
+        self.state = ScreenState(store_name, now, front=front)
         self.main = MainScreen(self, self.state)
         self.appearance = Appearance(
             self,
@@ -171,6 +177,12 @@ class Workstation(App[None], inherit_bindings=False):
 
     def get_driver_class(self) -> type[Driver]:
         return make_lasting(super().get_driver_class())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that are about a memory are not offered while there is none."""
+        if self.state.front and action in OF_MEMORY:
+            return False
+        return super().check_action(action, parameters)
 
     async def on_event(self, event: events.Event) -> None:
         if self._collection is not None and isinstance(event, events.InputEvent):

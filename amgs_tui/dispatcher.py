@@ -69,6 +69,8 @@ class Dispatcher:
     def start(self) -> None:
         """Start the engine's thread and take the first looks."""
         self.engine.start()
+        if self._screen.has_class("-front"):
+            return  # there is no memory to look at
         # By name: the operations are imported in the engine's thread, while the first keys are answered here.
         for command in ("status", "frame last"):
             self._keep_account(self.engine.submit(command, slot=command, origin="screen"))

@@ -141,7 +141,9 @@ class SavedLayout:
         self.screen.use_layout(layout)
 
     def remember(self) -> None:
-        """Have the store remember how the screen is arranged now."""
+        """Have the store remember how the screen is arranged now, where there is one."""
+        if self.screen.has_class("-front"):
+            return
         body = self.screen.body
         layout = operations.workspace.layout_set(
             body.main,

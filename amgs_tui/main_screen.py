@@ -26,7 +26,7 @@ from amgs_tui.widgets.header import HeaderFacts, HeaderLine
 from amgs_tui.widgets.keybar import KeyBar
 from amgs_tui.widgets.prompt import Prompt
 from amgs_tui.widgets.status import StatusLine
-from amgs_tui.widgets.tabs import TabLine
+from amgs_tui.widgets.tabs import TITLES, TabLine
 
 if TYPE_CHECKING:
     from amgs_app.panes.layout import Layout
@@ -47,6 +47,7 @@ MainScreen.-tiny Body, MainScreen.-tiny TabLine, MainScreen.-tiny HeaderLine, Ma
 MainScreen.-tiny KeyBar, MainScreen.-tiny Prompt { display: none; }
 TabLine { display: none; }
 MainScreen.-single TabLine { display: block; }
+MainScreen.-front TabLine { display: none; }
 MainScreen.-asking StatusLine, MainScreen.-asking KeyBar { display: none; }
 """
 """For the app's style sheet: Textual reads none from the first screen."""
@@ -98,8 +99,12 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         yield self._key_bar
 
     def on_mount(self) -> None:
-        self.header.facts = HeaderFacts(self._state.store_name or "opening the memory …")
-        self.go(PANES[0])
+        front = self._state.front
+        self.set_class(bool(front), "-front")
+        self.body.maximised = bool(front)
+        name = f"{TITLES[front][0].lower()} on this machine" if front else self._state.store_name
+        self.header.facts = HeaderFacts(name or "opening the memory …")
+        self.go(front or PANES[0])
         self.app.call_after_refresh(self.post_message, self.Painted())
 
     def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
@@ -212,6 +217,14 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         for show in waiting:
             show()
 
+    def leave_front(self) -> None:
+        """There is a memory now: the other panes come."""
+        if self._state.front:
+            self._state.front = ""
+            self.remove_class("-front")
+            self.body.maximised = False
+            self.rearrange()
+
     # --- layout -------------------------------------------------------------------------------------------
 
     def rearrange(self) -> None:
@@ -291,7 +304,12 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         self.set_focus(self.pane(name if name in self.body.shown else self.body.main))
 
     def go(self, name: str) -> None:
-        """Give a pane the focus, and the large place where there is one."""
+        """Give a pane the focus, and the large place where there is one. Without a memory there is one pane."""
+        if self._state.front not in ("", name):
+            self.notify(
+                "`:ingest FOLDER` begins one, `amgs demo` opens a sample.", title="There is no memory yet"
+            )
+            return
         self.body.main = self._last_focused = self.tabs.active = name
         if (
             not self.asking

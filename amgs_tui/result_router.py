@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from amgs.wing_registry import loaded
 from amgs_app import operations
 from amgs_app.panes.layout import PANE_KEYS, PANES
 from amgs_app.terminal.exit_codes import ExitCode
@@ -145,6 +144,7 @@ class ResultRouter:
         match result:
             case Overview():
                 first, state.overview = state.overview is None, result
+                self.screen.leave_front()
                 self.screen.draw_header()
                 if first:
                     self._welcome()
@@ -171,7 +171,6 @@ class ResultRouter:
             case Layout() if event.command == "layout use" and self.screen.untouched:
                 self.layout.use(result)  # how the last session left the screen
                 self._pass_over_an_empty_inbox()
-                self._open_on_what_lies_here()
             case ExchangeList() if slot == AS_SERVED:
                 self._open_on_what_is_served(gateway=result.served)
             case Sifted():
@@ -206,16 +205,6 @@ class ResultRouter:
             return
         if overview.store.blocks.get("consolidated", 0) and not overview.store.blocks.get("raw", 0):
             self.screen.go("overview")
-
-    def _open_on_what_lies_here(self) -> None:
-        """Where there is no memory of one's own, only the sample: a wing's pane that shows something without one."""
-        overview = self.state.overview
-        if overview is None or not overview.sample_time or self.state.attached:
-            return
-        for name, each in wing_panes().items():
-            if each.offered and loaded(each.offered)():
-                self.screen.go(name)
-                return
 
     def _open_on_what_is_served(self, *, gateway: bool) -> None:
         """Where the operator has gone nowhere yet: what agents ask through a gateway; else, with an empty inbox, the
@@ -289,7 +278,8 @@ class ResultRouter:
     def take_failure(self, failure: Failed, *, stale: bool) -> None:
         """Show an error in the panes that wait for the result, and say it where the operator asked."""
         # Before the first look at the store any error of it is the end.
-        if failure.fatal or (self.state.overview is None and failure.exit_code == ExitCode.STORE):
+        first = self.state.overview is None and not self.state.front
+        if failure.fatal or (first and failure.exit_code == ExitCode.STORE):
             self.notices.fatal(failure)
             return
         if stale:

@@ -21,7 +21,8 @@ class ScreenState:
     """The store's name and clock, its overview, the last frame, the selection, and the blocks seen so far.
 
     clock: gives the memory's time; None until the session is open. consolidates: by itself, as soon as it is due.
-    attached: the memory is served elsewhere. models: how far those are that are loaded ahead; None where none are.
+    attached: the memory is served elsewhere. front: the pane that stands alone while there is no memory; "" once there
+    is one. models: how far those are that are loaded ahead; None where none are.
     """
 
     store_name: str = ""
@@ -32,6 +33,7 @@ class ScreenState:
     recording: bool = False
     consolidates: bool = False
     attached: bool = False
+    front: str = ""
     models: ModelsLoading | None = None
     cache: CompletionCache = field(default_factory=CompletionCache)
 

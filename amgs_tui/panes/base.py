@@ -52,10 +52,11 @@ R = TypeVar("R")
 class Pane(Widget, can_focus=True):
     """A framed picture of rows, with keys of its own. Which of the rows are shown is kept with the layout.
 
-    NAME: its word in commands. SHOWS: the commands whose results it takes, whoever asked. PURPOSE: what F1
-    says first."""
+    NAME: its word in commands. OF_MEMORY: whether what it shows is of a memory. SHOWS: the commands whose results it
+    takes, whoever asked. PURPOSE: what F1 says first."""
 
     NAME: ClassVar[str] = ""
+    OF_MEMORY: ClassVar[bool] = True
     SHOWS: ClassVar[frozenset[str]] = frozenset()
     PURPOSE: ClassVar[str] = ""
 
@@ -264,7 +265,7 @@ class Pane(Widget, can_focus=True):
         Before the first look at the memory it is not known which panes will have a place: they would only be waited
         for.
         """
-        if not self.has_place or self.host.overview is None:
+        if not self.has_place or (self.OF_MEMORY and self.host.overview is None):
             self.stale = True
             return
         self.stale = False

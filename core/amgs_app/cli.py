@@ -22,7 +22,14 @@ from amgs_app.calls.operation import Operation, unwrap
 from amgs_app.calls.parsing import callback_of, for_typer
 from amgs_app.calls.plain_values import PlainCommand, PlainGroup
 from amgs_app.calls.registry import Registry
-from amgs_app.command_line.front_ends import one_shot, open_shell, open_workstation, run_script, serve_web
+from amgs_app.command_line.front_ends import (
+    one_shot,
+    open_demo,
+    open_shell,
+    open_workstation,
+    run_script,
+    serve_web,
+)
 from amgs_app.command_line.global_options import (
     ANNOTATIONS,
     EVERYWHERE,
@@ -64,8 +71,8 @@ _CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotati
 _HELP = """See what the sessions of your coding agents lost (`amgs session`), and watch a memory live: notes arrive,
 are consolidated, fade, are assembled into frames, and are read by a language model.
 
-Without a command, opens the workstation. Every other command can also be typed in the workstation, in `amgs
-shell` and in scripts.
+Without a command, opens the workstation: your memory, else the sessions that lie here, else a sample. Every other
+command can also be typed in the workstation, in `amgs shell` and in scripts.
 """
 
 _EXAMPLES = f"""Examples:
@@ -88,6 +95,7 @@ _SHARED = "And the options of every command: `amgs help options`."
 
 
 _FRONT_ENDS: Mapping[str, Callable[..., int]] = {
+    "demo": open_demo,
     "run": run_script,
     "shell": open_shell,
     "serve": serve_memory,

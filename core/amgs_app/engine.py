@@ -89,8 +89,8 @@ class Options:
 class Engine:
     """What an operation works on. It knows nothing of what anybody looks at.
 
-    creates: whether a store that is missing is created. accept_loss: whether one that has lost changes is opened.
-    reads_at_least: whether a store that cannot be written is opened for reading.
+    creates: whether a store that is missing is created, else only where a command begins one. accept_loss: whether one
+    that has lost changes is opened. reads_at_least: whether a store that cannot be written is opened for reading.
     fed_back: the lifetime context whose utility memory was told, which happens once. traffic: gives the latest
     questions and changes of a memory that is served; None where it is not. gateway: whether one stands on it. attached:
     whether the memory is served elsewhere. standard_input: reads what was piped into a single command; None elsewhere.
@@ -200,6 +200,10 @@ class Engine:
         store = self.store_path
         return store.with_name(f"{store.name}{ending}") if isinstance(store, Path) else None
 
+    def wait_for_memory(self) -> None:
+        """Make no memory of one's own where there is none until a command begins one."""
+        self.creates = Path(str(self.store_path)).exists()
+
     def keep_off_the_disk(self) -> None:
         """Have a store that is missing made in memory alone: what is only tried out leaves nothing behind."""
         if isinstance(self.store_path, Path) and not self.store_path.exists():
@@ -212,6 +216,12 @@ class Engine:
         """Whether this is the user's own memory, which no corpus belongs to."""
         path = self.store_path
         return isinstance(path, Path) and path.name == OWN_STORE and self.options.store is None
+
+    @property
+    def lacks_memory(self) -> bool:
+        """Whether there is no memory yet and looking at it would not make one."""
+        path = self.store_path
+        return not self.attached and not self.creates and isinstance(path, Path) and not path.exists()
 
     @property
     def belongs_to_corpus(self) -> bool:
@@ -281,7 +291,7 @@ class Engine:
     @property
     def loads_ahead(self) -> bool:
         """Whether models are worth loading before they are asked for: real ones, unless the settings say otherwise."""
-        return self.settings.screen.load_ahead and self.model_spec != TINY
+        return self.settings.screen.load_ahead and self.model_spec != TINY and not self.lacks_memory
 
     def load_ahead(self, progress: Progress) -> None:
         """Have the encoder and the language model in memory before they are asked for.

@@ -53,6 +53,7 @@ class SessionsPane(ListPane):
     """
 
     NAME = "sessions"
+    OF_MEMORY = False
     SHOWS = frozenset({"session", "follow"})
     PURPOSE = """\
 The sessions that coding agents left on this machine, newest first; enter opens one. The strip shows how full the

@@ -18,6 +18,7 @@ from amgs_app.calls.shared_options import flag_of
 from amgs_app.command_line.global_options import ANNOTATIONS, SWITCHES, Globals, Screen
 from amgs_app.gc_tuning import rare_collections
 from amgs_app.operations.standard import standard
+from amgs_app.places.corpus import shipped
 from amgs_app.places.paths import write_whole
 from amgs_app.shell.output import advise, agreed, check_format, exit_code_of, progress_on, say, write
 from amgs_app.terminal.exit_codes import ExitCode
@@ -64,7 +65,7 @@ def open_workstation(options: Globals) -> int:
         raise UsageError(
             "The workstation needs a terminal that can be drawn on.",
             title="No terminal",
-            way_out="Use `amgs run SCRIPT --out DIR`, `amgs shell`, or a single command such as `amgs status`.",
+            way_out="Use a single command such as `amgs session`, `amgs shell`, or `amgs run SCRIPT --out DIR`.",
         )
     screen = _screen_of(options)
     given = options.options()
@@ -81,6 +82,14 @@ def open_workstation(options: Globals) -> int:
         theme=given.theme,
         theme_folders=theme_folders(),
     )
+
+
+def open_demo(*, options: Globals) -> int:
+    """Open the workstation on the sample that comes with the program: a year of notes at a mountain observatory.
+
+    Your own memory and sessions stay as they are.
+    """
+    return open_workstation(replace(options, corpus=shipped("sample_corpus")))
 
 
 def open_shell(*, options: Globals) -> int:
@@ -179,7 +188,7 @@ def _screen_of(options: Globals) -> Screen:
         raise UsageError(
             "The workstation's screen is not installed.",
             title="No screen",
-            way_out="Install it: pip install 'amgs-workstation[screen]'.",
+            way_out="Install it: pip install 'amgs-workstation[screen]'. `amgs session` works without it.",
         )
     return options.screen
 

@@ -88,6 +88,7 @@ NOUNS: Mapping[str, str] = MappingProxyType(
 
 EXAMPLES: Mapping[str, str] = MappingProxyType(
     {
+        "demo": "demo",
         "run": "run tour.amgs --out pictures --check",
         "shell": "shell",
         "serve": "serve --port 8420",

@@ -104,7 +104,7 @@ def layout_set(
         )
     colours = theme or operator.layout.theme
     operator.layout = replace(operator.layout, pane=pane, beside=names, large=large, theme=colours)
-    operator.engine.memory.keep(LAYOUT + LAST, written(operator.layout))
+    _remember(operator)
     return operator.layout
 
 
@@ -207,8 +207,14 @@ def _sifted(operator: Operator, pane: Pane, **changes: Any) -> Sifted:
     check(made, _listing(pane))
     others = {name: sift for name, sift in operator.layout.sifts.items() if name != pane}
     operator.layout = replace(operator.layout, sifts=others | ({pane: made} if made else {}))
-    operator.engine.memory.keep(LAYOUT + LAST, written(operator.layout))
+    _remember(operator)
     return Sifted(pane, made)
+
+
+def _remember(operator: Operator) -> None:
+    """Keep the layout for the next session, where there is a memory to keep it in."""
+    if not operator.engine.lacks_memory:
+        operator.engine.memory.keep(LAYOUT + LAST, written(operator.layout))
 
 
 def _listing(pane: Pane) -> Listing:

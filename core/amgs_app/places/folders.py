@@ -87,6 +87,11 @@ def find_store(
     return folder / corpus.store_name
 
 
+def has_own_memory(paths: PathSettings) -> bool:
+    """Whether the user has a memory of their own."""
+    return (data_folder(paths) / OWN_STORE).exists()
+
+
 ENDING = ".served"
 
 

@@ -130,12 +130,19 @@ class Operator:
         drafts where they outlive the session.
         """
         drafts = (self.draft, self.edge_draft)
+        begins = call.operation.creates and not call.arguments.get("dry_run") and self.engine.lacks_memory
+        self.engine.creates |= begins
         try:
             result = call.run(self, progress)
         except StoreLockedError:
             if not self.join():
                 raise
             result = call.run(self, progress)
+        except BaseException:
+            if begins:  # what was to go into it was refused
+                self.engine.discard()
+                self.engine.creates = False
+            raise
         if self.keeps_drafts and (self.draft is not drafts[0] or self.edge_draft is not drafts[1]):
             items = () if self.draft is None else self.draft.edits
             edges = () if self.edge_draft is None else self.edge_draft.edits

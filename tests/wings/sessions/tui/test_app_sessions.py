@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import re
+import time
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from amgs_app.engine import Engine, Options
+from amgs_app.places.folders import data_folder
+from amgs_app.session.operator import Operator
+from amgs_app.settings import load_settings
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.sessions.pane import VIEWS, SessionsPane
+from amgs_tui.wing_panes import front_pane
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
 from tests.wings.sessions.claude_world import LISTING, ClaudeFile
@@ -20,6 +28,8 @@ STORE = "/home/ilse/orchard/store.py"
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine with one session, in which a file is opened again after a compaction."""
     monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
     file = orchard(tmp_path)
     file.save()
     return tmp_path
@@ -137,9 +147,58 @@ async def test_a_session_that_grows_is_followed(home: Path) -> None:
         await driven.until(lambda: pane.review is not None and pane.review.facts.records == before + 1)
 
 
-async def test_without_a_memory_of_one_s_own_the_screen_offers_what_lies_here(home: Path) -> None:
-    from amgs_tui.panes.sessions.pane import has_sessions
+class NoMemory(World):
+    """A machine on which nobody has a memory yet."""
 
-    assert has_sessions()
+    def open(self) -> Operator:
+        self.session = Operator(Engine(Options(own=True, model="tiny")))
+        self.session.engine.wait_for_memory()
+        return self.session
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_without_a_memory_only_the_sessions_are_on_the_screen_by_the_machines_clock(
+    home: Path, size: tuple[int, int]
+) -> None:
+    hour_ago = time.time() - 3_660
+    os.utime(home / ".claude/projects/orchard/orchard-1.jsonl", (hour_ago, hour_ago))
+    world = NoMemory()
+    before = {*home.rglob("*")}
+    async with drive(world, size, front="sessions", now=None, store_name="") as driven:
+        pane = pane_of(driven)
+        await driven.until(lambda: pane.listing is not None)
+        assert driven.app.main.body.shown == ("sessions",) and "sessions on this machine" in driven.text
+        assert re.search("1 h +orchard-1", driven.text) and "Inbox" not in driven.text
+        await driven.press("1")
+        assert driven.app.main.body.shown == ("sessions",) and "There is no memory yet" in driven.text
+        await driven.press("O", "t", "enter")
+        await driven.until(lambda: pane.review is not None)
+        assert "tokens were needed again" in driven.text
+        assert not world.session.engine.memory_is_open and not world.session.engine.loads_ahead
+    assert {*home.rglob("*")} == before
+
+
+async def test_a_command_that_begins_a_memory_brings_the_other_panes(home: Path) -> None:
+    world = NoMemory()
+    async with drive(world, front="sessions", now=None, store_name="") as driven:
+        await driven.press("colon")
+        await driven.type("ingest --file nowhere.md", "enter")
+        assert not [*home.rglob("*.duckdb")] and driven.app.state.front == "sessions"
+        await driven.press("colon")
+        await driven.type("search pears", "enter")
+        assert "There is no memory" in driven.text
+        await driven.press("colon")
+        await driven.type("ingest 'The pears are ripe.'", "enter")
+        await driven.until(lambda: driven.app.state.front == "" and len(driven.app.main.body.shown) > 1)
+        assert [path.name for path in home.rglob("*.duckdb")] == ["memory.duckdb"]
+
+
+def test_the_front_is_of_those_who_have_sessions_and_no_memory(home: Path) -> None:
+    assert front_pane() == "sessions"
+    own = data_folder(load_settings(None).paths) / "memory.duckdb"
+    own.parent.mkdir(parents=True)
+    own.touch()
+    assert front_pane() == ""
+    own.unlink()
     (home / ".claude/projects/orchard/orchard-1.jsonl").unlink()
-    assert not has_sessions()
+    assert front_pane() == ""

@@ -6,6 +6,11 @@ from typing import Final
 
 TERMS: Final = (
     ("▼", "A compaction: what stood in the window was dropped, and a summary stands in its place."),
+    ("✗", "In the list: results that tell of a failure. Above a session: what went wrong, the worst first."),
+    (
+        "↻, again",
+        "How often something was needed again that a compaction had dropped, where there was time to look.",
+    ),
     ("word for word", "Of what was dropped, what the new window holds as it was said."),
     (
         "in other words",
@@ -17,6 +22,8 @@ TERMS: Final = (
         "reread, rerun, searched, repeated, recalled",
         "Done again as often where nothing was compacted, or too seldom to tell; shown, and not counted.",
     ),
+    ("read again", "A file whose reading showed, for the most part, lines that an earlier one had shown."),
+    ("mended at", "The turn at which a step went well that had failed before."),
     ("cache", "The share of what the model read that the provider had kept from the request before."),
 )
 """Terms and what they mean."""

@@ -202,9 +202,21 @@ ANTHROPIC: list[dict[str, Any]] = [
     {"type": "summary", "summary": "Renaming", "leafUuid": "u2"},
 ]
 
+MCP: list[dict[str, Any]] = [
+    {
+        "type": "entity",
+        "name": "Alex",
+        "entityType": "person",
+        "observations": ["Speaks Welsh", "Keeps bees"],
+    },
+    {"type": "entity", "name": "Ulm", "entityType": "city", "observations": []},
+    {"type": "relation", "from": "Alex", "to": "Ulm", "relationType": "lives_in"},
+]
+
 SAMPLES: dict[str, Any] = {
     "chatgpt": CHATGPT,
     "claude": CLAUDE,
+    "mcp": MCP,
     "mem0": MEM0,
     "openai": OPENAI,
     "anthropic": ANTHROPIC,

@@ -22,14 +22,21 @@ from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Impor
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.settings import IngestSettings
-from tests.engine.foreign_samples import CHATGPT, CLAUDE, MEM0, OPENAI, SAMPLES
+from tests.engine.foreign_samples import CHATGPT, CLAUDE, MCP, MEM0, OPENAI, SAMPLES
 from tests.engine.memory_world import NOW, open_memory
 
 FORMATS: tuple[ForeignFormat, ...] = tuple(one.name for one in IMPORTERS)
 OPTIONS = ImportOptions(IngestSettings())
 TEXTS = {
     "chatgpt": ["User: [image", "Assistant: An NK-90", "python: 200 steps", "Assistant: ```python"],
-    "claude": ["Grease the dome", "User: Please read", "Assistant: search("],
+    "claude": [
+        "Grease the dome",
+        "User: Please read",
+        "Assistant: search(",
+        "search: 1 hit",
+        "Assistant: March is noted.",
+    ],
+    "mcp": ["Alex: Speaks Welsh", "Alex: Keeps bees", "Ulm is of the type city.", "Alex lives in Ulm."],
     "mem0": ["Alex is veg", "Alex is in Rome", "alex lives in Ulm.", "Alex eats fish"],
     "openai": [
         "System: Be",
@@ -149,6 +156,100 @@ def test_without_a_current_message_the_last_branch_is_followed_and_that_is_said(
     del data[0]["current_node"]
     found = read_document(data, OPTIONS)
     assert found.taken("message") == 4 and "current_node" in {one.kind for one in found.left_out}
+
+
+def edited(*, leaf: str = "", times: bool = True) -> list[dict[str, Any]]:
+    """A conversation of Claude in which the second question was edited, and then the first answer given anew."""
+    said = [
+        ("a", "human", "Which glaze?", "root"),
+        ("b", "assistant", "The blue one.", "a"),
+        ("c", "human", "How hot?", "b"),
+        ("d", "assistant", "At 900.", "c"),
+        ("e", "human", "How long?", "b"),
+        ("f", "assistant", "For six hours.", "e"),
+        ("g", "assistant", "The green one.", "a"),
+    ]
+    messages = []
+    for n, (id, sender, words, parent) in enumerate(said):
+        content = [{"type": "text", "text": words}]
+        one = {"uuid": id, "sender": sender, "text": "", "content": content, "parent_message_uuid": parent}
+        messages.append(one | ({"created_at": f"2026-09-01T10:0{n}:00Z"} if times else {}))
+    about = {"uuid": "k2", "name": "Glaze", "summary": "Of glazes.", "chat_messages": messages}
+    return [about | ({"current_leaf_message_uuid": leaf} if leaf else {})]
+
+
+@pytest.mark.parametrize("times", [True, False])
+@pytest.mark.parametrize(
+    ("leaf", "says"),
+    [
+        ("", ["User: Which glaze?", "Assistant: The green one."]),
+        (
+            "f",
+            [
+                "User: Which glaze?",
+                "Assistant: The blue one.",
+                "User: How long?",
+                "Assistant: For six hours.",
+            ],
+        ),
+    ],
+)
+def test_of_a_conversation_of_claude_the_last_branch_is_taken(
+    leaf: str, says: list[str], times: bool
+) -> None:
+    found = read_document(edited(leaf=leaf, times=times), OPTIONS)
+    assert [one.content for one in drafts(found)] == says
+    assert found.found["message"] == 7 and found.taken("message") == len(says)
+    kept = read_document(edited(leaf=leaf), ImportOptions(IngestSettings(), branches=True))
+    assert kept.taken("message") == 7 and not kept.left_out
+
+
+def test_what_a_tool_gave_in_claude_is_said_by_nobody() -> None:
+    (kept,) = read_document(CLAUDE, OPTIONS).conversations
+    roles = [(message.role, message.speaker, message.text) for message, _ in kept.messages]
+    assert ("tool", "search", "1 hit") in roles
+    assert not any("1 hit" in words for role, _, words in roles if role != "tool")
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_the_memories_of_claude_are_taken(alone: bool) -> None:
+    own = {
+        "conversations_memory": "Alex fires pots.",
+        "project_memories": {"p1": "The kiln is new."},
+        "account_uuid": "a1",
+    }
+    found = read_document(own if alone else [own], OPTIONS)
+    assert [(one.content, one.meta.get("project")) for one in found.drafts["memory"]] == [
+        ("Alex fires pots.", None),
+        ("The kiln is new.", "p1"),
+    ]
+
+
+@pytest.mark.parametrize("ending", ["memory.json", "memory.jsonl"])
+@pytest.mark.parametrize("lines", [True, False])
+def test_the_graph_of_the_mcp_memory_server_is_read(ending: str, lines: bool, tmp_path: Path) -> None:
+    whole = {"entities": MCP[:2], "relations": MCP[2:]}
+    file = tmp_path / ending
+    file.write_text(
+        "\n".join(map(json.dumps, MCP)) + "\n{torn" if lines else json.dumps(whole), encoding="utf-8"
+    )
+    with open_memory() as memory:
+        done = memory.exchange.load_foreign(file)
+    assert (done.format, done.added) == ("mcp", 4)
+    assert len(done.left_out) == lines  # the torn line
+    told = {one.kind: (one.found, one.taken) for one in done.records}
+    assert (told["entity"], told["observation"], told["relation"]) == ((1, 1), (2, 2), (1, 1))
+
+
+def test_what_chatgpt_was_instructed_and_remembers_is_not_said_by_the_user() -> None:
+    data = copy.deepcopy(CHATGPT)
+    message = data[0]["mapping"]["n1"]["message"]
+    for kind, field, who in (
+        ("user_editable_context", "user_instructions", "Instructions"),
+        ("model_editable_context", "model_set_context", "Memory"),
+    ):
+        message["content"] = {"content_type": kind, field: "Be brief."}
+        assert drafts(read_document(data, OPTIONS))[0].content == f"{who}: Be brief."
 
 
 def test_what_a_model_thought_and_files_without_content_are_named() -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 
-Source = Literal["mem0", "chatgpt", "claude", "openai", "anthropic"]
+Source = Literal["mem0", "chatgpt", "claude", "mcp", "openai", "anthropic"]
 """The programs whose files can be imported."""
 
 
@@ -83,7 +83,8 @@ def load(
         Option("--dry-run", help="Only show what other programs' files hold, and what it would become."),
     ] = False,
     branches: Annotated[
-        bool, Option("--branches", help="From ChatGPT, also import edited questions and regenerated answers.")
+        bool,
+        Option("--branches", help="From ChatGPT and Claude, also edited questions and regenerated answers."),
     ] = False,
     conversations: Annotated[
         bool,

@@ -30,7 +30,9 @@ _FIELDS = (
     "content",
 )
 """Texts of contents that have no parts."""
-_OTHER_BRANCH = "it stands on another branch than the one that the conversation ended on"
+_CONTEXTS = {"user_editable_context": "Instructions", "model_editable_context": "Memory"}
+"""Contents that the program puts in, and what speaks in them: nobody says them in a conversation."""
+OTHER_BRANCH = "it stands on another branch than the one that the conversation ended on"
 
 
 class ChatGPTImporter:
@@ -60,18 +62,18 @@ class ChatGPTImporter:
 def _take(
     records: Records, found: dict[str, Any], mapping: dict[str, Any], path: str, branches: bool
 ) -> None:
-    chosen = _branch(records, mapping, found.get("current_node"), path)
+    chosen = chosen_branch(records, mapping, found.get("current_node"), path)
     order = {node: place for place, node in enumerate(chosen)}
     others = [node for node in mapping if node not in order]
     messages: list[ForeignMessage] = []
     for node in chosen:
         messages += _message(records, mapping[node], _place(path, node), "")
-    for n, chain in enumerate(_chains(mapping, others), 1) if branches else ():
+    for n, chain in enumerate(other_branches(mapping, others), 1) if branches else ():
         for node in chain:
             messages += _message(records, mapping[node], _place(path, node), f"branch {n}")
     for node in () if branches else others:
         if _said(mapping[node]) is not None:
-            records.leave("message", _place(path, node), _OTHER_BRANCH)
+            records.leave("message", _place(path, node), OTHER_BRANCH)
     for node, one in mapping.items():
         if not isinstance(one, dict) or (one.get("message") is not None and _said(one) is None):
             records.leave("message", _place(path, node), "it is no object")
@@ -81,7 +83,7 @@ def _take(
     records.conversation(messages, path, id=id, title=name(found.get("title")), at=at, meta=meta)
 
 
-def _branch(records: Records, mapping: dict[str, Any], current: Any, path: str) -> list[str]:
+def chosen_branch(records: Records, mapping: dict[str, Any], current: Any, path: str) -> list[str]:
     """The nodes from the root to the current one; to the last without children where none is named."""
     if not isinstance(current, str) or current not in mapping:
         parents = {one.get("parent") for one in mapping.values() if isinstance(one, dict)}
@@ -102,7 +104,7 @@ def _branch(records: Records, mapping: dict[str, Any], current: Any, path: str) 
     return list(reversed(chain))
 
 
-def _chains(mapping: Mapping[str, Any], others: list[str]) -> Iterator[list[str]]:
+def other_branches(mapping: Mapping[str, Any], others: list[str]) -> Iterator[list[str]]:
     """The nodes off the chosen branch, each with those that follow it as long as nothing branches."""
     left = dict.fromkeys(others)
     for start in others:
@@ -141,8 +143,8 @@ def _message(records: Records, node: Any, path: str, session: str) -> Iterator[F
     if written is None:
         records.leave("message", path, f"its content of type {kind or 'unknown'} has no text")
         return
-    role = name(author.get("role"))
-    tool = author.get("name") if role == "tool" else None
+    role = "system" if kind in _CONTEXTS else name(author.get("role"))
+    tool = author.get("name") if role == "tool" else _CONTEXTS.get(kind)
     at = records.instant(said.get("create_time"), f"{path}.message.create_time")
     without = ("author", "content", "create_time")
     meta = {"role": role} | records.original(said, path, without=without)

@@ -10,6 +10,7 @@ from typing import Any, Final
 from amgs.errors import InputError
 from amgs.exchange.importers.chatgpt import ChatGPTImporter
 from amgs.exchange.importers.claude import ClaudeImporter
+from amgs.exchange.importers.mcp_graph import McpGraphImporter
 from amgs.exchange.importers.mem0 import Mem0Importer
 from amgs.exchange.importers.parsing import parse
 from amgs.exchange.importers.records import (
@@ -33,6 +34,7 @@ IMPORTERS: tuple[Importer, ...] = (
     Mem0Importer(),
     ChatGPTImporter(),
     ClaudeImporter(),
+    McpGraphImporter(),
     TranscriptImporter("openai", "OpenAI"),
     TranscriptImporter("anthropic", "Anthropic"),
 )

@@ -21,7 +21,7 @@ from amgs.sessions.lines import name
 from amgs.settings import IngestSettings
 from amgs.types.conversation import Message, Role
 
-ForeignFormat = Literal["mem0", "chatgpt", "claude", "openai", "anthropic"]
+ForeignFormat = Literal["mem0", "chatgpt", "claude", "mcp", "openai", "anthropic"]
 
 _LARGEST = 16_000
 """Characters of JSON that a record may keep beside its text."""

@@ -84,7 +84,7 @@ class Call(Generic[R_co]):
             arguments["progress"] = progress
         with extras.explained(), signed(operation=self.operation.name):
             secrets = (on.engine if _is_operator(on) else on).settings.memory.ingest
-            arguments |= {name: secrets.mask(value) for name, value in self._texts.items()}
+            arguments |= {n: secrets.mask(value) for n, value in self._texts.items() if n in arguments}
             return secrets.mask(self.operation.function(on, **arguments))
 
     def check(self) -> None:

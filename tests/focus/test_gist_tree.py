@@ -337,7 +337,11 @@ def test_a_lifetime_has_one_writer_and_the_second_is_told_who_it_is(tmp_path: Pa
     )
     assert second.stdout.startswith("4 The lifetime is in use")
     assert f"process {os.getpid()}" in second.stdout
+    with pytest.raises(CtxError, match="in use by this session") as here:
+        check(tmp_path)
+    assert "end process" not in here.value.way_out and "this session ends" in here.value.way_out
     tree.close()
+    assert check(tmp_path).ok
     again = opened(tmp_path)
     assert again.length == 75
     again.close()

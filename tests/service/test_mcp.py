@@ -16,6 +16,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from amgs.text.tokens import approximate_tokens
+from amgs_app import __version__
 from amgs_app.engine import Engine, Options
 from amgs_app.server.asking import Asked
 from amgs_app.server.mcp.tools import OPERATIONS, Headers, Quoted, Tools, make_server, quote
@@ -39,6 +40,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 async def use_it(client: Client) -> None:
     """What an agent does: remember, look, assemble, judge, ask why."""
+    assert client.server_info is not None and client.server_info.version == __version__
     tools = {each.name: each for each in (await client.list_tools()).tools}
     assert set(tools) == set(OPERATIONS)
     assert tools["search"].annotations is not None

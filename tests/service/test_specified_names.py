@@ -133,7 +133,7 @@ def test_the_openapi_document_allows_both_names_and_every_form(http: httpx2.Clie
     assert allows("post_graph_edge", {"start": "ab"})
     assert not allows("post_graph_edge", {"target_id": "cd"})
     assert allows("post_frame_assemble", {"type": "SELF"})
-    assert not allows("post_frame_assemble", {"query": "x"})
+    assert allows("post_frame_assemble", {"query": "x"}) and not allows("post_frame_assemble", {"query": 7})
     assert allows("post_memory_search", {"query": "x", "layers": ["keyword"], "meta": {"room": "attic"}})
     assert allows("post_memory_search", {"query": "x", "meta": ["room=attic"]})
     assert allows("IngestRequest", TEXTS)

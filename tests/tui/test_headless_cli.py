@@ -112,6 +112,28 @@ def test_runs_with_a_fixed_instant_repeat(amgs: Amgs) -> None:
 # --- bad input --------------------------------------------------------------------------------------------
 
 
+def test_a_frame_without_a_name_is_the_session(amgs: Amgs) -> None:
+    assert amgs("frame", "assemble", "SESSION", "--look", "--format", "json") == 0
+    named = json.loads(amgs.out)["text"]
+    assert amgs("frame", "assemble", "--composite", "--look", "--format", "json") == 0
+    assert json.loads(amgs.out)["name"] == "SESSION" and json.loads(amgs.out)["text"] == named
+
+
+@pytest.mark.parametrize(
+    "command", [["prune"], ["prune", "--hard", "--yes"], ["prune", "--lowest", "0.1"], ["review", "scan"]]
+)
+def test_what_finds_nothing_to_do_writes_no_operation(amgs: Amgs, tmp_path: Path, command: list[str]) -> None:
+    amgs.store = tmp_path / "new.duckdb"
+    assert amgs("ingest", "The kiln is fired on Mondays.") == 0
+    assert amgs("consolidate") == 0
+    assert amgs("operations", "--format", "json") == 0
+    before = amgs.out
+    assert amgs(*command) == 0
+    assert "as operation" not in amgs.out
+    assert amgs("operations", "--format", "json") == 0
+    assert amgs.out == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

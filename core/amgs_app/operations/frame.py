@@ -46,7 +46,9 @@ def frames(engine: Engine) -> FrameList:
 )
 def assemble(
     engine: Engine,
-    name: Annotated[str, Arg(metavar="NAME", help="INBOX, ATTENTION, SELF, SESSION, …"), Takes("frame")],
+    name: Annotated[
+        str, Arg(metavar="NAME", help="INBOX, ATTENTION, SELF, …; SESSION unless given."), Takes("frame")
+    ] = "SESSION",
     *,
     query: FrameQuery = "",
     budget: FrameBudget = None,

@@ -159,7 +159,7 @@ def prune(
         wanted = engine.block(explain).id
         return lifecycle.explain_pruning(wanted, threshold=threshold, lowest=lowest)
     plan = lifecycle.plan_pruning(hard=hard, limit=limit, threshold=threshold, lowest=lowest)
-    if dry_run:
+    if dry_run or not plan.candidates:
         return plan
     if hard and not yes:
         raise UsageError(
@@ -191,7 +191,8 @@ def scan(
     plan = lifecycle.plan_review(progress=progress)
     if dry_run:
         return plan
-    lifecycle.apply_review(plan)
+    if plan.found:
+        lifecycle.apply_review(plan)
     return ReviewList(lifecycle.reviews(limit=50))
 
 

@@ -418,10 +418,16 @@ def locked(folder: Path) -> IO[str]:
         holder = file.read(20).strip()
         file.close()
         who = f"process {holder}" if holder.isdigit() else "another process"
+        way_out = f"Close it (or end {who}), or choose another folder."
+        if holder == str(os.getpid()):
+            who = "this session"
+            way_out = (
+                "It is let go of when this session ends or opens another text; or choose another folder."
+            )
         raise CtxError(
             f"{folder} is in use by {who}, and a lifetime has one writer at a time.",
             title="The lifetime is in use",
-            way_out=f"Close it (or end {who}), or choose another folder.",
+            way_out=way_out,
         ) from error
     file.truncate(0)
     file.write(f"{os.getpid()}\n")

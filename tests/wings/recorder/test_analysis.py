@@ -173,6 +173,12 @@ def test_an_audit_names_each_record_once_for_its_first_reason(world: SpanWorld) 
         ("not recalled lately", "seldom", None),
     ]
     assert (found.records, found.unread, found.recalls) == (6, 0, 3)
+    assert found.of("never recalled")[0].because == "3 searches since"
+    world.now += 1
+    world.store("late", "Bulbs lie in the cellar.")
+    world.search("beds?", [("twice-2", BEDS, 0.9)])
+    later = audit(memory_of(world.spans), instant_of(world.now + 40 * DAY), 30)
+    assert "1 search since" in [one.because for one in later.of("never recalled")]
 
 
 def test_a_duplicate_is_dropped_in_favour_of_the_one_that_is_recalled(world: SpanWorld) -> None:

@@ -17,6 +17,7 @@ from amgs.clock import earlier
 from amgs.diagnosis.facts import stems
 from amgs.lifecycle.conflict import SUPERSEDES, Words, judge
 from amgs.text.differences import differ
+from amgs.text.plural import plural
 from amgs.types.block import Block
 from amgs.wings.recorder.foreign_memory import ForeignMemory, ForeignRecord
 
@@ -136,7 +137,7 @@ def _unused(memory: ForeignMemory, now: datetime, days: int) -> Iterator[AuditFi
         if one.since > limit or not since:
             continue
         if not one.recalls:
-            yield AuditFinding("never recalled", one, None, f"{since:,} searches since")
+            yield AuditFinding("never recalled", one, None, f"{plural(since, 'search', 'searches')} since")
         elif days and one.recalls[-1].at <= limit:
             yield AuditFinding(
                 "not recalled lately",

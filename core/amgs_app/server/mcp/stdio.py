@@ -16,6 +16,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from amgs.errors import AmgsError, StoreLockedError, UnreachableError
+from amgs_app import __version__
 from amgs_app.places.store_socket import LOCAL, holder_of, socket_of
 from amgs_app.server.asking import Asked, Service
 from amgs_app.server.hosting import DEFAULT, Namespace, Namespaces
@@ -195,7 +196,11 @@ async def _relay(address: str, token: str, namespace: str) -> None:
             return await served.call_tool(given.name, given.arguments)
 
         near: Server[Any] = Server(
-            "amgs", instructions=served.instructions, on_list_tools=list_tools, on_call_tool=call_tool
+            "amgs",
+            version=__version__,
+            instructions=served.instructions,
+            on_list_tools=list_tools,
+            on_call_tool=call_tool,
         )
         async with stdio_server() as (incoming, outgoing):
             await near.run(incoming, outgoing, near.create_initialization_options())

@@ -88,8 +88,14 @@ class Bench:
 
 
 def meets(found: float, op: Comparator, value: float) -> bool:
-    """Whether a figure keeps a goal; one that could not be measured (NaN) does not."""
-    return found >= value if op == ">=" else found <= value
+    """Whether a figure, as it is shown, keeps a goal; one that could not be measured (NaN) does not."""
+    seen = float(shown(found))
+    return seen >= value if op == ">=" else seen <= value
+
+
+def shown(found: float) -> str:
+    """A metric as people read it."""
+    return f"{found:.4g}"
 
 
 def machine() -> str:
@@ -124,7 +130,7 @@ def markdown(found: BenchResult) -> str:
     for name, value in found.metrics.items():
         goal = found.goals.get(name)
         said = f"{goal.op} {goal.value:g}: {'met' if goal.met else 'missed'}" if goal else ""
-        lines.append(f"| `{name}` | {value:.3g} | {said} |")
+        lines.append(f"| `{name}` | {shown(value)} | {said} |")
     for table in found.tables:
         lines += ["", f"{table.title}:", "", f"| {' | '.join(table.columns)} |"]
         lines.append(f"| --- |{' ---: |' * (len(table.columns) - 1)}")

@@ -1,7 +1,8 @@
 """Cut a release: `make release VERSION=0.2.0`. It changes this checkout alone, and pushes nothing.
 
-From a clean tree: the version into its one place, the date into the changelog, the wheel and the notes into dist/; then
-a commit, a tag that carries the notes, and what is left to do by hand.
+Before it, `python -m benchmarks figures --data DIR`: what a page of results prints and is not found again is no figure
+to release. From a clean tree: the version into its one place, the date into the changelog, the wheel and the notes into
+dist/; then a commit, a tag that carries the notes, and what is left to do by hand.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 VERSION_FILE = Path("core/amgs_app/__init__.py")
 CHANGELOG = Path("CHANGELOG.md")
 CHANGED = (VERSION_FILE, CHANGELOG)
+FIGURES = "python -m benchmarks figures --data DIR"
 _VERSION = re.compile(r'^__version__ = "(.+)"$', re.M)
 _NUMBER = re.compile(r"\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?")
 _SECTION = re.compile(r"^## (\S+) \((.+)\)$", re.M)
@@ -69,6 +71,7 @@ def cut(root: Path, version: str, day: date) -> str:
     here, notes_here = wheel.relative_to(root), told.relative_to(root)
     return (
         f"Committed and tagged v{version}; nothing was pushed. What is left:\n\n"
+        f"    {FIGURES}  (unless it was run on this tree; exit code 1: mend or print anew)\n"
         f"    git push origin HEAD v{version}\n"
         f"    twine upload {here}\n"
         f"    gh release create v{version} --notes-file {notes_here} {here}\n\n"

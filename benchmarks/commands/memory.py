@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from amgs_app.calls.marks import Option
-from benchmarks.commands.rigs import Books, WorkFolder, bench, memory_rig, sizes_of
+from benchmarks.commands.rigs import Books, WorkFolder, bench, memory_rig, names_of, sizes_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from amgs.types import Progress
     from amgs_app.engine import Engine
     from benchmarks.bench_results import BenchResult
+    from benchmarks.figures import FiguresChecked
 
 
 @bench(
@@ -24,6 +27,9 @@ def bench_locomo(
     engine: Engine,
     *,
     data: Annotated[Path, Option("--data", metavar="DIR", help="A folder of conversations.")],
+    layers: Annotated[
+        bool, Option("--layers/--no-layers", help="Also search with each layer off, and with it alone.")
+    ] = True,
     progress: Progress,
 ) -> BenchResult:
     """Run protocol turn-R: one store per conversation, one block per turn, the question as the query.
@@ -33,7 +39,7 @@ def bench_locomo(
     """
     from benchmarks.locomo import run
 
-    return run(memory_rig(engine, progress), data)
+    return run(memory_rig(engine, progress), data, ablate=layers)
 
 
 @bench(
@@ -120,6 +126,7 @@ def bench_conversation(
         int,
         Option("--questions", metavar="N", min=0, help="Answers that the language model judges; 0: none."),
     ] = 120,
+    only: Annotated[str, Option("--only", metavar="NAME,NAME", help="These subjects; else all.")] = "",
     progress: Progress,
 ) -> BenchResult:
     """Measure every subject that the folder has data for, each with its controls beside it: dates, topics, questions,
@@ -131,7 +138,7 @@ def bench_conversation(
     from benchmarks.conversation.run import run
 
     model = partial(engine.load_model, progress) if questions else None
-    return run(memory_rig(engine, progress), data, model, questions)
+    return run(memory_rig(engine, progress), data, model, questions, only=names_of(only))
 
 
 @bench(
@@ -450,3 +457,34 @@ def bench_year(
     from benchmarks.synthetic_year import run
 
     return run(days, engine.seed, engine.settings.memory, progress)
+
+
+@bench(
+    "figures",
+    summary="Measure again what the pages of results print.",
+    example="figures --data DIR --only search",
+)
+def bench_figures(
+    engine: Engine,
+    *,
+    data: Annotated[
+        Path, Option("--data", metavar="DIR", help="A folder with locomo/, documents/ and others.")
+    ],
+    only: Annotated[str | None, Option("--only", metavar="PAGE", help="A page of docs/results.")] = None,
+    progress: Progress,
+) -> FiguresChecked:
+    """Run each benchmark that a page of results names in a comment beside its figures, and hold what it finds against
+    what is printed. Some minutes for each; exit code 1 where a figure does not reproduce or could not be measured.
+    """
+    from benchmarks.commands import registry
+    from benchmarks.figures import check_figures, choose_pages
+
+    def measure(line: str) -> Mapping[str, float]:
+        call = registry().parse(line)
+        if call is None:
+            return {}
+        places = {name: data / value for name, value in call.arguments.items() if isinstance(value, Path)}
+        metrics: Mapping[str, float] = call.having(**places).apply(engine, progress).metrics
+        return metrics
+
+    return check_figures(choose_pages(only), measure)

@@ -50,6 +50,11 @@ def sizes_of(blocks: str) -> tuple[int, ...]:
     return tuple(map(int, listed))
 
 
+def names_of(only: str) -> tuple[str, ...]:
+    """The subjects that were listed, none for all."""
+    return tuple(name.strip() for name in only.split(",")) if only else ()
+
+
 def memory_rig(engine: Engine, progress: Progress) -> MemoryRig:
     """The rig of a bench of the memory engine, with the models of the session."""
     from amgs_app.models.choice import text_models

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from amgs_app.calls.marks import Option
-from benchmarks.commands.rigs import Books, WorkFolder, bench, memory_rig, sizes_of
+from benchmarks.commands.rigs import Books, WorkFolder, bench, memory_rig, names_of, sizes_of
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -83,13 +83,12 @@ def bench_scaleout(
 
     store = str(engine.store_path) if is_address(engine.store_path) else None
     effort = ScaleoutEffort(blocks=sizes_of(blocks), seconds=seconds, kills=kills)
-    names = tuple(name.strip() for name in only.split(",")) if only else ()
     with tempfile.TemporaryDirectory() as temporary:
         return run(
             memory_rig(engine, progress),
             work or Path(temporary),
             store=store,
             data=data,
-            only=names,
+            only=names_of(only),
             effort=effort,
         )

@@ -10,6 +10,7 @@ from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
     from benchmarks.bench_results import BenchResult, BenchTable
+    from benchmarks.figures import FiguresChecked
     from benchmarks.focus_training.lens_labels import LabelReport
     from benchmarks.focus_training.records import Staged, TrainedRun
 
@@ -31,15 +32,35 @@ def _aligned(table: BenchTable) -> list[str]:
 
 @entry()
 def bench_result(result: BenchResult) -> ResultTable:
+    from benchmarks.bench_results import shown
+
     rows = []
     for name, value in result.metrics.items():
         goal = result.goals.get(name)
         said = "" if goal is None else f"{goal.op} {goal.value:g}: {'met' if goal.met else 'missed'}"
-        rows.append((name, f"{value:.4g}", said))
+        rows.append((name, shown(value), said))
     notes = [line for table in result.tables for line in ("", table.title, *_aligned(table))]
     at = f", commit {result.commit}" if result.commit else ""
     title = f"{result.bench} on {result.machine}{at}"
     return replace(sheet(title, "metric found:n goal*", rows), notes=tuple(notes))
+
+
+@entry()
+def figures_checked(result: FiguresChecked) -> ResultTable:
+    rows = [
+        (
+            one.figure.page,
+            one.figure.line,
+            one.figure.metric,
+            one.figure.printed,
+            one.found,
+            one.wrong or "holds",
+        )
+        for one in result.checks
+    ]
+    wrong = sum(bool(one.wrong) for one in result.checks)
+    title = f"{len(rows)} printed figures, {wrong} of which do not reproduce or could not be measured"
+    return sheet(title, "page* benchmark metric printed:n found:n verdict", rows)
 
 
 @entry()

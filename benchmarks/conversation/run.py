@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amgs.errors import InputError
+from amgs.errors import InputError, UsageError
 from amgs.extras import install_line, installed
 from benchmarks.bench_results import (
     Bench,
@@ -41,14 +41,25 @@ SUBJECTS: Mapping[str, Measure] = {
 
 
 def run(
-    rig: MemoryRig, data: Path, model: Callable[[], BaseModel] | None = None, questions: int = QUESTIONS
+    rig: MemoryRig,
+    data: Path,
+    model: Callable[[], BaseModel] | None = None,
+    questions: int = QUESTIONS,
+    *,
+    only: Sequence[str] = (),
 ) -> BenchResult:
     """Measure what a folder has data for; raises InputError when it has none.
 
-    model: gives the language model that judges answers to so many questions; without it none are judged.
+    model: gives the language model that judges answers to so many questions; without it none are judged. only: these
+    of `SUBJECTS` and nothing else; raises UsageError for another name.
     """
-    found = measured(rig, data, SUBJECTS)
-    if model is not None:
+    unknown = [name for name in only if name not in SUBJECTS]
+    if unknown:
+        raise UsageError(
+            f"There is no subject {unknown[0]!r}.", way_out="One of: " + ", ".join(SUBJECTS) + "."
+        )
+    found = measured(rig, data, {name: SUBJECTS[name] for name in only} if only else SUBJECTS)
+    if model is not None and not only:
         rig.progress(len(SUBJECTS), len(SUBJECTS), "answers")
         judged = _judged(rig, data, model, questions)
         if judged is not None:
@@ -58,8 +69,9 @@ def run(
             f"{data} holds no data that conversations are measured with.",
             way_out="Give --data the folder that holds coref/, temporal/, segmentation/, mrda/, locomo/ and the rest.",
         )
-    rig.progress(len(SUBJECTS), len(SUBJECTS), "survival")
-    found["survival"] = measure_survival(rig)
+    if not only:
+        rig.progress(len(SUBJECTS), len(SUBJECTS), "survival")
+        found["survival"] = measure_survival(rig)
     every = joined(found.values())
     return BENCH.result({"subjects": list(found)}, dict(every.metrics), every.tables, goals=dict(every.goals))
 

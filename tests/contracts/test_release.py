@@ -59,6 +59,7 @@ def test_a_release_has_its_version_its_notes_its_wheel_and_its_tag(small: Path) 
     done = release(folder, "9.8.0")
     assert done.returncode == 0, done.stderr
     assert "git push origin HEAD v9.8.0" in done.stdout and "nothing was pushed" in done.stdout
+    assert "benchmarks figures --data DIR" in done.stdout.split("git push")[0], "before anything is public"
     assert run(folder, "git", "status", "--porcelain").stdout == ""
     notes = run(folder, "git", "tag", "-l", "--format=%(contents)", "v9.8.0").stdout
     assert notes.strip() == "AMGS workstation 9.8.0\n\nNew.\n\n- One thing."

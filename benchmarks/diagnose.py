@@ -240,6 +240,12 @@ def _controls(judged: Sequence[JudgedFailure], seed: int) -> dict[str, float]:
         ),
         "cause_right_retold": float(sum(o.named == o.failure.cause for o in judged if o.failure.retold)),
         "retold": float(sum(o.failure.retold for o in judged)),
+        **{
+            f"cause_right_{cause.replace(' ', '_')}": float(
+                sum(o.named == cause for o in judged if o.failure.cause == cause)
+            )
+            for cause in sorted(set(causes))
+        },
     }
 
 

@@ -61,6 +61,7 @@ from amgs_app.operations.standard import beginning_with, standard
 from amgs_app.shell.output import complain, intended
 from amgs_app.terminal.exit_codes import IN_ONE_LINE, ExitCode
 from amgs_app.terminal.line import near
+from amgs_app.terminal.plain_refusals import say_usage
 from amgs_app.terminal.printable import printable
 
 _UNKNOWN = re.compile(r"No such command '(.*)'\.?")
@@ -341,7 +342,7 @@ def _globals(context: typer.Context) -> Globals:
 
 def _complain_of_usage(error: typer.TyperException) -> int:
     """Say what Typer cannot read, and where the help is."""
-    text = " ".join(error.format_message().split()).replace("Value error, ", "")
+    text = say_usage(error.format_message())
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "amgs"
     unknown = _UNKNOWN.fullmatch(text)

@@ -351,9 +351,11 @@ def _refuse_unknown_variables() -> None:
 
 def _fault(fault: Any, file: Path) -> tuple[str, str]:
     """What is wrong with which key, and where the key stands."""
+    from amgs_app.terminal.plain_refusals import say_value
+
     steps = [str(step) for step in fault["loc"]]
     key, place = ".".join(steps), _place(steps, file, {}) or str(file)
-    return f"{key}: {fault['msg']}", place
+    return say_value(key, fault["msg"]), place
 
 
 def _unknown(key: str) -> str:

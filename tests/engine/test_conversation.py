@@ -547,6 +547,19 @@ def test_what_is_kept_in_every_context_is_journalled_and_goes_with_its_messages(
         memory.conversation.keep("ship", "#999")
 
 
+def test_what_is_kept_by_hand_and_does_not_fit_is_said_where_it_is_left_out(memory: amgs.Memory) -> None:
+    memory.conversation.add("ship", agent(12))
+    free = memory.conversation.optimise("ship", budget=400)
+    out = [span for span in free.spans if span.fate == "dropped"]
+    memory.conversation.keep("ship", out[0].handle)
+    tight = next(n for n in range(100, 400, 20) if memory.conversation.keep("ship", budget=n).impossible)
+    left = memory.conversation.optimise("ship", budget=tight)
+    for span in left.spans:
+        missed = span.fate != "kept" and span.first <= out[0].last and out[0].first <= span.last
+        assert missed == span.because.endswith("; what is kept by hand does not fit into the budget")
+    assert left.replanned and {span.fate for span in left.spans} >= {"dropped"}
+
+
 def test_a_name_that_no_conversation_has_is_answered_with_the_names_there_are(memory: amgs.Memory) -> None:
     memory.conversation.add("known", agent(2))
     names = [name for name, _ in held(memory)]

@@ -59,7 +59,7 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         await driven.press("v")
         assert "short-term" in driven.text and "things open" in driven.text
         await driven.press("v", "end", "K")
-        assert "every context keeps" in driven.text
+        assert "kept in every context that has room" in driven.text
 
         gone = next(n for n, one in enumerate(pane.spans) if fate_of(one) == "dropped")
         await driven.press("home", *["down"] * gone, "w")

@@ -164,6 +164,11 @@ def keep_what_fits(
     except ImpossibleBudgetError:
         if standing <= must:
             raise
-        return replace(
-            choose(must), replanned="what is to stay in every context does not fit into the budget"
+        found, told = choose(must), "what is kept by hand does not fit into the budget"
+        spans = tuple(
+            replace(span, because=f"{span.because}; {told}")
+            if span.fate != "kept" and any(span.first <= number <= span.last for number in standing)
+            else span
+            for span in found.spans
         )
+        return replace(found, spans=spans, replanned=told)

@@ -17,6 +17,7 @@ import typer.main
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.plain_values import PlainCommand
 from amgs_app.terminal.line import LineError, Word
+from amgs_app.terminal.plain_refusals import say_usage
 
 if TYPE_CHECKING:
     from amgs_app.calls.marks import Parameter
@@ -73,7 +74,7 @@ def read_arguments(chosen: Operation[..., Any], words: list[Word], line: str) ->
             given = dict(context.params)
     except typer.TyperException as error:
         raise LineError(
-            _message(error),
+            say_usage(error.format_message()),
             line=line,
             column=_column(error, chosen, words, line),
             way_out=f"Use: {chosen.usage()}",
@@ -99,11 +100,6 @@ def _listed(value: Any, many: Parameter | None) -> Any:
     if many is None:
         return value
     return list(value) if value else many.default
-
-
-def _message(error: typer.TyperException) -> str:
-    text = " ".join(error.format_message().split()).replace("Value error, ", "")
-    return text if text.endswith((".", "?")) else f"{text}."
 
 
 def _column(

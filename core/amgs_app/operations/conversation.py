@@ -360,7 +360,7 @@ def restore(
 
 @operation(
     "conversation keep",
-    summary="Keep messages whole in every context of a conversation.",
+    summary="Keep messages whole in every context whose budget holds them.",
     example="conversation keep standup '#12'",
     writes=True,
 )

@@ -332,7 +332,11 @@ def conversation_stats(result: ConversationStats) -> ResultTable:
 @entry(sentence=title_of, quiet=True)
 def conversation_kept(result: ConversationKept) -> ResultTable:
     done = f", as operation {result.operation}" if result.operation is not None else ""
-    kept = f"every context keeps {', '.join(result.kept)}" if result.kept else "nothing is kept by hand"
+    kept = (
+        f"kept in every context that has room: {', '.join(result.kept)}"
+        if result.kept
+        else "nothing is kept by hand"
+    )
     if result.impossible:
         kept = f"a context of this budget cannot keep {', '.join(result.kept)}; larger ones do"
     pairs = [("kept", ", ".join(result.kept) or "nothing")]

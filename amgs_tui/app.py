@@ -396,7 +396,7 @@ class Workstation(App[None], inherit_bindings=False):
         self.ask(operations.workspace.bookmark())
 
     def action_bookmarks(self) -> None:
-        self.ask(operations.workspace.bookmarks())
+        self.ask(operations.workspace.bookmark(every=True))
 
     def action_traffic(self) -> None:
         """Show who asks a served memory what."""

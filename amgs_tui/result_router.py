@@ -235,11 +235,13 @@ class ResultRouter:
             give = self.pages.offer_latest if by_screen and not result.text else self.pages.show_found
             if give(result.blocks):
                 return
-        in_a_pane = any(True for _ in self.screen.panes_of(event.command))
-        if event.request.origin == "operator" and not in_a_pane:
+        if event.request.origin == "operator":
             from amgs_app.render.catalogue import entry_of
 
-            if not entry_of(type(event.result)).quiet:
+            entry = entry_of(type(event.result))
+            # Some commands have a result for their pane and one to read.
+            to_read = entry.figure is None and event.answer.pane is not None
+            if not entry.quiet and (to_read or not any(True for _ in self.screen.panes_of(event.command))):
                 self.screen.once_typed(lambda: self.pages.read(event.command.capitalize(), event.result))
 
     def _operator_finished(self, event: Finished) -> None:
@@ -248,7 +250,8 @@ class ResultRouter:
         from amgs_app.render.catalogue import entry_of, sentence_of
 
         took = f", in {seconds(event.elapsed)}" if event.elapsed >= WORTH_SAYING else ""
-        pane = None if entry_of(type(event.result)).stays else event.answer.pane
+        entry = entry_of(type(event.result))
+        pane = None if entry.stays or entry.figure is None else event.answer.pane
         there = ""
         if pane is not None and self.dispatcher.operator_stayed:
             self.screen.bring(pane)

@@ -113,7 +113,13 @@ class BlockPage(TextReader):
 
     BINDINGS: ClassVar[list[Any]] = [
         Binding("t", "begin('block tag {id} --add ')", "tag", id="reader.tag", tooltip="Tag the block"),
-        Binding("n", "begin('block note \"')", "note", id="reader.note", tooltip="Write a note on the block"),
+        Binding(
+            "n",
+            "begin('block tag {id} --note \"')",
+            "note",
+            id="reader.note",
+            tooltip="Write a note on the block",
+        ),
         Binding(
             "e",
             "begin('edge add {id} ')",

@@ -59,20 +59,11 @@ class ContextWish:
 
     @property
     def call(self) -> Call[Any]:
-        if self.other is not None:
-            return operations.conversation.compare(
-                self.conversation,
-                self.query,
-                budget=self.budget,
-                a=self.other,
-                b=self.strategy,
-                until=self.until,
-                keep=list(self.keep) or None,
-            )
         return operations.conversation.optimise(
             self.conversation,
             self.query,
             budget=self.budget,
+            against=self.other,
             strategy=self.strategy,
             configuration=self.configuration,
             until=self.until,

@@ -56,7 +56,6 @@ class ConversationPane(ListPane):
         {
             "conversation list",
             "conversation optimise",
-            "conversation compare",
             "conversation show",
             "conversation exchanges",
             "conversation survival",

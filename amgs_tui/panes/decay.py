@@ -42,7 +42,7 @@ class DecayPane(ListPane):
     """The curves above the memory as it will look."""
 
     NAME = "decay"
-    SHOWS = frozenset({"decay curve", "decay categories", "decay forecast"})
+    SHOWS = frozenset({"decay curve", "decay forecast"})
     PURPOSE = """\
 Relevance halves with every half-life since a block was last used. A block that drops below the threshold ranks lower,
 but it stays in the memory and can be found: nothing is removed before prune. The bright curve is the selected block's,
@@ -90,8 +90,11 @@ decay profile of the selected block, c applies it. Moving in the list selects th
 
     def asks(self) -> Iterable[Call[Any]]:
         yield from self._asks_of_block()
-        yield operations.decay.categories(days=self.reach)
+        yield operations.decay.curve(days=self.reach, categories=True)
         yield self._asks_ahead()
+
+    def slot_of(self, call: Call[Any]) -> str:
+        return f"{call.operation.name} {call.arguments.get('categories', '')}"
 
     def _asks_of_block(self) -> Iterable[Call[Any]]:
         selected = self.host.selected

@@ -203,7 +203,7 @@ class EdgeDrafting:
         self.pane.ask(operations.edge.apply())
 
     def action_discard(self) -> None:
-        self.pane.ask(operations.edge.discard())
+        self.pane.ask(operations.edge.apply(discard=True))
 
     def action_add_edge(self) -> None:
         """Find the other block, the neighbours first, then choose what joins the two."""

@@ -45,9 +45,7 @@ class GraphPane(ListPane):
     """The neighbourhood of the selection; without one, the shape of the whole graph."""
 
     NAME = "graph"
-    SHOWS = frozenset(
-        {"graph neighbours", "graph inspect", "graph stats", "edge edit", "edge apply", "edge discard"}
-    )
+    SHOWS = frozenset({"graph neighbours", "graph inspect", "graph stats", "edge edit", "edge apply"})
     PURPOSE = """\
 The selected block and the blocks linked to it. An edge has a type and a strength: its weight × its confidence, decayed
 since it was last used. ↑ and ↓ walk the neighbours, ← and → the edges; enter selects a neighbour and centres the graph
@@ -207,7 +205,7 @@ strongest path to any other block."""
             )
 
     def action_communities(self) -> None:
-        self.ask(operations.graph.communities())
+        self.ask(operations.graph.stats(communities=12))
 
     def action_hops(self) -> None:
         self.hops = self.hops % MOST_HOPS + 1

@@ -229,7 +229,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         if what == "metrics":
             self.host.command("metrics ")
         elif what == "drift":
-            self.ask(operations.tuning.monitor())
+            self.ask(operations.tuning.metrics("drift"))
         else:
             self.ask(operations.tuning.metrics("diversity"))
 

@@ -357,7 +357,7 @@ class Engine:
         Raises UsageError, UnknownBlockError or AmbiguousIdError.
         """
         if reference is None:
-            raise UsageError("No block is given.", way_out="Give the start of its id, or its source path.")
+            raise UsageError("No block is selected.", way_out="Give one, or `select` it first.")
         if reference.endswith(".md") or "#" in reference or "/" in reference:
             found = self.memory.resolve_source(reference)
             if found:

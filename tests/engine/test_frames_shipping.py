@@ -65,7 +65,7 @@ def test_a_changed_definition_is_kept_says_so_and_can_be_reset(tmp_path: Path) -
         memory.define_frame(replace(shipping.SELF, budget=78))
         assert _origin(memory, "SELF") == (
             "changed",
-            "changed here: `frame reset SELF` gives the shipped one back",
+            "changed here: `frame delete SELF` gives the shipped one back",
         )
 
 

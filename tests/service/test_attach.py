@@ -38,7 +38,7 @@ frame last
 why Heron @1 | json
 select @1
 bookmark
-bookmarks
+bookmark --list
 decay curve
 feedback useful
 operations

@@ -103,9 +103,9 @@ async def test_a_search_and_a_question_are_answered_while_a_consolidation_runs(
             lambda: not driven.app.main.pane("overview").stale and "Waiting" not in driven.text
         )
         await driven.pilot.press("colon")
-        await driven.pilot.press(*"frame", "space", *"reset", "space", *"SESSION", "enter")
+        await driven.pilot.press(*"frame", "space", *"delete", "space", *"SESSION", "enter")
         await driven.until(
-            lambda: "frame reset SESSION waits for consolidate" in driven.text or ticked(driven)
+            lambda: "frame delete SESSION waits for consolidate" in driven.text or ticked(driven)
         )
         gate.set()
         await driven.settle()

@@ -197,6 +197,19 @@ async def test_a_result_takes_no_key_from_a_line_that_is_being_typed(line: str, 
             assert driven.app.main.focused_pane is not None
 
 
+async def test_what_a_command_of_a_pane_gives_to_read_is_read() -> None:
+    async with drive(World(consolidated=6), (120, 40)) as driven:
+        for line, word in (
+            ("frame list SESSION", "SESSION"),
+            ("inbox list --due", "due"),
+            ("graph stats", ""),
+        ):
+            await driven.press("colon")
+            await driven.type(line, "enter")
+            assert isinstance(driven.app.screen, TextReader) is bool(word) and word in driven.text
+            await driven.press("escape")
+
+
 async def test_the_palette_lists_the_verbs_and_runs_one() -> None:
     world = World(consolidated=3)
     async with drive(world, (120, 40)) as driven:

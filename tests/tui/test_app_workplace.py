@@ -69,10 +69,10 @@ def test_a_bookmark_stays_until_it_is_taken_off(tmp_path: Path) -> None:
         run(one, "bookmark @1 --note 'ask Ilse'")
         assert one.engine.memory.change_counter == before
     with session(tmp_path) as two:
-        found = run(two, "bookmarks")
+        found = run(two, "bookmark --list")
         assert [(row.title, row.note) for row in found.rows] == [("The dome motor stalled.", "ask Ilse")]  # type: ignore[attr-defined]
         run(two, "bookmark @1")
-        assert run(two, "bookmarks").rows == ()  # type: ignore[attr-defined]
+        assert run(two, "bookmark --list").rows == ()  # type: ignore[attr-defined]
 
 
 # --- layouts ----------------------------------------------------------------------------------------------

@@ -67,8 +67,8 @@ def test_every_field_of_a_definition_has_its_option_and_none_takes_a_limit_away(
     )
     given += " --refresh-hours 2 --merge union --budget-strategy dynamic --dedup .9 --rescore 1,0,0,0,0"
     assert amgs("frame", "define", "WHOLE", *given.split()) == 0
-    made = asked(amgs, "frame", "show", "WHOLE")
-    plain = asked(amgs, "frame", "show", "ATTENTION")
+    made = asked(amgs, "frame", "list", "WHOLE")
+    plain = asked(amgs, "frame", "list", "ATTENTION")
     same = {key for key in made if made[key] == plain[key]}
     assert same == {"children"}, "every field is another than that of the frame it started from"
     rule = made["rule"]
@@ -78,21 +78,21 @@ def test_every_field_of_a_definition_has_its_option_and_none_takes_a_limit_away(
     freed = "--category none --meta none --not-self-only --since none --until none --used-since none"
     freed += " --window 0 --select budget --top-k 0 --dedup 0 --rescore none"
     assert amgs("frame", "define", "WHOLE", *freed.split()) == 0
-    made = asked(amgs, "frame", "show", "WHOLE")
+    made = asked(amgs, "frame", "list", "WHOLE")
     assert made["rule"]["filter"] == {**plain["rule"]["filter"], "statuses": ["raw"]}
     assert (made["rule"]["window_hours"], made["rule"]["top_k"]) == (None, None)
     assert (made["semantic_threshold"], made["rescore"]) == (None, None)
     assert amgs("frame", "define", "WHOLE", "--child", "SELF:1") == 0
     assert amgs("frame", "define", "WHOLE", "--child", "none") == 0
-    assert asked(amgs, "frame", "show", "WHOLE")["children"] == []
+    assert asked(amgs, "frame", "list", "WHOLE")["children"] == []
     assert amgs("frame", "define", "WHOLE", "--since", "soon") == 2 and "Invalid time" in amgs.err
     assert amgs("frame", "define", "WHOLE", "--category", "none", "--category", "task") == 2
 
 
 def test_a_shipped_frame_is_changed_shown_as_such_and_reset(amgs: Amgs) -> None:
     assert amgs("frame", "define", "SELF", "--budget", "99") == 0
-    assert amgs("frame", "list") == 0 and "frame reset SELF" in amgs.out
-    assert amgs("frame", "reset", "SELF") == 0
-    assert asked(amgs, "frame", "show", "SELF")["budget"] == 512
-    assert amgs("frame", "list") == 0 and "frame reset" not in amgs.out
-    assert amgs("frame", "reset", "NOWHERE") == 2
+    assert amgs("frame", "list") == 0 and "frame delete SELF" in amgs.out
+    assert amgs("frame", "delete", "SELF") == 0
+    assert asked(amgs, "frame", "list", "SELF")["budget"] == 512
+    assert amgs("frame", "list") == 0 and "frame delete" not in amgs.out
+    assert amgs("frame", "delete", "NOWHERE") == 2

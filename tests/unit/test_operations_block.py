@@ -52,7 +52,7 @@ def test_tags_and_notes_by_hand_can_be_undone_and_outlast_a_new_reading(operator
     assert done.block.meta["tags"] == ["recipe", "soup"]
     assert operator.run(block.tag(one.id, remove=["soup"])).block.meta["tags"] == ["recipe"]
     assert tagged({**memory.block(one.id).meta, "tags": ["soup", "new"]}, ())["tags"] == ["new", "recipe"]
-    noted = operator.run(block.note("Ask Ilse.", one.id))
+    noted = operator.run(block.tag(one.id, note="Ask Ilse."))
     assert "note “Ask Ilse.”" in table_of(noted).title
     for _ in range(3):
         memory.undo(memory.lifecycle.plan_undo().operation.id)

@@ -130,16 +130,15 @@ class Frames:
             self._context.storage.frames.put([definition])
 
     def delete(self, name: str) -> FrameDefinition:
-        """Take a frame of the user's own out; past assemblies of it can still be replayed.
+        """Take a frame of the user's own out; past assemblies of it can still be replayed. A frame that ships with the
+        engine gets its shipped definition back, which is returned.
 
-        Raises UnknownFrameError, and UsageError for a frame that ships with the engine or that another contains.
+        Raises UnknownFrameError, and UsageError for a frame that another contains.
         """
         known = self._context.definitions()
         definition = registry.find(name, known)
         if definition.name in registry.by_name(shipping.DEFAULTS):
-            raise UsageError(
-                f"{definition.name} ships with the engine.", way_out="Redefine it to change what it does."
-            )
+            return self.reset(name)
         parents = [d.name for d in known.values() if any(c.name == definition.name for c in d.children)]
         if parents:
             raise UsageError(

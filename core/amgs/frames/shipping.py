@@ -221,7 +221,7 @@ def _origin(one: FrameDefinition, ours: FrameDefinition | None, given: Given | N
         return Origin(one.name, "shipped", "shipped" if at is None else f"shipped, renewed {at:%Y-%m-%d}")
     newer = given is not None and given.mark != mark(ours)
     told = "changed here" + ("; another ships by now" if newer else "")
-    return Origin(one.name, "changed", f"{told}: `frame reset {one.name}` gives the shipped one back")
+    return Origin(one.name, "changed", f"{told}: `frame delete {one.name}` gives the shipped one back")
 
 
 def check(storage: Storage) -> None:

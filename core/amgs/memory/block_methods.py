@@ -96,18 +96,20 @@ class BlockMethods(OpenMemory):
             meta=meta,
         )
 
-    def tag(self, id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Block:
-        """Add tags to a block and take others away; journalled, and kept when its source is read again."""
+    def tag(
+        self, id: str, add: Sequence[str] = (), remove: Sequence[str] = (), *, note: str | None = None
+    ) -> Block:
+        """Add tags to a block, take others away, and write a note (an empty one removes it); journalled, and kept when
+        its source is read again.
+        """
         whole = self._context.whole_id(id)
         from amgs.lifecycle import annotate as annotating
 
-        return annotating.annotate(self._storage, whole, self.clock.now(), add=add, remove=remove)
+        return annotating.annotate(self._storage, whole, self.clock.now(), add=add, remove=remove, note=note)
 
     def note(self, id: str, text: str) -> Block:
         """Write a note on a block, in place of the one before; an empty one removes it. Journalled."""
-        from amgs.lifecycle import annotate as annotating
-
-        return annotating.annotate(self._storage, self._context.whole_id(id), self.clock.now(), note=text)
+        return self.tag(id, note=text)
 
     def add_edge(
         self, source: str, target: str, *, kind: str = "related", weight: float = 0.8, confidence: float = 1.0

@@ -1,4 +1,4 @@
-"""Single blocks: `block show`, `find`, `set`, `tag`, `note`, `reinforce`, `delete`; `select`."""
+"""Single blocks: `block show`, `find`, `set`, `tag`, `reinforce`, `delete`; `select`."""
 
 from __future__ import annotations
 
@@ -165,8 +165,9 @@ def set_block(
 
 @operation(
     "block tag",
-    summary="Add tags to a block, or take them away.",
-    example="block tag @1 --add house",
+    summary="Add tags to a block, take them away, or write a note on it.",
+    synonyms=("note", "annotate"),
+    example='block tag @1 --add house --note "Confirmed by the plumber."',
     writes=True,
 )
 def tag(
@@ -177,28 +178,17 @@ def tag(
     remove: Annotated[
         list[str] | None, Option("--remove", metavar="TAG", help="A tag to take away; may be repeated.")
     ] = None,
+    note: Annotated[
+        str | None,
+        Option("--note", metavar="TEXT", help='A note, in place of the one before; "" removes it.'),
+    ] = None,
 ) -> AnnotatedBlock:
-    """Change a block's tags: `block tag @1 --add recipe --remove draft`. What is done by hand stays when the block's
-    source is read again; `undo` takes it back.
+    """Change a block's tags and note; its text stays as it is. What is done by hand stays when the block's source is
+    read again; `undo` takes it back.
     """
-    if not add and not remove:
-        raise UsageError("No tags given.", way_out="Give --add TAG or --remove TAG.")
-    return AnnotatedBlock(engine.memory.tag(engine.block(block).id, add or (), remove or ()))
-
-
-@operation(
-    "block note",
-    summary="Write a note on a block.",
-    example='block note "Confirmed by the plumber." @1',
-    writes=True,
-)
-def note(
-    engine: Engine,
-    text: Annotated[str, Arg(metavar="TEXT", help="The note; an empty one removes it.")],
-    block: Reference = None,
-) -> AnnotatedBlock:
-    """Write a note on a block, in place of the one before; the block's text stays as it is. `undo` takes it back."""
-    return AnnotatedBlock(engine.memory.note(engine.block(block).id, text))
+    if not add and not remove and note is None:
+        raise UsageError("No tags given.", way_out="Give --add TAG, --remove TAG or --note TEXT.")
+    return AnnotatedBlock(engine.memory.tag(engine.block(block).id, add or (), remove or (), note=note))
 
 
 @operation(

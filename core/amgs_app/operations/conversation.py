@@ -1,5 +1,5 @@
 """Conversations: `conversation add|list|show|resolve|keep|clear`, and what of one a model should read: `conversation
-optimise|compare|why|restore|survival|validate`.
+optimise|why|restore|survival|validate`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from amgs.types.mentions import MentionType
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import (
-    ContextAsked,
     ContextGiven,
     Handle,
     Name,
@@ -262,7 +261,7 @@ def resolve(engine: Engine, conversation: Name) -> ConversationResolved:
 
 @operation(
     "conversation optimise",
-    summary="Choose what of a conversation a model should read.",
+    summary="Choose what of a conversation a model should read, or compare two strategies.",
     synonyms=("compact", "compress", "shorten"),
     example='conversation optimise standup "who repairs the pump?" --budget 800',
     pane="conversation",
@@ -273,35 +272,28 @@ def optimise(
     query: Query = "",
     *,
     previous: Previous = "",
+    against: Annotated[
+        StrategyName | None,
+        Option("--against", metavar="NAME", help="Compare with what this strategy keeps at the same budget."),
+    ] = None,
     **given: Unpack[ContextGiven],
-) -> OptimisedContext:
+) -> OptimisedContext | ContextComparison:
     """Show what is kept for a query, what becomes one line and what is left out, each with its reason and handle, and
     what each stage does to the tokens.
 
     Nothing is changed. What must be kept is kept whatever the query is: system prompts, pinned messages, the active
     task, and what --keep names. A call of a tool is kept with its results or not at all. `conversation restore` gives
     back what is left out.
+
+    With --against, show which messages one strategy keeps and the other does not.
     """
+    if against is not None:
+        strategies = (against, given["strategy"] or "extractive")
+        shared = {
+            name: value for name, value in read_context(given).items() if name in ("budget", "until", "keep")
+        }
+        return engine.memory.conversation.compare(conversation, query, strategies=strategies, **shared)
     return engine.memory.conversation.optimise(conversation, query, previous=previous, **read_context(given))
-
-
-@operation(
-    "conversation compare",
-    summary="Compare two strategies for the same query and budget.",
-    example='conversation compare standup "who repairs the pump?" --budget 800',
-    pane="conversation",
-)
-def compare(
-    engine: Engine,
-    conversation: Name,
-    query: Query = "",
-    *,
-    a: Annotated[StrategyName, Option("--a", metavar="NAME", help="The first strategy.")] = "mask",
-    b: Annotated[StrategyName, Option("--b", metavar="NAME", help="The second strategy.")] = "extractive",
-    **asked: Unpack[ContextAsked],
-) -> ContextComparison:
-    """Show which messages one strategy keeps and the other does not, at an equal budget."""
-    return engine.memory.conversation.compare(conversation, query, strategies=(a, b), **read_context(asked))
 
 
 @operation(

@@ -1,4 +1,4 @@
-"""Forgetting: `decay curve`, `decay categories`, `decay forecast`."""
+"""Forgetting: `decay curve`, `decay forecast`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Days = Annotated[
 
 @operation(
     "decay curve",
-    summary="Show a block's relevance over time, as it is or with another rate or a pin.",
+    summary="Show relevance over time: of a block, also with another rate or a pin, or of each category.",
     example="decay curve @1 --pin",
     pane="decay",
 )
@@ -33,30 +33,24 @@ def curve(
     profile: Profile = None,
     decay_lambda: LambdaValue = None,
     pin: Pin = False,
-) -> DecayCurve | DecayPreview:
+    categories: Annotated[
+        bool, Option("--categories", help="Of each category, from --days ago to --days ahead.")
+    ] = False,
+) -> DecayCurve | DecayPreview | CategoryCurves:
     """Show relevance over time, when the block was reinforced, and when it drops below the threshold.
 
     With --profile, --lambda or --pin it is compared with what it would be; nothing is changed. `block set` applies it.
+
+    With --categories, show the mean relevance of each with its uses in that time; in the past a block counts from its
+    creation on, with the category and decay it has today.
     """
+    if categories:
+        return engine.memory.lifecycle.category_curves(days=days)
     chosen = engine.block(block).id
     wanted = read_lambda(engine, profile, decay_lambda, pin=pin)
     if wanted is not None:
         return engine.memory.lifecycle.preview_decay(chosen, wanted, days=days)
     return engine.memory.decay_curve(chosen, days=days)
-
-
-@operation(
-    "decay categories",
-    summary="Show the relevance of each category over time.",
-    example="decay categories --days 60",
-    pane="decay",
-)
-def categories(engine: Engine, *, days: Days = 30) -> CategoryCurves:
-    """Show the mean relevance of each category from --days ago to --days ahead, with the uses in that time.
-
-    In the past a block counts from its creation on, with the category and decay it has today.
-    """
-    return engine.memory.lifecycle.category_curves(days=days)
 
 
 @operation(

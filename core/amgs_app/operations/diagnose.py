@@ -144,8 +144,9 @@ def fix(
     progress: Progress | None = None,
     **asked_of: Unpack[AskedOf],
 ) -> FixApplied:
-    """Diagnose again, and carry out the fix that is proposed; `undo` takes it back, and `frame define` or `frame reset`
-    a frame that was changed. A fix that is up to whoever asks, such as a larger budget, is refused with its words.
+    """Diagnose again, and carry out the fix that is proposed; `undo` takes it back, and `frame define` or `frame
+    delete` a frame that was changed. A fix that is up to whoever asks, such as a larger budget, is refused with its
+    words.
     """
 
     made = _diagnosed(engine, answer, missed, asked_of, progress)

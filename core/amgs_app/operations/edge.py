@@ -106,7 +106,7 @@ def edit(
 ) -> EdgeDraft:
     """Draft what becomes of one edge; an edge that is not there is to be added. Nothing is written until `edge apply`.
 
-    The session keeps one draft of edges, to which each `edge edit` adds; `edge discard` drops it.
+    The session keeps one draft of edges, to which each `edge edit` adds; `edge apply --discard` drops it.
     """
     ends = operator.engine.block(start), operator.engine.block(goal)
     operator.edge_draft = operator.engine.memory.graph.edit_edge(
@@ -125,13 +125,22 @@ def edit(
 
 @operation(
     "edge apply",
-    summary="Apply the drafted corrections of edges.",
+    summary="Apply the drafted corrections of edges, or discard them.",
     example="edge apply",
     pane="graph",
     writes=True,
 )
-def apply(operator: Operator) -> EdgesApplied:
+def apply(
+    operator: Operator,
+    *,
+    discard: Annotated[bool, Option("--discard", help="Drop the draft; nothing is written.")] = False,
+) -> EdgesApplied | EdgeDraft:
     """Apply the draft in one transaction that one `undo` reverts; refused where an edge has changed since."""
+    if discard:
+        from amgs.types.edge_draft import EdgeDraft
+
+        operator.edge_draft = None
+        return EdgeDraft((), operator.engine.clock.now())
     draft = operator.edge_draft
     if draft is None or not draft.edits:
         raise UsageError(
@@ -141,17 +150,3 @@ def apply(operator: Operator) -> EdgesApplied:
     done = operator.engine.memory.graph.apply_edges(draft)
     operator.edge_draft = None
     return EdgesApplied(draft, done)
-
-
-@operation(
-    "edge discard",
-    summary="Discard the drafted corrections of edges.",
-    example="edge discard",
-    pane="graph",
-)
-def discard(operator: Operator) -> EdgeDraft:
-    """Discard the draft of edges; nothing was written of it."""
-    from amgs.types.edge_draft import EdgeDraft
-
-    operator.edge_draft = None
-    return EdgeDraft((), operator.engine.clock.now())

@@ -1,4 +1,4 @@
-"""What the memory knows by name: `entity list`, `entity show`."""
+"""What the memory knows by name: `entity`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import Limit
 from amgs_app.results.memory import EntityList
 
 if TYPE_CHECKING:
@@ -17,53 +16,47 @@ TypeName = Literal["person", "organisation", "place", "project", "topic", "unkno
 
 
 @operation(
-    "entity list",
-    summary="List people, places, projects and topics, the most often named first.",
+    "entity",
+    summary="List people, places, projects and topics, or show what is known of one.",
     synonyms=("people", "who"),
-    example="entity list --type person",
+    example="entity Meret",
+    lists=lambda found: [one.block.id for one in found.mentions] if hasattr(found, "mentions") else None,
 )
-def entities(
+def entity(
     engine: Engine,
+    name: Annotated[
+        str | None,
+        Arg(metavar="NAME", help="A name or an alias; default: list those named most often."),
+        Takes("entity"),
+    ] = None,
     *,
     kind: Annotated[
-        TypeName | None, Option("--type", metavar="TYPE", help="Only entities of this type.")
+        TypeName | None, Option("--type", metavar="TYPE", help="List: only entities of this type.")
     ] = None,
     min_mentions: Annotated[
-        int, Option("--min-mentions", metavar="N", min=1, help="Only what is named at least N times.")
+        int, Option("--min-mentions", metavar="N", min=1, help="List: only what is named at least N times.")
     ] = 2,
-    limit: Limit = 50,
+    order: Annotated[
+        Literal["relevance", "time"],
+        Option("--order", metavar="ORDER", help="Of one: relevance, or time: the earliest first."),
+    ] = "relevance",
+    limit: Annotated[
+        int | None,
+        Option("--limit", metavar="N", min=1, help="At most N; default: 50 entities, 20 blocks of one."),
+    ] = None,
     progress: Progress | None = None,
-) -> EntityList:
+) -> EntityList | EntityKnowledge:
     """List what live blocks name, with aliases, type, mentions, and the dates of the first and last block.
+
+    With a NAME, show the blocks that name it, each with the passage, its source and its date, and the entities beside
+    it; what was superseded is marked and comes last in the order of relevance. A name that nothing is known by is
+    answered with the names nearest to it.
 
     Names are read out of the blocks on the first call and kept for the session; markup, addresses and code name
     nothing. A type is given only where several cues agree on it.
     """
     known = engine.memory.entities
-    found = known.list(limit, kind, min_mentions, progress=progress)
+    if name is not None:
+        return known.get(name, limit or 20, order, progress=progress)
+    found = known.list(limit or 50, kind, min_mentions, progress=progress)
     return EntityList(found, known.count(kind, min_mentions))
-
-
-@operation(
-    "entity show",
-    summary="Show what the memory knows about a name.",
-    example="entity show Meret",
-    lists=lambda found: [mention.block.id for mention in found.mentions],
-)
-def show(
-    engine: Engine,
-    name: Annotated[str, Arg(metavar="NAME", help="A name or an alias."), Takes("entity")],
-    *,
-    order: Annotated[
-        Literal["relevance", "time"],
-        Option("--order", metavar="ORDER", help="relevance, or time: the earliest first."),
-    ] = "relevance",
-    limit: Limit = 20,
-    progress: Progress | None = None,
-) -> EntityKnowledge:
-    """Show the blocks that name it, each with the passage, its source and its date, and the entities beside it.
-
-    What was superseded is marked and comes last in the order of relevance. A name that nothing is known by is answered
-    with the names nearest to it.
-    """
-    return engine.memory.entities.get(name, limit, order, progress=progress)

@@ -14,7 +14,7 @@ from amgs_app.results.focus import Opened
 from amgs_app.results.memory import FrameList, LastFrame
 
 if TYPE_CHECKING:
-    from amgs.types import Frame, Progress
+    from amgs.types import Frame, FrameDefinition, Progress
     from amgs_app.engine import Engine
     from amgs_app.session.operator import Operator
 
@@ -25,11 +25,28 @@ Question = Annotated[
 
 
 @operation(
-    "frame list", summary="List every frame that can be assembled.", example="frame list", pane="frame"
+    "frame list",
+    summary="List every frame that can be assembled, or show one.",
+    example="frame list SESSION",
+    pane="frame",
 )
-def frames(engine: Engine) -> FrameList:
-    """List the registered frame definitions with purpose, weights, budget and children, and where each comes from."""
+def frames(
+    engine: Engine,
+    name: Annotated[
+        str | None,
+        Arg(metavar="NAME", help="Show every field of this one; default: list them."),
+        Takes("frame"),
+    ] = None,
+) -> FrameList | FrameDefinition:
+    """List the registered frame definitions with purpose, weights, budget and children, and where each comes from.
+
+    With a NAME, show its selection, scoring, assembly, budget, merge, de-duplication and refresh.
+    """
     memory = engine.memory
+    if name is not None:
+        from amgs.frames import registry
+
+        return registry.find(name, registry.by_name(memory.frame_definitions()))
     return FrameList(memory.frame_definitions(), memory.frames.origins())
 
 

@@ -255,28 +255,17 @@ def _child(text: str) -> ChildFrame:
     return ChildFrame(name.strip().upper().replace("-", "_"), part)
 
 
-@operation("frame show", summary="Show every field of a frame's definition.", example="frame show SESSION")
-def show(engine: Engine, name: Name) -> FrameDefinition:
-    """Show selection, scoring, assembly, budget, merge, de-duplication and refresh of a registered frame."""
-    from amgs.frames import registry
-
-    return registry.find(name, registry.by_name(engine.memory.frame_definitions()))
-
-
 @operation(
-    "frame reset",
-    summary="Restore the shipped definition of a frame.",
-    example="frame reset SESSION",
+    "frame delete",
+    summary="Delete a frame of your own, or restore one that shipped.",
+    synonyms=("frame reset", "restore"),
+    example="frame delete HOUSE",
     writes=True,
 )
-def reset(engine: Engine, name: Name) -> FrameDefinition:
-    """Revert what `frame define` or `tune --apply` changed in a frame that ships with the engine."""
-    return engine.memory.frames.reset(name)
-
-
-@operation("frame delete", summary="Delete a frame of your own.", example="frame delete HOUSE", writes=True)
 def delete(engine: Engine, name: Name) -> FrameDefinition:
-    """Delete a frame that did not ship with the engine; its past assemblies can still be replayed."""
+    """Delete a frame of your own; its past assemblies can still be replayed. Of a frame that ships with the engine,
+    delete what `frame define` or `tune --apply` changed: the result is the shipped definition.
+    """
     return engine.memory.frames.delete(name)
 
 

@@ -1,4 +1,4 @@
-"""The graph: `graph neighbours`, `inspect`, `path`, `communities`, `stats`."""
+"""The graph: `graph neighbours`, `inspect`, `path`, `stats`."""
 
 from __future__ import annotations
 
@@ -67,24 +67,6 @@ def path(
 
 
 @operation(
-    "graph communities",
-    summary="Find communities in the graph.",
-    example="graph communities",
-    long=True,
-    lists=lambda found: [each.centre[0].id for each in found.found],
-)
-def communities(
-    engine: Engine,
-    *,
-    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="Show the N largest.")] = 12,
-) -> Communities:
-    """Group the blocks by the strengths of their edges (Louvain's method), with the most central blocks of each
-    group.
-    """
-    return engine.memory.graph.communities(limit)
-
-
-@operation(
     "graph inspect",
     summary="Show a node, its neighbours and its place in the graph.",
     example="graph inspect @1",
@@ -108,10 +90,25 @@ def centrality(engine: Engine, block: Reference = None) -> Centrality:
 
 @operation(
     "graph stats",
-    summary="Count nodes, edges, components and relations.",
+    summary="Count nodes, edges, components and relations, or find communities.",
+    synonyms=("communities", "clusters"),
     example="graph stats",
     pane="graph",
+    lists=lambda found: [one.centre[0].id for one in getattr(found, "found", ())] or None,
 )
-def stats(engine: Engine) -> GraphStats:
-    """Count nodes, edges and connected components, the density, and edges by relation."""
+def stats(
+    engine: Engine,
+    *,
+    communities: Annotated[
+        int | None,
+        Option("--communities", metavar="N", min=1, help="Show the N largest communities instead."),
+    ] = None,
+) -> GraphStats | Communities:
+    """Count nodes, edges and connected components, the density, and edges by relation.
+
+    With --communities, group the blocks by the strengths of their edges (Louvain's method), with the most central
+    blocks of each group.
+    """
+    if communities is not None:
+        return engine.memory.graph.communities(communities)
     return engine.memory.graph_stats()

@@ -255,10 +255,10 @@ def _path_of(text: str) -> Path | None:
 
 @operation(
     "inbox list",
-    summary="List blocks waiting to be consolidated.",
+    summary="List blocks waiting to be consolidated, or say whether it is time.",
     example="inbox list --limit 20",
     pane="inbox",
-    lists=lambda found: [block.id for block in found.blocks],
+    lists=lambda found: [block.id for block in found.blocks] if hasattr(found, "blocks") else None,
 )
 def inbox(
     engine: Engine,
@@ -278,8 +278,16 @@ def inbox(
         Option("--by", metavar="FIELD", help="Sort by title, source, words or days; default: newest first."),
     ] = "",
     reverse: Annotated[bool, Option("--reverse", help="Reverse the order.")] = False,
-) -> Inbox:
-    """List raw blocks, newest first, or filtered by --only and sorted by --by."""
+    due: Annotated[
+        bool, Option("--due", help="List nothing: say whether it should be consolidated now, and why.")
+    ] = False,
+) -> Inbox | Due:
+    """List raw blocks, newest first, or filtered by --only and sorted by --by.
+
+    With --due, hold the size of the inbox and the time since the last consolidation against the limits in the settings.
+    """
+    if due:
+        return engine.memory.lifecycle.due()
     from amgs.types import BlockFilter
 
     raw = BlockFilter(statuses=("raw",))
@@ -293,14 +301,6 @@ def inbox(
     else:
         blocks, total = engine.memory.blocks(raw, limit=limit, offset=offset), waiting
     return Inbox(blocks, total, now, offset, engine.memory.earliest(raw), waiting)
-
-
-@operation(
-    "inbox due", summary="Check whether the inbox should be consolidated now, and why.", example="inbox due"
-)
-def inbox_due(engine: Engine) -> Due:
-    """Check the size of the inbox and the time since the last consolidation against the limits in the settings."""
-    return engine.memory.lifecycle.due()
 
 
 @operation(
@@ -318,7 +318,7 @@ def consolidate(
     dry_run: DryRun = False,
     limit: MostBlocks = None,
     if_due: Annotated[
-        bool, Option("--if-due", help="Only when the inbox is full or old enough; see `inbox due`.")
+        bool, Option("--if-due", help="Only when the inbox is full or old enough; see `inbox list --due`.")
     ] = False,
     progress: Progress | None = None,
 ) -> ConsolidationPlan | Consolidated | Untouched:

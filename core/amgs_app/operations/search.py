@@ -108,29 +108,30 @@ def search(
     )
 
 
-@operation("searches", summary="List past searches, newest first.", example="searches --limit 5")
-def searches(engine: Engine, *, limit: Limit = 20) -> SearchList:
-    """List the latest searches, with the numbers that `searches why` takes; a setting says how many are kept."""
+@operation(
+    "searches",
+    summary="List past searches, newest first, or explain a block in one of them.",
+    example="searches 3 @1",
+)
+def searches(
+    engine: Engine,
+    number: Annotated[
+        int | None, Arg(metavar="NUMBER", help="A search, by its number in the list; default: list.")
+    ] = None,
+    block: Reference = None,
+    *,
+    limit: Limit = 20,
+) -> SearchList | Explanation:
+    """List the latest searches with their numbers; a setting says how many are kept.
+
+    With a NUMBER, say what became of a block in that search: which layers had found it, its score and rank then.
+    Answered from what was kept of the search, whatever has changed since.
+    """
+    if number is not None:
+        return engine.memory.why_then(number, engine.block(block).id)
     from amgs_app.results.memory import SearchList
 
     return SearchList(engine.memory.searches(limit))
-
-
-@operation(
-    "searches why",
-    summary="Explain why a block was or was not a hit of a past search.",
-    example="searches why 3 @1",
-)
-def why_then(
-    engine: Engine,
-    number: Annotated[int, Arg(metavar="NUMBER", help="The number of the search; see `searches`.")],
-    block: Reference = None,
-) -> Explanation:
-    """Say what became of a block in a past search: which layers had found it, its score and rank then.
-
-    Answered from what was kept of the search, whatever has changed since.
-    """
-    return engine.memory.why_then(number, engine.block(block).id)
 
 
 @operation(

@@ -1,4 +1,4 @@
-"""Learning from outcomes: `calibrate`, `metrics`, `monitor`, `tune`."""
+"""Learning from outcomes: `calibrate`, `metrics`, `tune`."""
 
 from __future__ import annotations
 
@@ -100,15 +100,16 @@ def _gated(
 
 @operation(
     "metrics",
-    summary="Measure the memory: the six success metrics, or how evenly it is spread.",
-    synonyms=("diversity", "entropy"),
+    summary="Measure the memory: the six success metrics, drift, or how evenly it is spread.",
+    synonyms=("diversity", "entropy", "monitor"),
     example="metrics",
     long=True,
+    writes=True,
 )
 def metrics(
     engine: Engine,
     what: Annotated[
-        Literal["success", "diversity"], Arg(metavar="WHAT", help="success or diversity.")
+        Literal["success", "drift", "diversity"], Arg(metavar="WHAT", help="success, drift or diversity.")
     ] = "success",
     *,
     questions: Annotated[
@@ -116,35 +117,33 @@ def metrics(
         Option("--questions", metavar="FILE", help="Labelled questions, for precision and recall."),
         Takes("file"),
     ] = None,
+    record: Annotated[
+        bool, Option("--record", help="Of drift: record the values for the next comparison.")
+    ] = False,
     progress: Progress | None = None,
-) -> Metrics | Diversity:
+) -> Metrics | Monitored | Diversity:
     """Show precision, recall, coherence, graph stability, Brier score and attention stability, each with its target.
     Precision and recall are given for all questions and for the held-out third separately. Nothing is reinforced.
+
+    drift: how far centrality moved since the last record, and entropy and stability of each frame, beside earlier
+    records.
 
     diversity: the Shannon entropy of the categories, of the decisions for them, and of the clusters of the graph, each
     beside the most it could be. High entropy of the categories: broad knowledge. High entropy of the decisions: the
     categories are unsure. Clusters are found by Louvain's method, also in a shuffled graph with the same degrees: what
     differs is no chance.
     """
+    if what != "success" and questions is not None:
+        raise UsageError(f"`metrics {what}` takes no questions.", way_out="Leave --questions out.")
+    if what != "drift" and record:
+        raise UsageError("--record is for `metrics drift`.", way_out="Leave it out.")
     if what == "diversity":
-        if questions is not None:
-            raise UsageError("Diversity takes no questions.", way_out="Leave --questions out.")
         return engine.memory.diversity(progress)
+    if what == "drift":
+        return engine.memory.calibration.monitor(record=record)
     from amgs.calibration.questions import load
 
     return engine.memory.calibration.metrics(() if questions is None else load(questions), seed=engine.seed)
-
-
-@operation(
-    "monitor", summary="Check for drift in centrality, entropy and attention.", example="monitor", writes=True
-)
-def monitor(
-    engine: Engine,
-    *,
-    record: Annotated[bool, Option("--record", help="Record the values for the next comparison.")] = False,
-) -> Monitored:
-    """Show centrality drift since the last record, and entropy and stability of each frame, beside earlier records."""
-    return engine.memory.calibration.monitor(record=record)
 
 
 @operation(

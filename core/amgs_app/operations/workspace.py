@@ -1,4 +1,4 @@
-"""What the operator arranges around the memory: `bookmark`, `bookmarks`, `layout …`, `filter`, `sort`.
+"""What the operator arranges around the memory: `bookmark`, `layout …`, `filter`, `sort`.
 
 It is remembered in the store, beside the memory: another session finds it again, an export does not carry it.
 """
@@ -34,10 +34,11 @@ LAST = "(last)"
     lane="turn",
     needs="write",
     audience="workstation",
-    summary="Bookmark a block, or remove its bookmark.",
+    summary="Bookmark a block, or remove its bookmark; list bookmarks.",
     synonyms=("favourite", "mark"),
     example='bookmark @1 --note "ask the plumber"',
-    keys=("asterisk",),
+    keys=("asterisk", "apostrophe"),
+    lists=lambda found: [row.block for row in found.rows] if hasattr(found, "rows") else None,
 )
 def bookmark(
     engine: Engine,
@@ -46,30 +47,23 @@ def bookmark(
     ] = None,
     *,
     note: Annotated[str, Option("--note", metavar="TEXT", help="Why.")] = "",
-) -> Bookmark:
-    """Bookmark a block; if it is bookmarked already and no note is given, remove the bookmark."""
+    every: Annotated[bool, Option("--list", help="Change nothing: list them by title.")] = False,
+) -> Bookmark | BookmarkList:
+    """Bookmark a block; if it is bookmarked already and no note is given, remove the bookmark.
+
+    With --list, list bookmarked blocks; `@1` is the first of them in the commands that follow.
+    """
+    if every:
+        kept = engine.memory.kept(BOOKMARK)
+        marked = [(engine.memory.block(name.removeprefix(BOOKMARK)), text) for name, text in kept.items()]
+        rows = [Bookmark(block.id, block.title, text) for block, text in marked]
+        return BookmarkList(tuple(sorted(rows, key=lambda row: row.title)))
     found = engine.block(block)
     name = BOOKMARK + found.id
     here = bool(engine.memory.kept(name))
     keep = bool(note) or not here
     engine.memory.keep(name, note if keep else None)
     return Bookmark(found.id, found.title, note, keep)
-
-
-@operation(
-    "bookmarks",
-    audience="workstation",
-    summary="List bookmarked blocks.",
-    example="bookmarks",
-    keys=("apostrophe",),
-    lists=lambda found: [row.block for row in found.rows],
-)
-def bookmarks(engine: Engine) -> BookmarkList:
-    """List bookmarked blocks by title; `@1` is the first of them in the commands that follow."""
-    kept = engine.memory.kept(BOOKMARK)
-    found = [(engine.memory.block(name.removeprefix(BOOKMARK)), note) for name, note in kept.items()]
-    rows = sorted((Bookmark(block.id, block.title, note) for block, note in found), key=lambda row: row.title)
-    return BookmarkList(tuple(rows))
 
 
 @operation(

@@ -154,15 +154,16 @@ def table_of(result: Any) -> ResultTable:
 
 
 def draw(operator: Operator, result: Any, canvas: Canvas, look: Look) -> Text:
-    """The figure of a result, exactly as large as the canvas. look: asked where another command's figure is shown.
-
-    Raises TypeError for a result that no pane shows.
+    """The figure of a result, exactly as large as the canvas; its table where it has none. look: asked where another
+    command's figure is shown.
     """
     figure = entry_of(type(result)).figure
     if isinstance(figure, FigureOf):
         return draw(operator, look(figure.line), canvas, look)
     if figure is None:
-        raise TypeError(f"No pane shows a {type(result).__name__}.")
+        from amgs_app.render.drawing import tabled
+
+        return tabled(operator, result, canvas)
     return figure(operator, result, canvas)
 
 

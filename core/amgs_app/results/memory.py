@@ -111,7 +111,7 @@ class BlockDetail:
 
 @dataclass(frozen=True, slots=True)
 class EntityList:
-    """`entity list`: the first of the entities, the most often named first, and how many there are."""
+    """`entity`: the first of the entities, the most often named first, and how many there are."""
 
     entities: tuple[EntitySummary, ...]
     total: int
@@ -341,7 +341,7 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedBlock:
-    """`block tag`, `block note`: the block as it is now."""
+    """`block tag`: the block as it is now."""
 
     block: Block
 

@@ -46,7 +46,7 @@ class Bookmark:
 
 @dataclass(frozen=True, slots=True)
 class BookmarkList:
-    """`bookmarks`: by title."""
+    """`bookmark --list`: by title."""
 
     rows: tuple[Bookmark, ...]
 

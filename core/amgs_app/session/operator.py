@@ -160,7 +160,7 @@ class Operator:
     def resolve(self, call: Call[R]) -> Call[R]:
         """The same call with the blocks that it means here and now by their ids: the selected one, `@2`.
 
-        Raises UsageError where none is selected, or the last list is shorter.
+        Raises UsageError where the last list is shorter; that none is selected, the engine says.
         """
         found: dict[str, Any] = {}
         for parameter in call.operation.parameters:
@@ -168,7 +168,7 @@ class Operator:
                 continue
             value = call.arguments.get(parameter.name, parameter.default)
             if value is None and not parameter.is_option:
-                found[parameter.name] = self._selected()
+                found[parameter.name] = self.selection
             elif isinstance(value, str) and value.startswith("@"):
                 found[parameter.name] = self._nth_listed(value)
             elif isinstance(value, list) and any(each.startswith("@") for each in value):
@@ -176,11 +176,6 @@ class Operator:
                     self._nth_listed(each) if each.startswith("@") else each for each in value
                 ]
         return call.having(**found) if found else call
-
-    def _selected(self) -> str:
-        if self.selection is None:
-            raise UsageError("No block is selected.", way_out="Give one, or `select` it first.")
-        return self.selection
 
     def _nth_listed(self, reference: str) -> str:
         number = reference[1:]

@@ -70,7 +70,7 @@ def fix_applied(result: FixApplied) -> ResultTable:
     notes = [back] if undo else []
     if result.before is not None:
         notes.append(
-            f"`frame show {result.before.name}` shows it, `frame define` or `frame reset` takes it back."
+            f"`frame list {result.before.name}` shows it, `frame define` or `frame delete` takes it back."
         )
     rows = [("fix", result.fix.told), ("done", result.told)]
     return facts(result.told, rows, notes)

@@ -114,33 +114,28 @@ def packs(
 
 @operation(
     "pack show",
-    summary="Show a pack's members.",
-    example="pack show wifi",
+    summary="Show a pack's members, or what differs from another version.",
+    example="pack show wifi@2 --against wifi@1",
     pane="packs",
-    lists=lambda found: [block.id for block in found.blocks],
+    lists=lambda found: [
+        block.id for block in (found.blocks if hasattr(found, "blocks") else (*found.come, *found.gone))
+    ],
 )
-def show(engine: Engine, pack: Reference) -> PackContent:
+def show(
+    engine: Engine,
+    pack: Reference,
+    *,
+    against: Annotated[
+        str,
+        Option("--against", metavar="NAME[@VERSION]", help="Show what came and went since this one instead."),
+    ] = "",
+) -> PackContent | PackDifference:
     """Show a pack with its members as they are now, its keywords, its versions, when it was read, and what links it to
     other packs: relations between their members that are semantic, temporal, causal or of entities.
     """
+    if against:
+        return engine.memory.packs.diff(against, pack)
     return engine.memory.packs.show(pack)
-
-
-@operation(
-    "pack diff",
-    summary="Compare two versions of a pack.",
-    example="pack diff wifi@1 wifi@2",
-    lists=lambda found: [block.id for block in (*found.come, *found.gone)],
-)
-def diff(
-    engine: Engine,
-    left: Reference,
-    right: Annotated[
-        str, Arg(metavar="NAME[@VERSION]", help="Another; default: the latest of the same name.")
-    ] = "",
-) -> PackDifference:
-    """Show which members and keywords came and went from one version, or one pack, to another."""
-    return engine.memory.packs.diff(left, right)
 
 
 @operation(

@@ -9,17 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.headless_world import Amgs, make, prepare
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepare(tmp_path_factory.mktemp("prepared"))
-
-
-@pytest.fixture
-def amgs(tmp_path: Path, capsys: pytest.CaptureFixture[str], prepared: Path) -> Amgs:
-    return make(tmp_path, capsys, prepared)
+from tests.tui.headless_world import Amgs
 
 
 def status(amgs: Amgs) -> object:

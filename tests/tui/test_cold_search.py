@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from amgs.storage.duckdb.connection import Connection
-from tests.tui.headless_world import Amgs, make, prepare
+from tests.tui.headless_world import Amgs
 
 ROOT = Path(__file__).parents[2]
 QUERIES = 26
@@ -29,16 +29,6 @@ UNNEEDED = (
     "amgs.storage.monitors",
 )
 SEARCH = ("search", "dome", "--layer", "keyword", "--layer", "fuzzy", "--top-k", "3")
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepare(tmp_path_factory.mktemp("prepared"))
-
-
-@pytest.fixture
-def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
-    return make(tmp_path, capsys, prepared)
 
 
 def test_a_search_by_words_asks_the_store_little_and_reads_no_embedding(

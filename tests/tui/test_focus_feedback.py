@@ -19,17 +19,7 @@ from amgs_app.session.operator import Operator
 from amgs_focus.records import NodeRef
 from amgs_focus.runtime.block_utility import before_answer, block_utilities
 from benchmarks.focus_training.gistnet import horizon_nll
-from tests.tui.headless_world import NOW, Amgs, make, prepare
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepare(tmp_path_factory.mktemp("prepared"))
-
-
-@pytest.fixture
-def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
-    return make(tmp_path, capsys, prepared)
+from tests.tui.headless_world import NOW, Amgs
 
 
 @pytest.fixture

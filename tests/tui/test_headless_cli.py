@@ -14,19 +14,9 @@ from pathlib import Path
 import pytest
 
 from amgs_app.terminal.screen import draws, has_screen
-from tests.tui.headless_world import NOW, Amgs, make, prepare
+from tests.tui.headless_world import NOW, Amgs
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepare(tmp_path_factory.mktemp("prepared"))
-
-
-@pytest.fixture
-def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
-    return make(tmp_path, capsys, prepared)
 
 
 def environment() -> dict[str, str]:

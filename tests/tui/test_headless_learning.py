@@ -3,22 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.tui.headless_world import Amgs, make, prepare
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepare(tmp_path_factory.mktemp("prepared"))
-
-
-@pytest.fixture
-def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
-    return make(tmp_path, capsys, prepared)
+from tests.tui.headless_world import Amgs
 
 
 def asked(amgs: Amgs, *words: str) -> Any:

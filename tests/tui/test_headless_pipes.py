@@ -13,17 +13,7 @@ from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
 from amgs_app.shell.output import as_text
 from tests.tui import figure_samples as samples
-from tests.tui.headless_world import Amgs, make, prepare
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepare(tmp_path_factory.mktemp("prepared"))
-
-
-@pytest.fixture
-def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
-    return make(tmp_path, capsys, prepared)
+from tests.tui.headless_world import Amgs
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from amgs_app.terminal.exit_codes import ExitCode
-from tests.tui.headless_world import Amgs, make, prepare
+from tests.tui.headless_world import Amgs, make
 
 ROOT = Path(__file__).parents[2]
 QUESTIONS = """
@@ -19,11 +19,6 @@ QUESTIONS = """
 - question: What did the goat look at?
   must_contain: the sea
 """
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepare(tmp_path_factory.mktemp("prepared"))
 
 
 @pytest.fixture

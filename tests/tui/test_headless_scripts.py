@@ -8,17 +8,7 @@ import pytest
 
 from amgs_app.operations.standard import standard
 from amgs_app.shell.script import parse_script
-from tests.tui.headless_world import Amgs, make, prepare
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepare(tmp_path_factory.mktemp("prepared"))
-
-
-@pytest.fixture
-def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
-    return make(tmp_path, capsys, prepared)
+from tests.tui.headless_world import Amgs
 
 
 def write(tmp_path: Path, text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 
 import pytest
 from prompt_toolkit.application import create_app_session
@@ -14,17 +13,7 @@ from prompt_toolkit.output import DummyOutput
 from amgs_app.shell.output import Format
 from amgs_app.shell.script import Pipe
 from amgs_app.shell.script import piped as piped_line
-from tests.tui.headless_world import Amgs, make, prepare
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepare(tmp_path_factory.mktemp("prepared"))
-
-
-@pytest.fixture
-def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
-    return make(tmp_path, capsys, prepared)
+from tests.tui.headless_world import Amgs
 
 
 class Terminal(io.StringIO):

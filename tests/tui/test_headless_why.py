@@ -19,17 +19,7 @@ from amgs_app.render.entries.search import PARTS
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.shell.output import as_text
 from amgs_app.terminal.themes import Palette
-from tests.tui.headless_world import Amgs, make, prepare
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepare(tmp_path_factory.mktemp("prepared"))
-
-
-@pytest.fixture
-def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
-    return make(tmp_path, capsys, prepared)
+from tests.tui.headless_world import Amgs
 
 
 def test_why_tells_an_admitted_block_by_its_layers_and_its_evidence(amgs: Amgs) -> None:

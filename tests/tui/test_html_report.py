@@ -18,7 +18,7 @@ from amgs_app.pages.charts import ChartLine, draw_bars, draw_lines
 from amgs_app.pages.html_page import HtmlSection, page
 from amgs_app.pages.memory_report import draw_calibration
 from amgs_app.render.sheet import facts, sheet
-from tests.tui.headless_world import NOW, Amgs, make, prepare
+from tests.tui.headless_world import NOW, Amgs
 
 HOSTILE = '</style><script>alert(1)</script><img src="http://example.org/x.png" onerror=x> {x} "&\x1b[31m'
 SECRET = "azimuth 214"
@@ -65,16 +65,6 @@ def stands_alone(text: str) -> Tags:
         assert chart.findtext(f"{SVG}title") and chart.findtext(f"{SVG}desc")
     assert not re.search(r"@import|url\(", text)
     return tags
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepare(tmp_path_factory.mktemp("prepared"))
-
-
-@pytest.fixture
-def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
-    return make(tmp_path, capsys, prepared)
 
 
 def test_hostile_text_is_text_wherever_it_stands() -> None:

@@ -10,19 +10,9 @@ import pytest
 
 from amgs.errors import UsageError
 from amgs_app.settings import every_setting, ignored_settings, load_settings
-from tests.tui.headless_world import Amgs, make, prepare
+from tests.tui.headless_world import Amgs
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepare(tmp_path_factory.mktemp("prepared"))
-
-
-@pytest.fixture
-def amgs(tmp_path: Path, capsys: pytest.CaptureFixture[str], prepared: Path) -> Amgs:
-    return make(tmp_path, capsys, prepared)
 
 
 def written(folder: Path, text: str) -> Path:

@@ -36,10 +36,9 @@ async def opened(driven: Drive) -> FocusPane:
     return pane
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_a_step_is_one_request_and_one_figure(size: tuple[int, int], drawn: list[int]) -> None:
+async def test_a_step_is_one_request_and_one_figure(drawn: list[int]) -> None:
     world = World(consolidated=6)
-    async with drive(world, size) as driven:
+    async with drive(world, (80, 24)) as driven:
         pane = await opened(driven)
         world.calls.clear()
         drawn.clear()

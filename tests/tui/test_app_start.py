@@ -6,10 +6,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from amgs_app.cli import run
+from amgs_app.session.operator import Operator
 from amgs_tui.__main__ import read_options
 
 HEAVY = ("torch", "transformers", "duckdb", "numpy", "networkx", "sentence_transformers", "typer", "pydantic")
@@ -82,3 +86,27 @@ asyncio.run(paint())
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
+
+
+def test_demo_opens_the_sample_and_make_run_says_first_that_it_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Operator] = []
+
+    class Seen:
+        def open(self, open_session: Callable[[], Any], **options: Any) -> int:
+            del options
+            opened.append(open_session())
+            return 0
+
+        def serve(self, words: Sequence[str], port: int) -> int:
+            raise AssertionError((words, port))
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setattr("amgs_app.command_line.front_ends.has_screen", lambda: True)
+    assert run(["--model", "tiny", "demo"], Seen()) == 0
+    assert opened[0].engine.corpus.is_sample and opened[0].engine.store_name == "observatory.duckdb"
+    here = Path(__file__).resolve().parents[2]
+    shown = subprocess.run(["make", "-n", "run"], cwd=here, capture_output=True, text=True, check=True)
+    assert shown.stdout.startswith('echo "The sample: ')

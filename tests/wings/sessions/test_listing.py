@@ -155,6 +155,13 @@ def test_a_session_is_recognised_by_its_title_its_first_words_and_how_it_went(tm
     file.save()
     assert [one.what for one in list_sessions(tmp_path).sessions] == ["The dry summer"]
     assert [one.what for one in list_sessions(tmp_path, seconds=0).sessions] == ["The dry summer"]
+    file.records[1:1] = [
+        {"type": "progress", "data": "x" * 1_000}
+    ] * 400  # beyond what is read of its beginning
+    file.save()
+    for seconds in (0, 60):
+        (row,) = list_sessions(tmp_path, seconds=seconds).sessions
+        assert row.what == "The dry summer" and row.ended == file.now
 
 
 def test_first_words_are_those_that_a_person_typed(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ from amgs.wings.sessions.turn_rows import TurnRow, row_of
 
 _HEAD: Final = 64 * 1024
 _TAIL: Final = 256 * 1024
+_SHORT_TAIL: Final = 32 * 1024
+_END: Final = 4 * 1024
 _CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 _USAGE = re.compile(
     rb'"(input_tokens|cache_creation_input_tokens|cache_read_input_tokens|cached_input_tokens)"\s*:\s*(\d+)'
@@ -43,13 +45,13 @@ _SAID: Final = ("content", "message", "text", "parts", "user_input")
 """Where a record holds the words of the user, the first that is there."""
 _PROMPT: Final = 200
 """Characters of a first prompt that are told."""
-_TRIED: Final = 20
+_TRIED: Final = 5
 """Records of the user that are looked at for words that a person typed."""
 _READ_WHOLE: Final = 4 * 1024 * 1024
 """Bytes of a file up to which one is read for the list where its bytes alone do not tell."""
 _SEARCHED: Final = ("said", "call", "summary", "thinking")
 """Kinds of turns in which words are looked for."""
-SECONDS: Final = 0.7
+SECONDS: Final = 0.5
 """After so long the files that are left are listed without their turns and compactions."""
 
 
@@ -359,7 +361,7 @@ def _listed(form: SessionFormat, path: Path, changed: float, size: int, *, count
         if counted and marks is None and size <= _READ_WHOLE:
             row = _of_reading(row, form.read(path))
         with _bytes_of(path, whole=counted) as data:
-            head, tail = data[:_HEAD], data[max(0, len(data) - _TAIL) :]
+            head, tail = data[:_HEAD], data[max(0, len(data) - (_TAIL if counted else _SHORT_TAIL)) :]
             if found := _CWD.search(head):
                 row = replace(row, project=_string(found[1]))
             if marks is not None:
@@ -376,20 +378,20 @@ def _of_bytes(
     row: ListedSession, marks: ListMarks, data: mmap.mmap | bytes, head: bytes, tail: bytes, *, counted: bool
 ) -> ListedSession:
     """The row with what bytes tell: those of the whole file where it is counted, else of its beginning and end."""
-    first, last = _AT.search(head), [*_AT.finditer(tail)][-1:]
+    first = _AT.search(head)
+    last = next((found[-1] for part in (tail[-_END:], tail) if (found := _AT.findall(part))), None)
     by_hand, *others = [*marks.titles, None]  # the one that counts is looked for in all of the file
-    places = [(by_hand, data), *((one, part) for one in others for part in (tail, head))]
+    places = [(by_hand, data), *((one, part) for one in (by_hand, *others) for part in (tail, head))]
     what = next((told for one, part in places if one is not None and (told := _last(one, part))), "")
-    lines = islice(_prompts(data, marks), None if counted else _TRIED)
-    said = [_typed(data[start:end]) for start, end in lines]
-    put_in = next((words for _, words in said if words), "")
+    lines = (_typed(data[start:end]) for start, end in _prompts(data, marks))
+    said = [*lines] if counted else [*islice(lines, 0 if what else _TRIED)]
+    what = what or next((words for human, words in said if human and words), "")
+    what = what or next((words for _, words in said if words), "")
     row = replace(
         row,
-        what=" ".join(
-            (what or next((words for human, words in said if human and words), put_in))[:_PROMPT].split()
-        ),
+        what=" ".join(what[:_PROMPT].split()),
         started=instant(json.loads(first[1])) if first else None,
-        ended=instant(json.loads(last[0][1])) if last else None,
+        ended=instant(json.loads(last)) if last else None,
     )
     if not counted:
         return row

@@ -102,6 +102,15 @@ def test_runs_with_a_fixed_instant_repeat(amgs: Amgs) -> None:
 # --- bad input --------------------------------------------------------------------------------------------
 
 
+def test_one_proposal_is_one(amgs: Amgs, tmp_path: Path) -> None:
+    amgs.store = tmp_path / "new.duckdb"
+    for text in ("The kiln is fired on Mondays at nine.", "the kiln is fired on Mondays, at nine"):
+        assert amgs("ingest", text) == 0
+    assert amgs("consolidate") == 0
+    assert amgs("enhance") == 0 and "Plan: 1 proposal;" in amgs.out
+    assert amgs("enhance", "--apply") == 0 and "Enhanced by 1 proposal as" in amgs.out
+
+
 def test_a_frame_without_a_name_is_the_session(amgs: Amgs) -> None:
     assert amgs("frame", "assemble", "SESSION", "--look", "--format", "json") == 0
     named = json.loads(amgs.out)["text"]

@@ -119,7 +119,7 @@ def communities(result: Communities) -> ResultTable:
         )
         for part in result.found
     ]
-    title = f"{result.total:,} communities, modularity {result.modularity:.2f}"
+    title = f"{plural(result.total, 'community', 'communities')}, modularity {result.modularity:.2f}"
     notes = () if rows else ("There are no edges yet: `consolidate` makes them.",)
     return sheet(title, "#:n blocks:n inside:score categories* centre*", rows, notes)
 

@@ -51,7 +51,7 @@ def _prune_rows(plan: PrunePlan) -> list[tuple[Any, ...]]:
 
 @entry()
 def enhancement_plan(result: EnhancementPlan) -> ResultTable:
-    title = f"Plan: {len(result.proposals):,} proposals; nothing has been changed yet"
+    title = f"Plan: {plural(len(result.proposals), 'proposal')}; nothing has been changed yet"
     more = f"{result.left_out:,} more are left out by --limit" if result.left_out else ""
     how = "`enhance --apply` carries them out" if result.proposals else ""
     return sheet(title, _PROPOSALS, _proposal_rows(result.proposals), (more, how))
@@ -62,7 +62,7 @@ def enhanced(result: Enhanced) -> ResultTable:
     done = result.operation
     if done is None:
         return sheet("There is nothing to enhance", _PROPOSALS, ())
-    title = f"Enhanced by {len(result.proposals):,} proposals as operation {done.id}"
+    title = f"Enhanced by {plural(len(result.proposals), 'proposal')} as operation {done.id}"
     return sheet(title, _PROPOSALS, _proposal_rows(result.proposals), (f"`undo {done.id}` reverts it.",))
 
 

@@ -1,0 +1,113 @@
+"""What a brief of the first part of a session holds of what the rest needs again: files, commands, numbers, constraints
+and decisions; beside the program's own summary, the last tokens, the first, and turns at random.
+
+The split is the first compaction of a session, so that the program's summary stands at the same place, else its middle.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from amgs.sessions.turn import Session, Turn
+from amgs.text.tokens import approximate_tokens
+from amgs.wings.sessions.brief import write_brief
+from amgs.wings.sessions.findings import findings_in
+from benchmarks.bench_results import BenchTable, Rig
+
+TOKENS: Final = (500, 1000, 2000, 4000)
+_FEWEST: Final = 3
+"""Needs that a session must have to be judged."""
+_KINDS: Final = ("path", "command", "number", "constraint", "decision")
+_DRAWS: Final = 1000
+
+
+def judge_briefs(rig: Rig, sessions: Sequence[Session], metrics: dict[str, float]) -> BenchTable:
+    """The share of what is needed again that each way holds, by tokens, with intervals over sessions."""
+    rows: list[tuple[str | float, ...]] = []
+    for own in (False, True):
+        for tokens in TOKENS:
+            held: dict[str, list[float]] = {}
+            for session in sessions:
+                before, after = _split(session)
+                needs = _needs(before, after)
+                if len(needs) < _FEWEST or (own and not _summary(session)):
+                    continue
+                for way, text in _ways(session, before, tokens, rig.seed, own=own).items():
+                    plain = " ".join(text.split())
+                    held.setdefault(way, []).append(sum(need in plain for need in needs) / len(needs))
+            for way, shares in held.items():
+                mean, low, high = _interval(shares, rig.seed)
+                beside = [mine - other for mine, other in zip(held["brief"], shares, strict=True)]
+                _, less, more = _interval(beside, rig.seed)
+                rows.append(("compacted" if own else "all", tokens, way, len(shares), mean, low, high, less, more))
+                metrics[f"brief_{'own_' if own else ''}{tokens}_{way.replace(' ', '_')}"] = mean
+    columns = ("sessions", "tokens", "way", "n", "held", "low", "high", "brief_more_low", "brief_more_high")
+    return BenchTable("What the rest of a session needs again, held", columns, tuple(rows))
+
+
+def _split(session: Session) -> tuple[Sequence[Turn], Sequence[Turn]]:
+    turns = session.main
+    first = session.boundaries[0] if session.boundaries else None
+    place = len(turns) // 2 if first is None else turns.index(first)
+    return turns[:place], [turn for turn in turns[place:] if turn.kind not in ("summary", "boundary")]
+
+
+def _needs(before: Sequence[Turn], after: Sequence[Turn]) -> list[str]:
+    """What both parts hold, word for word, of the classes that an agent needs again."""
+
+    def found(turns: Sequence[Turn]) -> dict[str, None]:
+        return {
+            each.text: None
+            for turn in turns
+            if turn.kind not in ("summary", "boundary", "injected")
+            for each in findings_in(turn)
+            if each.kind in _KINDS
+        }
+
+    known = found(before)
+    return [need for need in found(after) if need in known]
+
+
+def _summary(session: Session) -> str:
+    """What the program wrote in place of what its first compaction dropped."""
+    first = session.boundaries[0] if session.boundaries else None
+    if first is None:
+        return ""
+    later = (turn for turn in session.main if turn.number >= first.number and turn.kind == "summary")
+    found = next(later, None)
+    return "" if found is None else session.text(found)
+
+
+def _ways(session: Session, before: Sequence[Turn], tokens: int, seed: int, *, own: bool) -> dict[str, str]:
+    mixed = random.Random(seed).sample(before, len(before))
+    said: Callable[[Turn], str] = lambda turn: turn.words if turn.calls else session.text(turn)
+    ways = {
+        "brief": write_brief(session, tokens, before).text,
+        "last tokens": _cut(map(said, reversed(before)), tokens, end=True),
+        "first tokens": _cut(map(said, before), tokens),
+        "random turns": _cut(map(said, mixed), tokens),
+    }
+    return ways | ({"own summary": _cut([_summary(session)], tokens)} if own else {})
+
+
+def _cut(texts: object, tokens: int, *, end: bool = False) -> str:
+    """So many tokens of texts; of the one that is too long its beginning, or its end."""
+    parts: list[str] = []
+    for text in texts:  # type: ignore[attr-defined]
+        cost = approximate_tokens(text)
+        if cost > tokens:
+            share = int(len(text) * tokens / cost)
+            parts.append(text[len(text) - share :] if end else text[:share])
+            break
+        parts.append(text)
+        tokens -= cost
+    return "\n".join(reversed(parts) if end else parts)
+
+
+def _interval(shares: Sequence[float], seed: int) -> tuple[float, float, float]:
+    """Mean, and its 95 % interval by drawing sessions again."""
+    drawing = random.Random(seed)
+    means = sorted(sum(drawing.choices(shares, k=len(shares))) / len(shares) for _ in range(_DRAWS))
+    return sum(shares) / len(shares), means[int(_DRAWS * 0.025)], means[int(_DRAWS * 0.975)]

@@ -1,0 +1,222 @@
+"""What another agent must know to go on with a session, in the session's own words with their turns. No model writes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from amgs.sessions.turn import Session, Turn
+from amgs.text.tokens import approximate_tokens
+from amgs.wings.sessions.findings import action_of, findings_in, is_constraint, sentences_in
+
+Program = Literal["markdown", "claude-code", "codex"]
+_SECTIONS: Final = (
+    ("Task", 0.16),
+    ("Constraints", 0.12),
+    ("About to be done", 0.14),
+    ("Files changed", 0.16),
+    ("Failed, and how it was mended", 0.1),
+    ("Decisions", 0.08),
+    ("Commands that ran", 0.12),
+    ("Files read", 0.08),
+    ("Told last", 1.0),
+)
+"""The parts in the order in which they are filled, each with the share of the tokens that it may take at first."""
+_LONGEST: Final = 600
+_PLANS: Final = ("todowrite", "update_plan", "write_todos", "todo_write")
+
+
+@dataclass(frozen=True, slots=True)
+class BriefItem:
+    """A line of a brief. turn: which says it."""
+
+    section: str
+    turn: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionBrief:
+    """A hand-over. tokens: of the text, estimated, at most the budget."""
+
+    text: str
+    tokens: int
+    items: tuple[BriefItem, ...]
+
+
+def write_brief(session: Session, budget: int, turns: Sequence[Turn] | None = None) -> SessionBrief:
+    """A hand-over of at most so many tokens. turns: of them; else all of the main conversation."""
+    chosen = [turn for turn in (session.main if turns is None else turns) if not turn.copied]
+    head = f"# Hand-over of {session.agent} session {session.id}\n"
+    free = budget - approximate_tokens(head)
+    told: dict[str, list[BriefItem]] = {}
+    rest: list[tuple[str, str, BriefItem]] = []
+    seen: set[str] = set()
+    for section, share in _SECTIONS:
+        room = min(free, int(budget * share))
+        heading = approximate_tokens(f"\n## {section}\n")
+        for item in _items(session, section, chosen):
+            if (key := " ".join(item.text.split())) in seen:
+                continue
+            cost = approximate_tokens(_line(item)) + (0 if section in told else heading)
+            if cost > min(room, free):
+                rest.append((section, key, item))
+                continue
+            seen.add(key)
+            told.setdefault(section, []).append(item)
+            room, free = room - cost, free - cost
+    for section, key, item in rest:  # what the other parts left free
+        cost = approximate_tokens(_line(item)) + (0 if section in told else approximate_tokens(f"\n## {section}\n"))
+        if cost <= free and key not in seen:
+            seen.add(key)
+            told.setdefault(section, []).append(item)
+            free -= cost
+    parts = [head]
+    for section, _ in _SECTIONS:
+        if section in told:
+            told[section].sort(key=lambda item: item.turn)
+            parts.append(f"\n## {section}\n" + "".join(map(_line, told[section])))
+    text = "".join(parts)
+    return SessionBrief(text, approximate_tokens(text), tuple(item for part in told.values() for item in part))
+
+
+def as_first_message(brief: str, program: Program) -> str:
+    """A brief as the first message of a program's session: a line of its file; Markdown as it is."""
+    if program == "markdown":
+        return brief
+    if program == "codex":
+        message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": brief}]}
+        return json.dumps({"type": "response_item", "payload": message}, ensure_ascii=False)
+    return json.dumps({"type": "user", "message": {"role": "user", "content": brief}}, ensure_ascii=False)
+
+
+def _line(item: BriefItem) -> str:
+    return f"- {item.text} (turn {item.turn})\n"
+
+
+def _items(session: Session, section: str, turns: Sequence[Turn]) -> Iterator[BriefItem]:
+    """What a part may hold, the most needed first."""
+    found: Iterable[tuple[int, str]]
+    match section:
+        case "Task":
+            asked = [turn for turn in turns if turn.kind == "said" and turn.role == "user" and turn.text.strip()]
+            wanted = dict.fromkeys([*asked[:1], *reversed(asked[1:])])
+            found = ((turn.number, session.text(turn)) for turn in wanted)
+        case "Constraints":
+            found = _findings(turns, "constraint")
+        case "Decisions":
+            found = _findings(turns, "decision")
+        case "About to be done":
+            found = _plans(turns)
+        case "Files changed":
+            found = _files(turns, "write")
+        case "Files read":
+            found = _files(turns, "read")
+        case "Commands that ran":
+            found = _commands(turns)
+        case "Failed, and how it was mended":
+            found = _failures(turns)
+        case _:
+            found = _told_last(session, turns)
+    for number, text in found:
+        plain = " ".join(text.split())
+        if plain:
+            yield BriefItem(section, number, plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…")
+
+
+def _findings(turns: Sequence[Turn], kind: str) -> Iterator[tuple[int, str]]:
+    for turn in reversed(turns):
+        if turn.kind == "said":
+            yield from ((turn.number, each.text) for each in findings_in(turn) if each.kind == kind)
+
+
+def _plans(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
+    """What the agent said last, and the steps of its latest plan that are not done."""
+    last = next((turn for turn in reversed(turns) if turn.kind == "said" and turn.role == "assistant"), None)
+    if last is not None:
+        yield last.number, last.text
+    for turn in reversed(turns):
+        if turn.calls and turn.calls[0].name.lower() in _PLANS:
+            try:
+                given = json.loads(turn.calls[0].arguments)
+                steps = next(value for value in given.values() if isinstance(value, list))
+            except (ValueError, AttributeError, StopIteration):
+                return
+            for step in steps:
+                state = step.get("status") if isinstance(step, dict) else ""
+                if state and state != "completed":
+                    yield turn.number, f"{state}: {step.get('content') or step.get('step') or ''}"
+            return
+
+
+def _files(turns: Sequence[Turn], kind: str) -> Iterator[tuple[int, str]]:
+    """Files by how often and how late they were read or changed; of one that was changed, what became of it."""
+    used: dict[str, list[Turn]] = {}
+    for turn in turns:
+        action = action_of(turn)
+        if action is not None and action.kind == kind and action.target:
+            used.setdefault(action.target, []).append(turn)
+    failed = {turn.answers for turn in turns if turn.failed}
+    last = turns[-1].number if turns else 0
+    for path, calls in sorted(
+        used.items(), key=lambda use: -len(use[1]) - 8 * use[1][-1].number / max(1, last)
+    ):
+        state = path
+        if kind == "write":
+            times = f"changed {len(calls)} times" if len(calls) > 1 else "changed once"
+            broken = calls[-1].calls[0].id in failed
+            state += f": {times}, last change failed" if broken else f": {times}"
+        yield calls[-1].number, state
+
+
+def _commands(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
+    """Commands that did not fail, by how often and how late they ran."""
+    failed = {turn.answers for turn in turns if turn.failed}
+    ran: dict[str, list[int]] = {}
+    for turn in turns:
+        action = action_of(turn)
+        if action is not None and action.kind == "run" and len(action.target) <= 200:
+            if turn.calls[0].id not in failed:
+                ran.setdefault(action.target, []).append(turn.number)
+    last = turns[-1].number if turns else 0
+    for command, numbers in sorted(ran.items(), key=lambda use: -len(use[1]) - 4 * use[1][-1] / max(1, last)):
+        yield numbers[-1], f"`{command}`"
+
+
+def _failures(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
+    """Errors, the latest first, each with the step after it that worked: the same command again, or a file changed."""
+    calls = {turn.calls[0].id: turn for turn in turns if turn.calls}
+    for place in range(len(turns) - 1, -1, -1):
+        turn = turns[place]
+        error = next((each.text for each in findings_in(turn) if each.kind == "error"), "")
+        if turn.kind != "result" or not (turn.failed or error):
+            continue
+        call = calls.get(turn.answers)
+        action = None if call is None else action_of(call)
+        what = f"`{action.target[:160]}`: " if action is not None and action.target else ""
+        yield turn.number, f"{what}{error or turn.text[:200]}{_mended(turns[place + 1 :], action, calls)}"
+
+
+def _mended(after: Sequence[Turn], action: object, calls: dict[str, Turn]) -> str:
+    changed = ""
+    for turn in after:
+        step = action_of(turn)
+        if step is not None and step.kind == "write":
+            changed = f"; then {step.target} was changed (turn {turn.number})"
+        if turn.kind == "result" and not turn.failed and action is not None:
+            call = calls.get(turn.answers)
+            if call is not None and action_of(call) == action:
+                return f"{changed}; it ran without a failure at turn {turn.number}"
+    return changed
+
+
+def _told_last(session: Session, turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
+    """What was said, the latest first: sentences with numbers, names of files or demands before others."""
+    for turn in reversed(turns):
+        if turn.kind in ("said", "summary"):
+            findings = [each.text for each in findings_in(turn)]
+            for sentence in sentences_in(session.text(turn)[:8_000]):
+                if is_constraint(sentence) or any(found in sentence for found in findings):
+                    yield turn.number, sentence

@@ -34,6 +34,7 @@ from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, regrets, r
 from amgs.wings.sessions.replay import replay
 from benchmarks import measures
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, Rig
+from benchmarks.sessions.brief import judge_briefs
 
 BENCH: Final = Bench(
     "sessions",
@@ -73,7 +74,9 @@ class _Read:
     session: Session
 
 
-def run(rig: Rig, data: Path, *, mutations: int = 2_000, strategies: bool = True) -> BenchResult:
+def run(
+    rig: Rig, data: Path, *, mutations: int = 2_000, strategies: bool = True, only: str = ""
+) -> BenchResult:
     """Measure the session files below a folder. strategies: replay our own, half a minute for each compacted
     session.
     """
@@ -87,11 +90,15 @@ def run(rig: Rig, data: Path, *, mutations: int = 2_000, strategies: bool = True
         "sessions_lines_lost": float(sum(_lost(one) for one in read)),
         "sessions_boundaries_missed": float(sum(_missed(one) for one in read)),
     }
+    rig.progress(0, 5, "briefs")
+    briefs = judge_briefs(rig, [one.session for one in read], metrics)
+    if only == "brief":
+        return BENCH.result({"files": len(files)}, metrics, (briefs,))
     rig.progress(1, 5, "judged cases")
     metrics |= _precision(read)
     rig.progress(2, 5, "regret")
     table = _by_kind(read, metrics)
-    tables = [table]
+    tables = [table, briefs]
     if strategies:
         tables.append(_ways(rig, read, metrics))
     rig.progress(4, 5, "speed")

@@ -7,7 +7,7 @@ The split is the first compaction of a session, so that the program's summary st
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from amgs.sessions.turn import Session, Turn
@@ -36,12 +36,14 @@ def judge_briefs(rig: Rig, sessions: Sequence[Session], metrics: dict[str, float
                     continue
                 for way, text in _ways(session, before, tokens, rig.seed, own=own).items():
                     plain = " ".join(text.split())
-                    held.setdefault(way, []).append(sum(need in plain for need in needs) / len(needs))
+                    held.setdefault(way, []).append(sum(_short(need) in plain for need in needs) / len(needs))
             for way, shares in held.items():
                 mean, low, high = _interval(shares, rig.seed)
                 beside = [mine - other for mine, other in zip(held["brief"], shares, strict=True)]
                 _, less, more = _interval(beside, rig.seed)
-                rows.append(("compacted" if own else "all", tokens, way, len(shares), mean, low, high, less, more))
+                rows.append(
+                    ("compacted" if own else "all", tokens, way, len(shares), mean, low, high, less, more)
+                )
                 metrics[f"brief_{'own_' if own else ''}{tokens}_{way.replace(' ', '_')}"] = mean
     columns = ("sessions", "tokens", "way", "n", "held", "low", "high", "brief_more_low", "brief_more_high")
     return BenchTable("What the rest of a session needs again, held", columns, tuple(rows))
@@ -70,6 +72,11 @@ def _needs(before: Sequence[Turn], after: Sequence[Turn]) -> list[str]:
     return [need for need in found(after) if need in known]
 
 
+def _short(need: str) -> str:
+    """A need as whoever writes a summary may name it: a path by its last two parts."""
+    return "/".join(need.split("/")[-2:]) if need[:1] in "/~" and " " not in need else need
+
+
 def _summary(session: Session) -> str:
     """What the program wrote in place of what its first compaction dropped."""
     first = session.boundaries[0] if session.boundaries else None
@@ -82,7 +89,10 @@ def _summary(session: Session) -> str:
 
 def _ways(session: Session, before: Sequence[Turn], tokens: int, seed: int, *, own: bool) -> dict[str, str]:
     mixed = random.Random(seed).sample(before, len(before))
-    said: Callable[[Turn], str] = lambda turn: turn.words if turn.calls else session.text(turn)
+
+    def said(turn: Turn) -> str:
+        return turn.words if turn.calls else session.text(turn)
+
     ways = {
         "brief": write_brief(session, tokens, before).text,
         "last tokens": _cut(map(said, reversed(before)), tokens, end=True),
@@ -92,10 +102,10 @@ def _ways(session: Session, before: Sequence[Turn], tokens: int, seed: int, *, o
     return ways | ({"own summary": _cut([_summary(session)], tokens)} if own else {})
 
 
-def _cut(texts: object, tokens: int, *, end: bool = False) -> str:
+def _cut(texts: Iterable[str], tokens: int, *, end: bool = False) -> str:
     """So many tokens of texts; of the one that is too long its beginning, or its end."""
     parts: list[str] = []
-    for text in texts:  # type: ignore[attr-defined]
+    for text in texts:
         cost = approximate_tokens(text)
         if cost > tokens:
             share = int(len(text) * tokens / cost)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import json
 import weakref
 from pathlib import Path
 
 import pytest
 
+import amgs_app.views.sessions as sessions_views
 from amgs.sessions.turn import Session
 from amgs.sessions.windows import (
     characters_a_token,
@@ -349,3 +351,29 @@ def test_what_was_read_again_and_what_failed_is_told_of_any_session(tmp_path: Pa
         ("call", "Edit"),
         ("said", ""),
     }
+
+
+def test_a_brief_holds_what_the_rest_needs_within_its_tokens_and_no_secret(tmp_path: Path) -> None:
+    from amgs.sessions.opening import open_session
+    from amgs.wings.sessions.brief import as_first_message, write_brief
+
+    sample = Path(sessions_views.__file__).with_name("sample.jsonl")
+    session = open_session(sample)
+    for budget in (200, 500, 1_000, 2_000):
+        brief = write_brief(session, budget)
+        assert brief.tokens <= budget and "## Task" in brief.text
+        assert all(item.turn <= len(session.turns) for item in brief.items)
+    assert "The dome stops up to two degrees short" in brief.text and "make deploy" in brief.text
+    assert "encoder.py: changed 2 times (turn 51)" in brief.text
+    assert "## Failed" in brief.text or not any(turn.failed for turn in session.main)
+    codex, claude = (json.loads(as_first_message(brief.text, name)) for name in ("codex", "claude-code"))
+    assert codex["payload"]["content"][0]["text"] == claude["message"]["content"] == brief.text
+
+    secret = "ghp_" + "aB3dE6gH9" * 4
+    said = sample.read_text().replace(
+        "The dome stops up to two", f"Use {secret}. {'x ' * 280}{secret} The dome stops"
+    )
+    leaking = tmp_path / "leaking.jsonl"
+    leaking.write_text(said)
+    brief = write_brief(open_session(leaking), 1_000)
+    assert secret[:12] not in brief.text and "[masked: GitHub token #" in brief.text

@@ -1,19 +1,21 @@
-"""What another agent must know to go on with a session, in the session's own words with their turns. No model writes it."""
+"""What another agent must know to go on with a session, in the session's own words with their turns: by
+rules alone."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from amgs.masking import mask as mask_secrets
 from amgs.sessions.turn import Session, Turn
 from amgs.text.tokens import approximate_tokens
 from amgs.wings.sessions.findings import action_of, findings_in, is_constraint, sentences_in
 
 Program = Literal["markdown", "claude-code", "codex"]
 _SECTIONS: Final = (
-    ("Task", 0.16),
+    ("Task", 0.25),
     ("Constraints", 0.12),
     ("About to be done", 0.14),
     ("Files changed", 0.16),
@@ -46,8 +48,16 @@ class SessionBrief:
     items: tuple[BriefItem, ...]
 
 
-def write_brief(session: Session, budget: int, turns: Sequence[Turn] | None = None) -> SessionBrief:
-    """A hand-over of at most so many tokens. turns: of them; else all of the main conversation."""
+def write_brief(
+    session: Session,
+    budget: int,
+    turns: Sequence[Turn] | None = None,
+    *,
+    mask: Callable[[str], str] = mask_secrets,
+) -> SessionBrief:
+    """A hand-over of at most so many tokens. turns: of them; else all of the main conversation. mask: takes secrets out
+    of a text, before it is cut.
+    """
     chosen = [turn for turn in (session.main if turns is None else turns) if not turn.copied]
     head = f"# Hand-over of {session.agent} session {session.id}\n"
     free = budget - approximate_tokens(head)
@@ -57,10 +67,13 @@ def write_brief(session: Session, budget: int, turns: Sequence[Turn] | None = No
     for section, share in _SECTIONS:
         room = min(free, int(budget * share))
         heading = approximate_tokens(f"\n## {section}\n")
-        for item in _items(session, section, chosen):
+        for item in _items(session, section, chosen, mask):
             if (key := " ".join(item.text.split())) in seen:
                 continue
             cost = approximate_tokens(_line(item)) + (0 if section in told else heading)
+            if section == "Task" and section not in told and cost > room > heading:  # it is never left out
+                item = replace(item, text=f"{item.text[: len(item.text) * (room - heading) // cost]}…")
+                cost = approximate_tokens(_line(item)) + heading
             if cost > min(room, free):
                 rest.append((section, key, item))
                 continue
@@ -68,7 +81,9 @@ def write_brief(session: Session, budget: int, turns: Sequence[Turn] | None = No
             told.setdefault(section, []).append(item)
             room, free = room - cost, free - cost
     for section, key, item in rest:  # what the other parts left free
-        cost = approximate_tokens(_line(item)) + (0 if section in told else approximate_tokens(f"\n## {section}\n"))
+        cost = approximate_tokens(_line(item)) + (
+            0 if section in told else approximate_tokens(f"\n## {section}\n")
+        )
         if cost <= free and key not in seen:
             seen.add(key)
             told.setdefault(section, []).append(item)
@@ -79,7 +94,9 @@ def write_brief(session: Session, budget: int, turns: Sequence[Turn] | None = No
             told[section].sort(key=lambda item: item.turn)
             parts.append(f"\n## {section}\n" + "".join(map(_line, told[section])))
     text = "".join(parts)
-    return SessionBrief(text, approximate_tokens(text), tuple(item for part in told.values() for item in part))
+    return SessionBrief(
+        text, approximate_tokens(text), tuple(item for part in told.values() for item in part)
+    )
 
 
 def as_first_message(brief: str, program: Program) -> str:
@@ -96,12 +113,16 @@ def _line(item: BriefItem) -> str:
     return f"- {item.text} (turn {item.turn})\n"
 
 
-def _items(session: Session, section: str, turns: Sequence[Turn]) -> Iterator[BriefItem]:
+def _items(
+    session: Session, section: str, turns: Sequence[Turn], mask: Callable[[str], str]
+) -> Iterator[BriefItem]:
     """What a part may hold, the most needed first."""
     found: Iterable[tuple[int, str]]
     match section:
         case "Task":
-            asked = [turn for turn in turns if turn.kind == "said" and turn.role == "user" and turn.text.strip()]
+            asked = [
+                turn for turn in turns if turn.kind == "said" and turn.role == "user" and turn.text.strip()
+            ]
             wanted = dict.fromkeys([*asked[:1], *reversed(asked[1:])])
             found = ((turn.number, session.text(turn)) for turn in wanted)
         case "Constraints":
@@ -121,7 +142,7 @@ def _items(session: Session, section: str, turns: Sequence[Turn]) -> Iterator[Br
         case _:
             found = _told_last(session, turns)
     for number, text in found:
-        plain = " ".join(text.split())
+        plain = " ".join(mask(text).split())
         if plain:
             yield BriefItem(section, number, plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…")
 
@@ -177,9 +198,9 @@ def _commands(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
     ran: dict[str, list[int]] = {}
     for turn in turns:
         action = action_of(turn)
-        if action is not None and action.kind == "run" and len(action.target) <= 200:
-            if turn.calls[0].id not in failed:
-                ran.setdefault(action.target, []).append(turn.number)
+        worked = bool(turn.calls) and turn.calls[0].id not in failed
+        if worked and action is not None and action.kind == "run" and len(action.target) <= 200:
+            ran.setdefault(action.target, []).append(turn.number)
     last = turns[-1].number if turns else 0
     for command, numbers in sorted(ran.items(), key=lambda use: -len(use[1]) - 4 * use[1][-1] / max(1, last)):
         yield numbers[-1], f"`{command}`"

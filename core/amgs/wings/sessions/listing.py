@@ -20,6 +20,7 @@ from typing import Final
 
 from amgs.clock import changed_at
 from amgs.errors import AmgsError, InputError
+from amgs.masking import mask
 from amgs.sessions.anthropic_messages import words_of_user
 from amgs.sessions.building import ListMarks, SessionFormat
 from amgs.sessions.lines import content_text, fields, instant, is_packed, open_unpacked, parse_object
@@ -389,7 +390,7 @@ def _of_bytes(
     what = what or next((words for _, words in said if words), "")
     row = replace(
         row,
-        what=" ".join(what[:_PROMPT].split()),
+        what=" ".join(mask(what)[:_PROMPT].split()),
         started=instant(json.loads(first[1])) if first else None,
         ended=instant(json.loads(last)) if last else None,
     )
@@ -414,7 +415,7 @@ def _of_reading(row: ListedSession, session: Session) -> ListedSession:
         turns=len(said),
         compactions=len(session.boundaries),
         tokens=usages[-1].window if usages else None,
-        what=" ".join((session.title or (said[0].text if said else ""))[:_PROMPT].split()),
+        what=" ".join(mask(session.title or (said[0].text if said else ""))[:_PROMPT].split()),
         started=session.started,
         ended=session.ended,
         errors=sum(turn.failed for turn in session.main),

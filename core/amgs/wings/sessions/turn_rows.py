@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from amgs.masking import mask
 from amgs.sessions.turn import Session, Turn, TurnKind
 from amgs.sessions.windows import tokens_of
 from amgs.wings.sessions.findings import action_of
@@ -49,7 +50,7 @@ def row_of(session: Session, turn: Turn) -> TurnRow:
         turn.role,
         turn.at,
         tokens_of(session, turn),
-        " ".join(told[: 4 * _SHORT].split())[:_SHORT],
+        " ".join(mask(told[: 40 * _SHORT]).split())[:_SHORT],
         turn.agent,
         turn.failed,
         turn.abandoned,

@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Final, Literal
 
+from amgs.masking import mask
 from amgs.sessions.turn import Session, Turn, TurnKind
 from amgs.sessions.windows import tokens_of, window_at
 from amgs.types.conversation import Role
@@ -21,6 +22,7 @@ from amgs.wings.sessions.regrets import SAME_LINES, AgentStep, share_known, step
 
 LARGEST: Final = 10
 """Results that are told of as the largest."""
+_READ: Final = 4_000
 _SAID: Final = 160
 """Characters of a failure that are told."""
 _LEAST_WAIT: Final = 5.0
@@ -125,9 +127,9 @@ def what_of(call: Turn | None, result: Turn | None = None) -> str:
     """A step in words: its tool, and the file, command or words that it was called with."""
     action = action_of(call) if call is not None else None
     if call is None or action is None:
-        return " ".join((result.text if result is not None else "")[:_SAID].split())
+        return " ".join(mask((result.text if result is not None else "")[:_READ])[:_SAID].split())
     tool = "" if action.tool in SHELLS else f"{call.calls[0].name} "
-    return " ".join(f"{tool}{action.target or call.calls[0].arguments}"[:_SAID].split())
+    return " ".join(mask(f"{tool}{action.target or call.calls[0].arguments}"[:_READ])[:_SAID].split())
 
 
 def files_of(session: Session) -> tuple[FileUse, ...]:
@@ -172,7 +174,7 @@ def _says(result: Turn) -> str:
     """What a failed result says: its first line of an error, else how it begins."""
     errors = (finding.text for finding in findings_in(result) if finding.kind == "error")
     told = next(errors, "") or result.text.partition("\nOutput:\n")[2] or result.text
-    return " ".join(told[:_SAID].split())
+    return " ".join(mask(told[:_READ])[:_SAID].split())
 
 
 def waits_of(session: Session) -> tuple[LongWait, ...]:

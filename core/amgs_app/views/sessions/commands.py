@@ -11,6 +11,7 @@ from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.views.sessions.results import (
     SessionCache,
+    SessionHandOver,
     SessionLosses,
     SessionOutlook,
     SessionRegrets,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 View = Literal["overview", "turns", "window", "text", "lost", "why", "regret", "cache", "rules", "outlook"]
 SumBy = Literal["task", "project", "day", "model"]
+Program = Literal["markdown", "claude-code", "codex"]
 Class = Literal["path", "number", "id", "command", "decision", "constraint", "error"]
 USAGE = "usage"
 """The name under which the sums of all sessions are asked for."""
@@ -115,6 +117,16 @@ def session(
             help="Show at most N; default: 50 sessions, 200 turns, 20 of all sessions.",
         ),
     ] = None,
+    brief: Annotated[
+        int | None,
+        Option("--brief", metavar="TOKENS", min=200, help="What another agent must know, in so many tokens."),
+    ] = None,
+    program: Annotated[
+        Program,
+        Option(
+            "--for", metavar="PROGRAM", help="Of a brief: markdown, or as a message of claude-code or codex."
+        ),
+    ] = "markdown",
     end: Annotated[
         bool,
         Option("--end", help="Read only the end of a large file, at once; turns are numbered from there."),
@@ -129,6 +141,7 @@ def session(
     | SessionTurns
     | SessionWindowShown
     | SessionText
+    | SessionHandOver
     | SessionLosses
     | SessionWhy
     | SessionRegrets
@@ -154,10 +167,13 @@ def session(
 
     Nothing is changed or stored, and no model is asked.
 
+    With --brief, write what another agent must know to go on, in the session's own words with their turns: the task,
+    constraints, what was about to be done, the state of each changed file, what failed and how it was mended,
+    decisions, commands. --for makes it the first message of another program.
+
     With --tree, a session, or all of them, with those that came from it; `session usage` sums the tokens and the cost
     of all sessions by task, project, day or model, each request once.
     """
-    del engine
     if name == USAGE:
         from amgs.wings.sessions.tasks import usage_of_sessions
 
@@ -179,6 +195,11 @@ def session(
     from amgs.wings.sessions.turn_rows import row_of
 
     facts = facts_of(opened)
+    if brief is not None:
+        from amgs.wings.sessions.brief import as_first_message, write_brief
+
+        written_brief = write_brief(opened, brief, mask=engine.settings.memory.ingest.mask)
+        return SessionHandOver(facts, as_first_message(written_brief.text, program), written_brief.tokens)
     match view:
         case "turns":
             return _turns(opened, find, at, limit or _TURNS)

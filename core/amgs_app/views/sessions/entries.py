@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from amgs_app.session.operator import Operator
     from amgs_app.views.sessions.results import (
         SessionCache,
+        SessionHandOver,
         SessionLosses,
         SessionOutlook,
         SessionRegrets,
@@ -304,6 +305,12 @@ def session_text(result: SessionText) -> ResultTable:
     turn = result.turn
     lines = [*turn.text.splitlines(), *result.diff] if result.diff else turn.words.split("\n")
     return sheet(f"Turn {turn.number}: {turn.kind}, {turn.role}", "text:line*", [(line,) for line in lines])
+
+
+@entry(figure=tabled)
+def session_hand_over(result: SessionHandOver) -> ResultTable:
+    title = f"Hand-over, {result.tokens:,} tokens (estimated)"
+    return sheet(title, "text:line*", [(line,) for line in result.message.splitlines()])
 
 
 @entry(figure=tabled)

@@ -56,6 +56,15 @@ class SessionText:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionHandOver:
+    """`session FILE --brief N`: what another agent must know. message: as the first message of a program."""
+
+    facts: SessionFacts
+    message: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class SessionWhy:
     """`session FILE --view why`: what became of one thing at a compaction, and where it was needed again."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -235,3 +236,90 @@ def test_the_pieces_of_a_long_text_hold_again_together() -> None:
         pieces = memory.ingest_text(text).added
         memory.lifecycle.delete(pieces)
         assert set(memory.ingest_text(text).again) == set(pieces) and len(pieces) > 1
+
+
+FARE = "The fare of the ferry Alder is 12 euros."
+
+
+@pytest.mark.parametrize(
+    ("first", "between", "asked"),
+    [
+        (FOUR, SEVEN, "From which pier does the Alder leave?"),
+        (FARE, "The fare of the ferry Alder is 15 euros.", "What is the fare of the Alder?"),
+    ],
+)
+def test_a_value_told_again_after_another_is_the_later_one(first: str, between: str, asked: str) -> None:
+    with open_memory() as memory:
+        four, seven = tell(memory, first), tell(memory, between, 3)
+        life = memory.lifecycle
+        life.apply_review(life.plan_review())
+        assert [(item.older.id, item.newer.id) for item in life.reviews()] == [(four, seven)]
+        pass_days(memory, 3)
+        before = content(memory)
+        report = memory.ingest_text(first)
+        assert (report.known, report.again, report.repeated) == ((four,), (), (four,))
+        assert report.operation is not None
+        detail = life.operation(report.operation)
+        assert "1 said again" in detail.operation.summary
+        assert "said again" in [change.told for change in detail.blocks]
+        again = content(memory)
+        assert memory.ingest_text(first).repeated == () and content(memory) == again
+        memory.undo(report.operation)
+        assert content(memory) == before and memory.verify().ok
+        memory.ingest_text(first)
+        assert memory.block(four).said_at == memory.clock.now() and memory.verify().ok
+        assert memory.block(four).status == "consolidated"
+        frame = memory.assemble("ATTENTION", query=asked)
+        assert frame.selected[0].block.id == four
+        life.apply_review(life.plan_review())
+        (item,) = [item for item in life.reviews() if item.review.kind == "supersedes"]
+        assert (item.older.id, item.newer.id) == (seven, four)
+        life.accept(item.review.id)
+        assert found(memory, "ferry Alder") == [four]
+        assert life.plan_review().found == ()
+        assert tell(memory, between, 3) == seven and found(memory, "ferry Alder") == [seven]
+
+
+def test_only_a_later_saying_counts(tmp_path: Path) -> None:
+    note = write_notes(tmp_path, {"pier.md": FOUR}) / "pier.md"
+    with open_memory() as memory:
+        os.utime(note, (NOW.timestamp(),) * 2)
+        memory.ingest_folder(tmp_path)
+        (block,) = memory.resolve_source("pier.md")
+        said = [memory.block(block).said_at]
+        pass_days(memory)
+        os.utime(note, (memory.clock.now().timestamp(),) * 2)
+        for report in (memory.ingest_folder(tmp_path), memory.ingest_file(note)):
+            assert (report.repeated, report.operation) == ((), None)
+        day = datetime.fromisoformat("2026-03-05T22:30:00-06:00")
+        for at in (day, day, day + timedelta(seconds=50), day - timedelta(days=1)):
+            report = memory.ingest_text(FOUR, created_at=at)
+            said += [memory.block(block).said_at] if report.repeated else []
+        assert said[1:] == [day] and memory.block(block).said_at.isoformat() == day.isoformat()
+        assert memory.ingest_text(f"---\nsaid_at: 2031-01-01\n---\n{NINE}").added
+        assert max(one.said_at for one in memory.blocks(EVERY)) <= max(memory.clock.now(), day)
+
+
+def test_of_a_talk_taken_in_at_once_the_last_saying_counts() -> None:
+    turns = [(FOUR, 1), (SEVEN, 4), (FOUR, 7), (FOUR, 2)]
+    with open_memory() as memory:
+        drafts = [RawBlock(text, NOW + timedelta(days=day)) for text, day in turns]
+        pass_days(memory, 9)
+        report = memory.ingest_many(drafts)
+        four, seven = report.added
+        assert memory.block(four).created_at == NOW + timedelta(days=1)
+        assert memory.block(four).said_at == NOW + timedelta(days=7) and report.repeated == ()
+        consolidate(memory)
+        supersede(memory, seven, four)
+        assert found(memory, "Alder pier") == [four] and memory.verify().ok
+        assert memory.ingest_many(drafts).operation is None
+
+
+def test_what_was_rejected_is_not_proposed_the_other_way_round() -> None:
+    with open_memory() as memory:
+        tell(memory, FOUR), tell(memory, SEVEN, 3)
+        life = memory.lifecycle
+        life.apply_review(life.plan_review())
+        life.reject(life.reviews()[0].review.id)
+        tell(memory, FOUR, 3)
+        assert life.plan_review().found == ()

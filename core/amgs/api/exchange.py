@@ -226,7 +226,7 @@ class Exchange(MemoryPart):
             return replace(made, records=_counts(found, None))
         told = f"{found.format} ({path})" if path else found.format
         with storage.transaction():
-            report = raw_blocks.ingest(storage, drafts, now, told=told, progress=progress)
+            report = raw_blocks.ingest(storage, drafts, now, told=told, reread="file", progress=progress)
             operation = report.operation
             if new and operation is None:
                 summary = f"{plural(len(new), 'conversation')} from {told}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from amgs.api.context import MemoryPart
 from amgs.clock import aware, local_now
@@ -37,9 +37,9 @@ class Intake(MemoryPart):
         whose notes (`.md`, `.txt` and what docs/store.md lists) are all taken in. created_at: when a text was written;
         now unless it says so itself. meta: of a text: its source and whatever else belongs to it.
 
-        What is there already is left alone and reported as known; what was deleted, pruned, archived or superseded
-        holds again. Raises InputError for a text or file that cannot be taken in; what is unfit in a folder is named in
-        the report. Raises UsageError for a date or meta of a path.
+        What is there already is left alone and reported as known, and counts as said now where it is said again; what
+        was deleted, pruned, archived or superseded holds again. Raises InputError for a text or file that cannot be
+        taken in; what is unfit in a folder is named in the report. Raises UsageError for a date or meta of a path.
         """
         if isinstance(what, str):
             return self.ingest_text(what, created_at=created_at, meta=meta)
@@ -113,7 +113,7 @@ class Intake(MemoryPart):
                 way_out="Fix the file or choose another. Nothing was changed.",
             )
         named = source_names.of_file(self._context.storage, path, marked(reading, meta or {}))
-        return self._ingest(named, path.name, source_of=lambda _: named.names[0].name)
+        return self._ingest(named, path.name, source_of=lambda _: named.names[0].name, reread="file")
 
     def ingest_folder(
         self,
@@ -136,7 +136,7 @@ class Intake(MemoryPart):
         dated = None if created_at is None else aware(created_at)
         reading = read_folder(folder, self._context.settings.ingest, progress, dated=dated)
         named = source_names.of_folder(self._context.storage, folder, marked(reading, meta or {}))
-        return self._ingest(named, real_path(folder).name, progress, reread=True)
+        return self._ingest(named, real_path(folder).name, progress, reread="folder")
 
     def ingest_many(self, drafts: Iterable[RawBlock], progress: Progress | None = None) -> IngestReport:
         """Take in drafts as they are, without splitting, in one transaction."""
@@ -154,7 +154,7 @@ class Intake(MemoryPart):
         progress: Progress | None = None,
         *,
         source_of: SourceOf = file_of,
-        reread: bool = False,
+        reread: Literal["", "file", "folder"] = "",
     ) -> IngestReport:
         from amgs.ingest import raw_blocks
 

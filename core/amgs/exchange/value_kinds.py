@@ -152,6 +152,7 @@ class _Metadata(BaseModel):
     follows: Text | dict[str, Text] | None = None
     superseded_by: Text | None = None
     superseded_at: Text | None = None
+    said_at: Text | None = None
     merged_into: Text | None = None
     derived_from: list[Text] | None = None
     cited_spans: list[tuple[int, int, int, int]] | None = None

@@ -145,7 +145,7 @@ def assemble(
 def group_of(block: Block) -> GroupKey:
     """What a block shares with its group: the day, and the source without its part."""
     source = " ".join(str(block.meta.get("source") or "").split())
-    return f"{block.written:%Y-%m-%d}", source.partition("#")[0]
+    return f"{block.said_at:%Y-%m-%d}", source.partition("#")[0]
 
 
 def groups(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
@@ -160,7 +160,7 @@ def groups(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
 
 def _as_written(candidate: Candidate) -> tuple[datetime, int]:
     part = str(candidate.block.meta.get("source") or "").rpartition("#")[2]
-    return candidate.block.created_at, int(part) if part.isdecimal() else 0
+    return candidate.block.said_at, int(part) if part.isdecimal() else 0
 
 
 def key_sentence(content: str, query: str) -> str:
@@ -223,6 +223,8 @@ def _structured(candidate: Candidate) -> tuple[TextSpan, ...]:
         "created_at": block.created_at.isoformat(),
         "score": round(candidate.score, 4),
     }
+    if "said_at" in block.meta:
+        facts["said_at"] = block.said_at.isoformat()
     if block.valid_to is not None:
         facts["valid_to"] = block.valid_to.isoformat()
     before = json.dumps(facts, ensure_ascii=False)[:-1]

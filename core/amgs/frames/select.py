@@ -115,7 +115,8 @@ class _Twins:
 
 
 def _said_at(candidate: Candidate) -> datetime:
-    return candidate.block.valid_from or candidate.block.created_at
+    block = candidate.block
+    return block.said_at if "said_at" in block.meta else block.valid_from or block.created_at
 
 
 def _later(candidate: Candidate, than: datetime) -> bool:

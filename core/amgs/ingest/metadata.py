@@ -25,6 +25,7 @@ _ENGINES = LISTS - {"tags"} | {
     "lines",
     "tags_by_hand",
     "utc_offset",
+    "said_at",
 }
 _VERDICTS = frozenset(
     [

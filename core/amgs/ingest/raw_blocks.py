@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, timezone
-from typing import Any
+from datetime import datetime
+from typing import Any, Literal
 
 from amgs.clock import as_utc, place
 from amgs.identity import block_id, canonical, file_of
 from amgs.ingest import metadata
-from amgs.ingest.said_again import hold_again
+from amgs.ingest.said_again import Saying, hold_again, offset_of, say_later
 from amgs.log import journal
 from amgs.masking import find_marks
 from amgs.storable import why_unstorable
@@ -61,16 +61,17 @@ def ingest(
     told: str = "",
     names: Sequence[SourceName] = (),
     source_of: SourceOf = file_of,
-    reread: bool = False,
+    reread: Literal["", "file", "folder"] = "",
     batch: int = 5000,
     progress: Progress | None = None,
 ) -> IngestReport:
     """Write drafts as raw blocks, in one transaction; a block that is known gains the new source and no more, or holds
-    again where it had been set aside.
+    again where it had been set aside, and counts as said when it was said last.
 
     now: in the zone of drafts that do not tell theirs. What changed is one entry of the journal. told: where the drafts
     come from, in words. names: what is known of their sources. source_of: the name of the source in which a piece has
-    this `source`. reread: a folder is looked through again; what stands where it stood is not said again.
+    this `source`. reread: what is read is no more said for that where it still
+    stands in its place: of a file that is named what was set aside holds again, of a folder nothing does.
 
     Refused: empty text, text that cannot be stored (`amgs.storable`), and metadata that no JSON can hold.
     """
@@ -82,6 +83,7 @@ def ingest(
     gained: dict[str, tuple[Block, Block]] = {}
     sourced: set[str] = set()
     again: list[str] = []
+    repeated: list[str] = []
     more: list[JournalRow] = []
     operation: JournalEntry | None = None
     places: list[SourcePiece] = []
@@ -91,7 +93,7 @@ def ingest(
                 progress(start, len(wanted), "ingesting")
             blocks: dict[str, Block] = {}
             repeats: list[RawBlock] = []
-            said: list[tuple[str, datetime]] = []
+            said: list[Saying] = []
             held_before = _held_before(storage, wanted[start : start + batch], source_of) if reread else set()
             for given in wanted[start : start + batch]:
                 try:
@@ -105,9 +107,11 @@ def ingest(
                     places.append(
                         SourcePiece(source_of(source) or file_of(source), 0, source, block.id, since)
                     )
-                if block.valid_to is None and (draft.meta.get("source"), block.id) not in held_before:
-                    said.append((block.id, block.created_at))
+                there = (draft.meta.get("source"), block.id) in held_before
+                if block.valid_to is None and not (there and reread == "folder"):
+                    said.append(Saying(block.id, block.written, anew=not there))
                 if block.id in blocks:
+                    blocks[block.id] = say_later(blocks[block.id], block.written)
                     repeats.append(draft)
                     known.append(block.id)
                 else:
@@ -116,8 +120,9 @@ def ingest(
             added += [i for i in blocks if i in fresh]
             known += [i for i in blocks if i not in fresh]
             repeats += [RawBlock(b.content, meta=b.meta) for i, b in blocks.items() if i not in fresh]
-            back = hold_again(storage, [one for one in said if one[0] not in fresh], now)
+            back = hold_again(storage, [one for one in said if one.block_id not in fresh], now)
             again += back.ids
+            repeated += back.repeated
             more += back.rows
             noted = _note_sources(storage, repeats)
             sourced.update(after.id for _, after in noted)
@@ -128,7 +133,9 @@ def ingest(
         rows += [journal.block_row(*pair) for i, pair in gained.items() if i not in made]
         held = _new_places(storage, places, now)
         if rows or held:
-            summary = _summary(len(added), len({*again}), len(sourced - {*again, *added}), told)
+            summary = _summary(
+                len(added), len({*again}), len({*repeated}), len(sourced - {*again, *repeated, *added}), told
+            )
             operation = journal.write(storage, KIND, now, summary, [*rows, *more])
             storage.sources.add(held, operation.id)
         put_names(storage, names, held)
@@ -142,6 +149,7 @@ def ingest(
         operation=None if operation is None else operation.id,
         again=tuple(dict.fromkeys(again)),
         masked=find_marks(draft.content for draft in wanted if isinstance(draft.content, str)),
+        repeated=tuple(dict.fromkeys(repeated)),
     )
 
 
@@ -179,10 +187,10 @@ def put_names(storage: Storage, names: Sequence[SourceName], held: Iterable[Sour
     storage.sources.put_names([one for name, one in wanted.items() if known.get(name) != one])
 
 
-def _summary(added: int, again: int, sourced: int, told: str) -> str:
+def _summary(added: int, again: int, repeated: int, sourced: int, told: str) -> str:
     """What an ingest did, for the journal."""
     parts = [plural(added, "block")] if added else []
-    parts += [tell_again(again)] if again else []
+    parts += tell_again(again, repeated)
     parts += [f"{plural(sourced, 'known block')} gained a source"] if sourced else []
     return ", ".join(parts) + (f" from {told}" if told else "")
 
@@ -207,11 +215,10 @@ def block_of(draft: RawBlock, now: datetime) -> Block:
     """The draft as a raw block, by its writer's day; now: in the zone that stands for one which is not known."""
     content = canonical(draft.content)
     written = place(draft.created_at or now, now.tzinfo)
-    offset = str(timezone(written.utcoffset() or timedelta(0)))[len("UTC") :]
     at, now = as_utc(written), as_utc(now)
     held = now if at > now else draft.valid_from  # what is dated ahead is known from today on
     ended = draft.valid_to if draft.valid_to is not None and draft.valid_to <= now else None
-    meta = _with_source({}, draft.meta) | ({"utc_offset": offset} if offset else {})
+    meta = _with_source({}, draft.meta) | offset_of(written)
     return Block(block_id(content), content, at, at, meta=meta, valid_from=held, valid_to=ended)
 
 

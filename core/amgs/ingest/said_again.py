@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 
 from amgs.clock import as_utc
 from amgs.log import journal
@@ -14,18 +14,30 @@ from amgs.storage.journal import JournalRow
 from amgs.storage.store import Storage
 from amgs.types import Block
 
+_REPEATED = timedelta(minutes=1)
+"""What comes again within that is one saying: a request that a program sends again."""
 _EVENT = "said again"
-_PAST = ("superseded_by", "superseded_at", "merged_into", "split_into", "dates")
+_PAST = ("superseded_by", "superseded_at", "merged_into", "split_into", "dates", "said_at", "utc_offset")
 """What was said of a text that came to its end; days are read again, from when it was said last."""
 
 
 @dataclass(frozen=True, slots=True)
+class Saying:
+    """A text that was said: when, as its writer's clock said. anew: False where a file only still says it."""
+
+    block_id: str
+    at: datetime
+    anew: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class HeldAgain:
-    """What was said again. ids: what holds again. pairs: (before, after) of every block that changed. rows: of the
-    journal, for edges and clocks.
+    """What was said again. ids: what holds again. repeated: what held, and counts as said later. pairs: (before, after)
+    of every block that changed. rows: of the journal, for edges and clocks.
     """
 
     ids: tuple[str, ...]
+    repeated: tuple[str, ...]
     pairs: tuple[tuple[Block, Block], ...]
     rows: tuple[JournalRow, ...]
 
@@ -35,30 +47,51 @@ def is_hidden(block: Block) -> bool:
     return block.superseded or block.status in ("archived", "pruned")
 
 
-def hold_again(storage: Storage, said: Sequence[tuple[str, datetime]], now: datetime) -> HeldAgain:
-    """Let texts hold again that were said (each with its instant, in order) and are hidden; inside the transaction.
+def say_later(block: Block, at: datetime) -> Block:
+    """The block as said last at an instant; itself where that is no later, or only the same request told twice."""
+    if at - block.said_at < _REPEATED:
+        return block
+    return replace(block, last_reinforced_at=as_utc(at), meta={**block.meta, "said_at": at.isoformat()})
+
+
+def hold_again(storage: Storage, said: Sequence[Saying], now: datetime) -> HeldAgain:
+    """Let texts that were said, in order, hold again where they are hidden, and count as said then where they are not;
+    inside the transaction.
 
     What was said before it ended says nothing of today.
     """
-    seen = storage.blocks.get({block for block, _ in said})
+    seen = storage.blocks.get({one.block_id for one in said})
     hidden = [block for block in seen.values() if is_hidden(block)]
-    if not hidden:
-        return HeldAgain((), (), ())
-    present = storage.blocks.get([*_successors(storage, hidden), *seen], embeddings=True)
+    later = [
+        one for one in said if one.anew and say_later(seen[one.block_id], one.at) is not seen[one.block_id]
+    ]
+    if not hidden and not later:
+        return HeldAgain((), (), (), ())
+    wanted = {block.id for block in hidden} | {one.block_id for one in later} | _successors(storage, hidden)
+    present = storage.blocks.get(wanted, embeddings=True)
     first = dict(present)
     spoken: dict[str, datetime] = {}
-    for name, at in said:
+    again: list[str] = []
+    for saying in said:
+        name, at = saying.block_id, saying.at
+        if name not in present:
+            continue
         block = present[name]
-        if not is_hidden(block) or (block.valid_to is not None and block.valid_to >= at < now):
+        if not is_hidden(block):
+            if saying.anew and (later_said := say_later(block, at)) is not block:
+                present[name] = later_said
+                spoken[name] = min(as_utc(at), now)
+            continue
+        if block.valid_to is not None and block.valid_to >= at < now:
             continue
         rival = _rival(block, present)
-        spoken[name] = min(at, now)
+        again.append(name)
+        spoken[name] = min(as_utc(at), now)
         present[name] = _renewed(block, at, now)
         if rival is not None:
-            present[rival.id] = _ended(rival, name, min(at, now))
+            present[rival.id] = _ended(rival, name, spoken[name])
     pairs = tuple((first[name], block) for name, block in present.items() if block is not first[name])
     storage.blocks.update([after for _, after in pairs])
-    again = list(spoken)
     storage.blocks.set_embeddings(again, None)
     storage.scores.forget([after.id for _, after in pairs])
     gone = storage.edges.touching(again) if again else ()
@@ -68,7 +101,8 @@ def hold_again(storage: Storage, said: Sequence[tuple[str, datetime]], now: date
         rows.append(journal.clock_row(first[name], _EVENT, at, ""))
         storage.blocks.reinforce([name], at)
         storage.reinforcements.append([name], _EVENT, at, "")
-    return HeldAgain(tuple(again), pairs, tuple(rows))
+    repeated = tuple(name for name in spoken if name not in again)
+    return HeldAgain(tuple(again), repeated, pairs, tuple(rows))
 
 
 def _successors(storage: Storage, hidden: Sequence[Block]) -> set[str]:
@@ -95,15 +129,21 @@ def _rival(block: Block, present: dict[str, Block]) -> Block | None:
 
 def _renewed(block: Block, at: datetime, now: datetime) -> Block:
     """The block as a text that comes in: consolidation looks at it anew."""
-    made = max(at, block.created_at)
+    made = as_utc(max(at, block.said_at))
     return Block(
         block.id,
         block.content,
         made,
         block.last_reinforced_at,
-        meta={key: value for key, value in block.meta.items() if key not in _PAST},
+        meta={key: value for key, value in block.meta.items() if key not in _PAST} | offset_of(at),
         valid_from=now if made > now else None,
     )
+
+
+def offset_of(written: datetime) -> dict[str, str]:
+    """What a writer's clock was off by, as metadata; nothing for UTC."""
+    offset = str(timezone(written.utcoffset() or timedelta(0)))[len("UTC") :]
+    return {"utc_offset": offset} if offset else {}
 
 
 def _ended(block: Block, by: str, at: datetime) -> Block:

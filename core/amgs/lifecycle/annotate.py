@@ -245,9 +245,9 @@ def follow_edges(
 
 def superseded(older: Block, newer: Block, now: datetime) -> Block:
     """A block marked with what took its place, from when that was said."""
-    said = as_utc(newer.created_at)
+    said = as_utc(newer.said_at)
     marks = {"superseded_by": newer.id, "superseded_at": said.isoformat()}
-    ended = min(max(said, as_utc(older.created_at)), now)
+    ended = min(max(said, as_utc(older.said_at)), now)
     return replace(older, meta={**older.meta, **marks}, valid_to=older.valid_to or ended)
 
 

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import PurePosixPath
 
 from amgs.identity import file_of
@@ -117,7 +118,17 @@ def subject_words(block: Block) -> frozenset[str]:
 
 
 def judge(older: Block, newer: Block, cosine: float, linked: bool, words: Words) -> Finding | None:
-    """The strongest finding between two blocks, None for none; linked: the newer one refers to the older."""
+    """The strongest finding between two blocks, None for none; linked: the newer one refers to the older.
+
+    older, newer: by when they were said last. A text that was told, gave way to another and is told again says against
+    that one what that one said against it.
+    """
+    if newer.created_at < older.created_at:
+        then = judge(_as_first_said(newer), _as_first_said(older), cosine, False, words)
+        soon = newer.said_at - older.said_at < timedelta(hours=LATER_HOURS)
+        if then is None or (then[0] != SUPERSEDES and soon):
+            return then
+        return SUPERSEDES, then[1], f"said again after {then[2]}"
     pair = _Pair(older, newer, linked, words)
     found: list[Finding | None] = [pair.amendment()] if linked else []
     after = [pair.whole(two, pair.titles[1]) for two in claims(statements(newer.content))]
@@ -138,6 +149,10 @@ def judge(older: Block, newer: Block, cosine: float, linked: bool, words: Words)
     return kind, min(_MOST_SURE, sure), because
 
 
+def _as_first_said(block: Block) -> Block:
+    return replace(block, meta={key: value for key, value in block.meta.items() if key != "said_at"})
+
+
 class _Pair:
     """Two blocks whose statements are held against each other."""
 
@@ -147,7 +162,7 @@ class _Pair:
         self.older, self.newer = older, newer
         self.names = terms("\n".join(str(n) for b in (older, newer) for n in b.meta.get("entities") or ()))
         self.decides = newer.category == "decision"
-        hours = (newer.created_at - older.created_at).total_seconds() / 3600.0
+        hours = (newer.said_at - older.said_at).total_seconds() / 3600.0
         self.apart = hours > EVENT_HOURS
         self.events = bool(EVENTS & {older.category, newer.category})
         self.later = hours >= LATER_HOURS

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from amgs.clock import as_utc
 from amgs.decay import PROFILES
 from amgs.identity import block_id, canonical
 from amgs.lifecycle.change import Change
@@ -66,13 +67,13 @@ def merge(
     meta |= {key: b.meta[key] for key in ("utc_offset",) if key in b.meta}
     if dates := sorted({str(day) for one in (a, b) for day in one.meta.get("dates") or ()}):
         meta["dates"] = dates
-    for key in ("part", "parts", "turn", "turns", "follows", "merged_into", "stated_causes"):
+    for key in ("said_at", "part", "parts", "turn", "turns", "follows", "merged_into", "stated_causes"):
         meta.pop(key, None)
     better = max((a, b), key=lambda block: (block.confidence, block.id))
     new = Block(
         id=new_id,
         content=text,
-        created_at=max(a.created_at, b.created_at),
+        created_at=as_utc(max(a.said_at, b.said_at)),
         last_reinforced_at=max(a.last_reinforced_at, b.last_reinforced_at),
         category=better.category,
         confidence=better.confidence,

@@ -141,8 +141,8 @@ def pairs(
 
 def _judge(x: Block, y: Block, words: float, cosine: float, told: bool) -> Pair | None:
     """told: both are long enough to be the account of an event."""
-    a, b = sorted((x, y), key=lambda block: (block.created_at, block.id))
-    hours = (b.created_at - a.created_at).total_seconds() / 3600.0
+    a, b = sorted((x, y), key=lambda block: (block.said_at, block.id))
+    hours = (b.said_at - a.said_at).total_seconds() / 3600.0
     apart = _source(a) != _source(b) or not _source(a)
     near = cosine >= MERGE_COSINE
     copies = words >= COPY_WORDING or (near and said(a.content) == said(b.content))

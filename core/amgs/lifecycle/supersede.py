@@ -85,7 +85,11 @@ def plan(
     blocks = {b.id: b for b in storage.blocks.select(_LIVE, order="arrival")}
     held = storage.block_columns.embeddings(wanted=_LIVE)
     edges = [e for e in storage.edges.everything() if e.source_id in blocks and e.target_id in blocks]
-    known = {(r.older_id, r.newer_id) for r in storage.reviews.everything()}
+    queued = storage.reviews.everything()
+    known = {(r.older_id, r.newer_id) for r in queued}
+    # Which of the two is the later may have changed: a text was said again. What was rejected stays so.
+    known |= {(r.newer_id, r.older_id) for r in queued if r.state == "rejected"}
+    either = known | {(newer_id, older_id) for older_id, newer_id in known}
     rows = [blocks[str(i)] for i in held.ids]
     together = _pairs(rows, held.matrix, edges, progress)
     words = Words.of(blocks.values())
@@ -95,14 +99,16 @@ def plan(
     for number, ((a, b), cosine) in enumerate(together.items()):
         if progress is not None and not number % _ROWS:
             progress(number, len(together), "comparing pairs")
-        older, newer = sorted((blocks[a], blocks[b]), key=lambda x: (x.created_at, x.id))
+        older, newer = sorted((blocks[a], blocks[b]), key=lambda x: (x.said_at, x.id))
         if (older.id, newer.id) in known or older.meta.get("superseded_by") == newer.id:
             continue
         verdict = judge(older, newer, cosine, (newer.id, older.id) in linked, words)
-        if verdict is not None and verdict[1] >= CONFIDENCE:
-            kind, sure, because = verdict
+        if verdict is None or verdict[1] < CONFIDENCE:
+            continue
+        kind, sure, because = verdict
+        if kind == SUPERSEDES or (older.id, newer.id) not in either:
             found.append((sure, older.id, newer.id, kind, because))
-    taken = known | {(older_id, newer_id) for _, older_id, newer_id, _, _ in found}
+    taken = either | {(older_id, newer_id) for _, older_id, newer_id, _, _ in found}
     found += [
         (pair.confidence, pair.a.id, pair.b.id, MERGES, f"{pair.wording:.0%} of the wording is shared")
         for pair in pairs(rows, held.matrix, progress)
@@ -205,8 +211,21 @@ def queue(storage: Storage, *, every: bool = False, limit: int | None = None) ->
     ids = {i for r in reviews for i in (r.older_id, r.newer_id)}
     # Of a pruned block there is nothing to decide; undoing the pruning brings the finding back.
     blocks = {i: b for i, b in storage.blocks.get(ids).items() if b.status != "pruned"}
-    there = [r for r in reviews if r.older_id in blocks and r.newer_id in blocks]
+    there = [
+        r
+        for r in reviews
+        if r.older_id in blocks
+        and r.newer_id in blocks
+        # What was proposed before the older text was said again is said by nobody now.
+        and not (
+            r.state == "open" and r.kind == SUPERSEDES and _turned(blocks[r.older_id], blocks[r.newer_id])
+        )
+    ]
     return tuple(ReviewItem(r, blocks[r.older_id], blocks[r.newer_id]) for r in there[:limit])
+
+
+def _turned(older: Block, newer: Block) -> bool:
+    return "said_at" in older.meta and older.said_at > newer.said_at
 
 
 def accept(storage: Storage, review_id: int, now: datetime, embedder: Embedder) -> JournalEntry:

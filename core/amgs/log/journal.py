@@ -180,6 +180,7 @@ _META_WORDS = {
     "sources": "another source",
     "source": "another source",
     "follows": "another source",
+    "said_at": "said again",
     "superseded_by": "superseded",
     "superseded_at": "superseded",
     "merged_into": "merged",

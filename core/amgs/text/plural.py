@@ -8,6 +8,7 @@ def plural(number: int, noun: str, many: str = "") -> str:
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
-def tell_again(number: int) -> str:
-    """`1 holds again`, `3 hold again`: of texts that were set aside and said again."""
-    return f"{number:,} {'holds' if number == 1 else 'hold'} again"
+def tell_again(again: int, repeated: int = 0) -> list[str]:
+    """`1 holds again`, `3 hold again`, of texts that were set aside and said again; `2 said again`, of others."""
+    told = [f"{again:,} {'holds' if again == 1 else 'hold'} again"] if again else []
+    return [*told, f"{repeated:,} said again"] if repeated else told

@@ -23,8 +23,9 @@ class Block:
     """The atom of memory: immutable content under its hash, and metadata that evolves (AMGS §3.1).
 
     created_at is in UTC; `utc_offset` in meta ("-06:00") is what its writer's clock was off by, where that is known and
-    not 0. meta holds what the source said: `source` (a path, or path#turn), `title`, `headings` (its path, outermost
-    first), `lines`, `tags`, `author`, `entities`.
+    not 0; `said_at` in meta when it was said last, with that offset, where that was later. meta holds what the source
+    said: `source` (a path, or path#turn), `title`, `headings` (its path, outermost first), `lines`, `tags`, `author`,
+    `entities`.
     valid_from, valid_to: from when to when what it says held; None: from its creation, and to this day.
     """
 
@@ -46,6 +47,15 @@ class Block:
     def superseded(self) -> bool:
         """Whether what it says no longer holds: another block took its place, or its source dropped it."""
         return self.valid_to is not None
+
+    @property
+    def said_at(self) -> datetime:
+        """When it was said last, as that writer's clock said: of two statements the later one is the newer."""
+        at = self.meta.get("said_at")
+        try:
+            return self.written if at is None else max(self.written, datetime.fromisoformat(at))
+        except (OverflowError, TypeError, ValueError):
+            return self.written
 
     @property
     def written(self) -> datetime:

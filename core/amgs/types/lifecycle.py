@@ -37,7 +37,8 @@ class IngestReport:
     skipped: files that no reader takes, by the ending of their names. warnings: what of a source could not be read
     though it was taken in. operation: the journal entry, None where nothing changed. links_to_nowhere: links to files
     that the memory does not hold. again: those of the known that were deleted, pruned, archived or superseded, and hold
-    again because they were said again. masked: the kinds of the secrets that were masked, each secret once.
+    again because they were said again. repeated: those of the known that held all the time and count as said later now.
+    masked: the kinds of the secrets that were masked, each secret once.
     """
 
     added: tuple[str, ...]
@@ -49,6 +50,7 @@ class IngestReport:
     links_to_nowhere: int = 0
     again: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ def _tell(message: Message) -> str:
 @entry(sentence=title_of)
 def conversation_added(result: ConversationAdded) -> ResultTable:
     size = result.last - result.first + 1
-    done = f"; {tell_again(result.again)}" if result.again else ""
+    done = "".join(f"; {told}" for told in tell_again(result.again))
     done += f", as operation {result.operation}" if result.operation is not None else ""
     title = f"{result.conversation}: {plural(size, 'message')} added{done}"
     pairs = [

@@ -210,7 +210,7 @@ _COUNTED = {
 
 @entry()
 def foreign_import(result: ForeignImport) -> ResultTable:
-    again = f"{tell_again(result.again)}, " if result.again else ""
+    again = "".join(f"{told}, " for told in tell_again(result.again))
     done = f"{plural(result.added, 'new block')}, {again}{result.known - result.again:,} already known"
     title = f"{result.format}: {done}; nothing has been changed yet"
     if not result.dry_run:

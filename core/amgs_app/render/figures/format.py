@@ -171,9 +171,9 @@ def title_told(block: Block) -> str:
 def ingested(report: IngestReport) -> str:
     """`683 new, 1 holds again, 0 duplicates, 0 rejected, 8 files skipped (.png)`."""
     told = [f"{len(report.added):,} new"]
-    told += [tell_again(len(report.again))] if report.again else []
+    told += tell_again(len(report.again), len(report.repeated))
     told += [
-        plural(len(report.known) - len(report.again), "duplicate"),
+        plural(len({*report.known} - {*report.again, *report.repeated}), "duplicate"),
         f"{len(report.refused):,} rejected",
     ]
     if report.warnings:

@@ -192,7 +192,8 @@ class Tools:
         done = {
             "Remembered": report.added,
             "Holds again": report.again,
-            "Known already": [one for one in report.known if one not in report.again],
+            "Said again": report.repeated,
+            "Known already": [i for i in report.known if i not in (*report.again, *report.repeated)],
         }
         return " ".join(f"{word}: {', '.join(i[:12] for i in ids)}." for word, ids in done.items() if ids)
 

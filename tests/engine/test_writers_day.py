@@ -103,6 +103,32 @@ def test_a_conversation_counts_from_the_day_of_each_message_and_keeps_its_offset
         assert {b.written.isoformat()[-6:] for b in memory.blocks(LIVE)} == {"-08:00", "+09:00"}
 
 
+def test_a_session_counts_from_the_day_of_each_turn(tmp_path: Path) -> None:
+    turns = [
+        ("Yesterday I caulked the hull.", "2026-03-05T22:30:00-06:00"),
+        ("Tonight the mast is set.", "2026-03-08T04:30:00Z"),
+        ("Tomorrow we paint.", "2026-03-10T23:00:00+00:00"),
+    ]
+    lines = [
+        {"type": "session", "version": 3, "id": "s", "timestamp": turns[0][1], "cwd": "/yard"},
+        *(
+            {
+                "type": "message",
+                "id": str(number),
+                "parentId": str(number - 1) if number else None,
+                "timestamp": at,
+                "message": {"role": "user", "content": text},
+            }
+            for number, (text, at) in enumerate(turns)
+        ),
+    ]
+    path = tmp_path / "s.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    with opened("2026-03-12T12:00:00Z", "Asia/Tokyo") as memory:
+        memory.exchange.load_foreign(path)
+        assert days(memory) == {"Yesterday": "2026-03-04", "Tonight": "2026-03-08", "Tomorrow": "2026-03-12"}
+
+
 def test_an_import_of_seconds_counts_in_the_zone_of_who_imports(tmp_path: Path) -> None:
     said = {
         "author": {"role": "user"},

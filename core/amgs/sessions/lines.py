@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
-from amgs.clock import UNPLACED
+from amgs.clock import UNPLACED, aware
 from amgs.errors import InputError
 from amgs.sessions.turn import Place
 from amgs.storable import make_storable
@@ -193,11 +193,13 @@ def items(value: Any) -> list[Record]:
 
 
 def instant(value: Any) -> datetime | None:
-    """An instant in ISO 8601, or in seconds or milliseconds since 1970; None for anything else."""
+    """An instant in ISO 8601, with its writer's offset, or in seconds or milliseconds since 1970; None for anything
+    else.
+    """
     try:
         if isinstance(value, str) and value:
             at = datetime.fromisoformat(value.replace("Z", "+00:00"))
-            return at.astimezone(UNPLACED) if at.tzinfo else at.replace(tzinfo=UTC)
+            return at.replace(tzinfo=UNPLACED) if at.tzinfo and not at.utcoffset() else aware(at)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
             return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UNPLACED)
     except (ValueError, OverflowError, OSError):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from amgs.clock import Clock, SystemClock
 from amgs.memory import Memory
+from amgs.patience import wait_for_store
 from amgs.settings import Settings
 from amgs.text import minilm, spacy_entities
 from amgs.text.embedding import Embedder, HashingEmbedder
@@ -39,6 +40,7 @@ def open(
     read_only: bool = False,
     create: bool = True,
     accept_loss: bool = False,
+    wait_seconds: float = 10.0,
 ) -> Memory:
     """Open or create the memory at a path; ":memory:" for one that is gone on close,
     `postgresql://user@host/database?namespace=name` for one in a database.
@@ -48,27 +50,32 @@ def open(
     loaded on first use. Where one is not installed, a deterministic stand-in that needs no model takes its place,
     with a FallbackWarning: words hashed to vectors, which match wording and not meaning; names found by rules; token
     counts approximated (without a warning). summariser: writes the digests of conversations in words of its own,
-    marked as such; without one they cite. create: False where a missing
-    store is an error. accept_loss: open a store that has lost its last changes, and go on with what is left.
+    marked as such; without one they cite. create: False where a missing store is an error. accept_loss: open a store
+    that has lost its last changes, and go on with what is left. wait_seconds: how long one and the same process may
+    keep the store before this is refused.
 
     Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose embedder
     is not installed.
     """
     encoder: Embedder = MiniLM() if minilm.available() else HashingEmbedder()
     names: EntityRecogniser = SpacyRecogniser() if spacy_entities.available() else RuleRecogniser()
-    memory = Memory.open(
-        path,
-        clock=clock or SystemClock(),
-        settings=settings,
-        embedder=embedder,
-        new_embedder=encoder,
-        recogniser=recogniser or names,
-        count_tokens=count_tokens or TokenCounter(),
-        summariser=summariser,
-        read_only=read_only,
-        create=create,
-        accept_loss=accept_loss,
-    )
+
+    def open_memory() -> Memory:
+        return Memory.open(
+            path,
+            clock=clock or SystemClock(),
+            settings=settings,
+            embedder=embedder,
+            new_embedder=encoder,
+            recogniser=recogniser or names,
+            count_tokens=count_tokens or TokenCounter(),
+            summariser=summariser,
+            read_only=read_only,
+            create=create,
+            accept_loss=accept_loss,
+        )
+
+    memory = wait_for_store(path, open_memory, wait_seconds)
     told = []
     if embedder is None and isinstance(encoder, HashingEmbedder):
         told.append(

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 from amgs.clock import Clock, FixedClock
 from amgs.errors import UNWRITABLE, StoreError, StoreLockedError, UsageError, saying_refusals
 from amgs.extras import explained
+from amgs.patience import wait_for_store
 from amgs_app.gc_tuning import uncollected_imports
 from amgs_app.models.choice import TINY, LoadedModels
 from amgs_app.open_context import OpenContext
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from amgs_focus.views import FocusView
 
 
-LOOK_SECONDS: Final = 0.05
-"""How often a store that another process has open is tried again."""
 SILENT_SECONDS: Final = 1.0
 """How long that is done, or a memory closes, before it is said."""
 _BETWEEN_LINES: Final = 3.0
@@ -498,34 +497,25 @@ class Engine:
     def _wait_for_store(self, open_memory: Callable[[], Memory]) -> Memory:
         """The memory, as soon as no other process has its store open.
 
-        Raises StoreLockedError where one and the same process keeps it for longer than the settings allow (behind many
-        that are quick, all get their turn), and at once where that process lets this one in.
+        Raises StoreLockedError where one and the same process keeps it for longer than the settings allow, and at once
+        where that process lets this one in.
         """
-        patience, holder, waited, said = self.settings.store.wait_seconds, "", 0.0, False
-        while True:
-            try:
-                return open_memory()
-            except StoreLockedError as error:
-                place = self.store_path
-                if self.join is not None and isinstance(place, Path) and holder_of(place) is not None:
-                    raise
-                address = address_at(self.beside_store(ENDING))
-                if address:
-                    way_out = f"It is served there: `amgs --connect {address}` works with it."
-                    raise StoreLockedError(
-                        error.message, way_out=way_out, title="The store is served"
-                    ) from error
-                if error.process != holder:
-                    holder, waited = error.process, 0.0
-                if waited >= patience or not isinstance(self.store_path, Path):
-                    raise
-            if waited >= SILENT_SECONDS and not said:
-                said, who = True, f"process {holder}" if holder else "another process"
+        patience, place, said = self.settings.store.wait_seconds, self.store_path, False
+
+        def look(error: StoreLockedError, waited: float) -> None:
+            nonlocal said
+            if self.join is not None and isinstance(place, Path) and holder_of(place) is not None:
+                raise error
+            if address := address_at(self.beside_store(ENDING)):
+                way_out = f"It is served there: `amgs --connect {address}` works with it."
+                raise StoreLockedError(error.message, way_out=way_out, title="The store is served") from error
+            if SILENT_SECONDS <= waited < patience and not said:
+                said, who = True, f"process {error.process}" if error.process else "another process"
                 self.warn(
                     f"{self.store_name} is in use by {who}: waiting up to {patience:g} seconds; ctrl-c stops."
                 )
-            threading.Event().wait(LOOK_SECONDS)
-            waited += LOOK_SECONDS
+
+        return wait_for_store(place, open_memory, patience, look)
 
     def _summariser(self) -> AbstractiveSummariser | None:
         """What writes digests; None where they cite."""

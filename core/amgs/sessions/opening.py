@@ -117,7 +117,7 @@ def format_of(path: Path) -> SessionFormat:
     for one in FORMATS:
         if one.recognises(path, first):
             return one
-    known = ", ".join(one.agent for one in FORMATS)
+    known = "; ".join(dict.fromkeys(known_format.agent for known_format in FORMATS))
     raise InputError(
         f"{path} is no session that is known.",
         way_out=f"Give a session file of one of these: {known}. What another program exported can be imported.",

@@ -229,7 +229,7 @@ def evolution(result: Evolution) -> ResultTable:
         "(mean, 5 to 95 %)"
     )
     notes = [
-        f"{result.sure:,} blocks certainly stay above {result.threshold:g}, {result.lost:,} certainly drop below it",
+        f"{plural(result.sure, 'block')} certainly above {result.threshold:g}, {result.lost:,} certainly below it",
         f"Of today's 20 most central blocks stay {_spread(result.top_stays)}",
         *(f"open: {each.title} ({each.block_id[:12]}) stays in {each.survives:.0%}" for each in result.open),
     ]

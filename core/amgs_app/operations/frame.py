@@ -143,6 +143,11 @@ def open_frame(
     frame = operator.last_frame = operator.last_frame or operator.engine.memory.frames.last()
     if frame is None:
         raise UsageError("No frame has been assembled yet.", way_out="`frame assemble SESSION` first.")
+    if not frame.selected:
+        raise UsageError(
+            f"The last frame, {frame.name}, has no block in it: there is nothing to read.",
+            way_out="`consolidate` first, or `frame assemble` with another question.",
+        )
     from amgs_app.models.choice import segments_of_frame
 
     segments = segments_of_frame(frame)

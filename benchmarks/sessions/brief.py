@@ -21,11 +21,14 @@ _FEWEST: Final = 3
 """Needs that a session must have to be judged."""
 _KINDS: Final = ("path", "command", "number", "constraint", "decision")
 _DRAWS: Final = 1000
+_SHOWN: Final = 2000
+"""Tokens at which the classes are told apart."""
 
 
 def judge_briefs(rig: Rig, sessions: Sequence[Session], metrics: dict[str, float]) -> BenchTable:
     """The share of what is needed again that each way holds, by tokens, with intervals over sessions."""
     rows: list[tuple[str | float, ...]] = []
+    kinds: dict[tuple[str, str], list[bool]] = {}
     for own in (False, True):
         for tokens in TOKENS:
             held: dict[str, list[float]] = {}
@@ -36,15 +39,21 @@ def judge_briefs(rig: Rig, sessions: Sequence[Session], metrics: dict[str, float
                     continue
                 for way, text in _ways(session, before, tokens, rig.seed, own=own).items():
                     plain = " ".join(text.split())
-                    held.setdefault(way, []).append(sum(_short(need) in plain for need in needs) / len(needs))
+                    found = [_short(need) in plain for need in needs]
+                    held.setdefault(way, []).append(sum(found) / len(needs))
+                    if tokens == _SHOWN and not own:
+                        for kind, is_held in zip(needs.values(), found, strict=True):
+                            kinds.setdefault((kind, way), []).append(is_held)
             for way, shares in held.items():
                 mean, low, high = _interval(shares, rig.seed)
                 beside = [mine - other for mine, other in zip(held["brief"], shares, strict=True)]
                 _, less, more = _interval(beside, rig.seed)
-                rows.append(
-                    ("compacted" if own else "all", tokens, way, len(shares), mean, low, high, less, more)
-                )
+                percent = [100 * share for share in (mean, low, high, less, more)]
+                rows.append(("compacted" if own else "all", tokens, way, len(shares), *percent))
                 metrics[f"brief_{'own_' if own else ''}{tokens}_{way.replace(' ', '_')}"] = mean
+    for (kind, way), found in sorted(kinds.items()):
+        share = 100 * sum(found) / len(found)
+        rows.append((f"of each {kind}", _SHOWN, way, len(found), share, "", "", "", ""))
     columns = ("sessions", "tokens", "way", "n", "held", "low", "high", "brief_more_low", "brief_more_high")
     return BenchTable("What the rest of a session needs again, held", columns, tuple(rows))
 
@@ -56,12 +65,12 @@ def _split(session: Session) -> tuple[Sequence[Turn], Sequence[Turn]]:
     return turns[:place], [turn for turn in turns[place:] if turn.kind not in ("summary", "boundary")]
 
 
-def _needs(before: Sequence[Turn], after: Sequence[Turn]) -> list[str]:
-    """What both parts hold, word for word, of the classes that an agent needs again."""
+def _needs(before: Sequence[Turn], after: Sequence[Turn]) -> dict[str, str]:
+    """What both parts hold, word for word, of the classes that an agent needs again, each with its class."""
 
-    def found(turns: Sequence[Turn]) -> dict[str, None]:
+    def found(turns: Sequence[Turn]) -> dict[str, str]:
         return {
-            each.text: None
+            each.text: each.kind
             for turn in turns
             if turn.kind not in ("summary", "boundary", "injected")
             for each in findings_in(turn)
@@ -69,7 +78,7 @@ def _needs(before: Sequence[Turn], after: Sequence[Turn]) -> list[str]:
         }
 
     known = found(before)
-    return [need for need in found(after) if need in known]
+    return {need: kind for need, kind in found(after).items() if need in known}
 
 
 def _short(need: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import amgs_app.views.sessions as sessions_views
-from amgs.sessions.turn import Session
+from amgs.sessions.turn import Place, Session, Turn
 from amgs.sessions.windows import (
     characters_a_token,
     dropped_at,
@@ -19,8 +19,9 @@ from amgs.sessions.windows import (
     tokens_of_all,
     window_at,
 )
+from amgs.types.conversation import ToolCall
 from amgs.wings.sessions.cache import cache_line
-from amgs.wings.sessions.controls import at_random, by_kind, harness, instead, recent_only
+from amgs.wings.sessions.controls import KindRate, at_random, by_kind, harness, instead, recent_only
 from amgs.wings.sessions.findings import action_of, findings_in
 from amgs.wings.sessions.losses import losses
 from amgs.wings.sessions.obedience import broken_rules
@@ -304,8 +305,17 @@ def test_a_review_holds_every_view(file: ClaudeFile) -> None:
         ("cat src/app.py", "read", "src/app.py"),
         ("sed -n 1,40p src/app.py", "read", "src/app.py"),
         ("cd web && rg login", "search", "rg login"),
-        ("cat a.txt > b.txt", "run", "cat a.txt > b.txt"),
+        ("cat a.txt > b.txt", "write", "b.txt"),
         ("make check", "run", "make check"),
+        ("nl -ba src/app.py | sed -n '10,40p'", "read", "src/app.py"),
+        ("cd src && head -n 20 app.py 2>/dev/null", "read", "src/app.py"),
+        ("bash -lc 'cat src/app.py'", "read", "src/app.py"),
+        ("cat src/app.py | grep 'def; x'", "search", "cat src/app.py | grep 'def; x'"),
+        ("sed -i 's/a/b/' src/app.py", "write", "src/app.py"),
+        ("cat <<'EOF' > src/app.py\nmake it\nEOF", "write", "src/app.py"),
+        ("cat src/app.py && make check", "run", "cat src/app.py && make check"),
+        ("git show HEAD:src/app.py", "read", "src/app.py"),
+        ("echo 'unclosed", "run", "echo 'unclosed"),
     ],
 )
 def test_a_command_is_told_by_what_it_does(file: ClaudeFile, command: str, kind: str, target: str) -> None:
@@ -313,6 +323,83 @@ def test_a_command_is_told_by_what_it_does(file: ClaudeFile, command: str, kind:
     action = action_of(file.open().main[0])
     assert action is not None
     assert (action.kind, action.target) == (kind, target)
+
+
+PATCH = "*** Begin Patch\n*** Update File: /mill/a.py\n@@\n+x\n*** Add File: /mill/b.py\n+y\n*** End Patch"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "kind", "targets"),
+    [
+        ("shell_command", {"command": "sed -n 1,9p a.py", "workdir": "/mill"}, "read", ("/mill/a.py",)),
+        (
+            "shell",
+            {"command": ["bash", "-lc", "cat a.py b.py"], "workdir": "/mill"},
+            "read",
+            ("/mill/a.py", "/mill/b.py"),
+        ),
+        ("exec_command", {"cmd": "nl -ba /mill/a.py | sed -n 1,9p"}, "read", ("/mill/a.py",)),
+        ("any_runner", {"command": "cat a.py", "cwd": "/mill"}, "read", ("/mill/a.py",)),
+        ("apply_patch", PATCH, "write", ("/mill/a.py", "/mill/b.py")),
+        ("apply_patch", {"input": PATCH}, "write", ("/mill/a.py", "/mill/b.py")),
+        ("shell", {"command": ["apply_patch", PATCH]}, "write", ("/mill/a.py", "/mill/b.py")),
+        ("exec", f"await tools.apply_patch({json.dumps(PATCH)});", "write", ("/mill/a.py", "/mill/b.py")),
+        (
+            "exec",
+            'const r = await tools.exec_command({cmd:"sed -n \'1,9p\' a.py","workdir":"/mill"}); text(r.output);',
+            "read",
+            ("/mill/a.py",),
+        ),
+        ("str_replace_based_edit_tool", {"command": "view", "path": "/mill/a.py"}, "read", ("/mill/a.py",)),
+    ],
+)
+def test_what_a_call_does_is_read_from_its_command(
+    tool: str, arguments: object, kind: str, targets: tuple[str, ...]
+) -> None:
+    told = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    action = action_of(Turn(1, "assistant", "call", "", Place(1), calls=(ToolCall("c", tool, told),)))
+    assert action is not None and (action.kind, action.targets) == (kind, targets)
+
+
+def test_a_rule_is_not_broken_by_words_in_quotes(file: ClaudeFile) -> None:
+    file.say("Never run make deploy.")
+    file.run("git commit -m 'note; make deploy later'", "done")
+    assert not broken_rules(file.open())
+    file.run("cd web && sudo make deploy", "done")
+    assert [one.command for one in broken_rules(file.open())]
+
+
+def test_a_patch_by_a_whole_path_and_a_read_by_a_short_one_are_of_one_file(file: ClaudeFile) -> None:
+    file.say("Mend the store.")
+    file.call("exec_command", LISTING, cmd="nl -ba store.py | sed -n 1,80p", workdir="/home/ilse/orchard")
+    file.call(
+        "shell",
+        "done",
+        command=[
+            "apply_patch",
+            f"*** Begin Patch\n*** Update File: {STORE}\n@@\n+    return 0  # mended\n*** End Patch",
+        ],
+    )
+    file.compact("The work went on.")
+    file.answer("I look again.")
+    file.call("shell_command", LISTING, command="sed -n 1,80p store.py", workdir="/home/ilse/orchard")
+    file.answer("Done.")
+    assert [one.kind for one in regrets(file.open())] == ["reopened"]
+
+
+@pytest.mark.parametrize(
+    ("times", "rate", "anyway", "says"),
+    [
+        (5, 198.1, 0.0, "stands out"),
+        (1, 198.1, 0.0, "too seldom"),
+        (5, 2.0, 3.0, "as frequent elsewhere"),
+        (5, 2.0, None, "no place"),
+    ],
+)
+def test_what_is_said_of_a_figure_agrees_with_it(
+    times: int, rate: float, anyway: float | None, says: str
+) -> None:
+    assert says in KindRate("reread", times, 10, rate, anyway, counted=False).standing
 
 
 def test_what_was_told_of_a_session_goes_with_it(file: ClaudeFile) -> None:

@@ -29,6 +29,9 @@ _DRAWS: Final = 20
 _LEAST_BEFORE, _LEAST_AFTER = 40, 20
 """Turns before and after a place without which it says nothing."""
 
+_ENOUGH: Final = 3
+"""Times from which on a figure may stand out."""
+
 Chosen = Callable[[Session, Turn, Sequence[Turn], int], Collection[int]]
 """Which of the turns that were dropped at a boundary a strategy keeps within so many tokens, by their numbers."""
 
@@ -65,6 +68,17 @@ class KindRate:
     rate: float
     elsewhere: float | None
     counted: bool
+
+    @property
+    def standing(self) -> str:
+        """Whether the figure stands out in this session, in words."""
+        if self.elsewhere is None:
+            return "there is no place to hold it against"
+        if self.rate <= self.elsewhere:
+            return "as frequent elsewhere"
+        if self.regrets < _ENOUGH or self.rate < 2 * self.elsewhere:
+            return "too seldom to tell"
+        return "stands out in this session"
 
 
 def by_kind(

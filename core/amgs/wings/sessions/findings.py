@@ -6,13 +6,15 @@ ids those that somebody said or that an error names.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, cast, get_args
 
-from amgs.sessions.lines import Record, fields, parse_object, text
+from amgs.sessions.lines import Record, parse_object, text
 from amgs.sessions.turn import Turn
+from amgs.wings.sessions.shell_commands import patched_in, use_of
 
 FindingClass = Literal["path", "number", "id", "command", "decision", "constraint", "error"]
 FINDING_CLASSES: tuple[FindingClass, ...] = get_args(FindingClass)
@@ -54,11 +56,14 @@ _LONGEST: Final = 20_000
 """Characters of one turn that are looked through: what is longer is the output of a tool, which says its error
 first.
 """
-_READERS: Final = ("cat", "head", "tail", "sed", "less", "bat", "nl")
 SHELLS: Final = (
     "bash",
     "exec_command",
     "shell",
+    "shell_command",
+    "exec",
+    "run_command",
+    "run_in_terminal",
     "local_shell",
     "run_shell_command",
     "execute_command",
@@ -81,11 +86,15 @@ class AgentAction:
     """What a call does, as far as its tool and arguments tell. tool: in small letters.
 
     kind: read a file, run a command, search, write a file, or other. target: the file, the command or the pattern.
+    targets: all files that it reads or writes, in the folder in which it runs where that is told. commands: the words
+    of each simple command that it runs.
     """
 
     kind: Literal["read", "run", "search", "write", "other"]
     tool: str
     target: str
+    targets: tuple[str, ...] = ()
+    commands: tuple[tuple[str, ...], ...] = ()
 
 
 def action_of(turn: Turn) -> AgentAction | None:
@@ -98,9 +107,11 @@ def action_of(turn: Turn) -> AgentAction | None:
     path = _first(
         given, "file_path", "filePath", "absolute_path", "path", "filename", "notebook_path", "target_file"
     )
-    if tool in SHELLS or tool.endswith("_shell"):
-        command = _command(given.get("command", given.get("cmd", given.get("script"))))
-        return _of_command(tool, command or call.arguments)
+    command = _command(given.get("command", given.get("cmd", given.get("script"))))
+    if tool in SHELLS or tool.endswith("_shell") or (command and not path):
+        return _of_commands(tool, given, command or call.arguments)
+    if path and command in ("view", "create", "str_replace", "insert", "undo_edit"):  # Anthropic's editor
+        return AgentAction("read" if command == "view" else "write", tool, path, (path,))
     if tool in (
         "grep",
         "glob",
@@ -114,28 +125,55 @@ def action_of(turn: Turn) -> AgentAction | None:
         wanted = _first(given, "pattern", "query", "regex", "glob_pattern", "path")
         return AgentAction("search", tool, wanted)
     if path and any(word in tool for word in ("edit", "write", "replace", "patch", "create", "insert")):
-        return AgentAction("write", tool, path)
-    if tool in ("apply_patch", "applypatch"):
-        named = re.search(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", _patch(call.arguments), re.MULTILINE)
-        return AgentAction("write", tool, named[1].strip() if named else "")
+        return AgentAction("write", tool, path, (path,))
+    if tool in ("apply_patch", "applypatch", "patch") and (files := patched_in(call.arguments)):
+        return AgentAction("write", tool, files[0], tuple(files))
     if path and ("read" in tool or tool in ("view", "view_file", "open", "cat")):
-        return AgentAction("read", tool, path)
+        return AgentAction("read", tool, path, (path,))
     return AgentAction("other", tool, path)
 
 
-def _of_command(tool: str, command: str) -> AgentAction:
-    """A command that only shows a file reads it, one that looks for words searches, any other runs."""
-    plain = " ".join(command.split())
+def _of_commands(tool: str, given: Record, told: str) -> AgentAction:
+    """What a command does, or those that a script of Codex's `exec` calls."""
+    folder = _first(given, "workdir", "cwd", "working_directory", "dir_path", "directory")
+    scripts = [] if given else [*_scripted(told)]
+    uses = [use_of(command, within or folder) for command, within in scripts or [(told, folder)]]
+    if files := patched_in(told):
+        return AgentAction(
+            "write", tool, files[0], tuple(dict.fromkeys(t for use in uses for t in use.targets))
+        )
+    kind = next(kind for kind in ("run", "write", "search", "read") if any(use.kind == kind for use in uses))
+    targets = tuple(dict.fromkeys(one for use in uses if use.kind == kind for one in use.targets))
+    commands = tuple(command.words for use in uses for command in use.commands)
+    plain = " ".join("; ".join(command for command, _ in scripts).split() or told.split())
     bare = re.sub(r"^cd\s+\S+\s*(?:&&|;)\s*", "", plain)
-    words = bare.split()
-    if not words:
-        return AgentAction("other", tool, "")
-    if re.search(r"[|;&<>`]|\$\(", bare) is None:
-        if words[0] in _READERS and len(words) > 1 and "-i" not in words[:2]:
-            return AgentAction("read", tool, words[-1].strip("'\""))
-        if words[0] in ("rg", "grep", "find", "fd", "ag", "ls", "tree") or bare.startswith("git grep"):
-            return AgentAction("search", tool, bare)
-    return AgentAction("run", tool, bare)
+    shown = targets[0] if targets and kind in ("read", "write") else bare
+    return AgentAction(cast(Any, kind) if bare else "other", tool, shown, targets, commands)
+
+
+_CALLED = re.compile(
+    r"(?:\bcmd|\"cmd\"|\bcommand|\"command\")\s*:\s*(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`)",
+    re.DOTALL,
+)
+_FOLDER = re.compile(r"(?:\bworkdir|\"workdir\")\s*:\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*'|`[^`]*`)")
+
+
+def _scripted(script: str) -> Iterator[tuple[str, str]]:
+    """(command, folder) of each call of a shell in a script."""
+    places = [*_CALLED.finditer(script)]
+    for number, found in enumerate(places):
+        end = places[number + 1].start() if number + 1 < len(places) else len(script)
+        rest = script[found.end() : end]
+        folder = _FOLDER.search(rest)
+        yield _quoted(found[1]), _quoted(folder[1]) if folder else ""
+
+
+def _quoted(told: str) -> str:
+    """What a string of a script says."""
+    try:
+        return text(json.loads(told)) if told[0] == '"' else told[1:-1].replace("\\n", "\n")
+    except ValueError:
+        return told[1:-1]
 
 
 def findings_in(turn: Turn) -> Iterator[SessionFinding]:
@@ -219,8 +257,3 @@ def _command(given: Any) -> str:
             else " ".join(words)
         )
     return text(given)
-
-
-def _patch(arguments: str) -> str:
-    given = parse_object(arguments)
-    return text(fields(given).get("input") or fields(given).get("patch")) if given else arguments

@@ -7,7 +7,7 @@ that no command can break is not judged.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -63,11 +63,11 @@ def _broken(session: Session) -> Iterator[BrokenRule]:
                 if one.number in gone and not stands_in(window, sentence):
                     dropped.setdefault(one.number, turn.number)
         action = action_of(turn)
-        if action is None or action.kind != "run" or turn.copied:
+        if action is None or not action.commands or turn.copied:
             continue
         for rule in list(forbidden):
             said, sentence, what = rule
-            if _does(action.target, what):
+            if _does(action.commands, what):
                 forbidden.remove(rule)
                 yield BrokenRule(sentence, said.number, turn.number, action.target, dropped.get(said.number))
 
@@ -86,7 +86,6 @@ def _forbidden(turn: Turn) -> Iterator[tuple[str, str]]:
             yield " ".join(sentence.split()), " ".join(words if _ACTS.match(words[-1]) else words[:1])
 
 
-def _does(command: str, what: str) -> bool:
-    """Whether a command runs what was forbidden, at its beginning or after `&&`, `;` or `|`."""
-    parts = (part.strip() for part in re.split(r"&&|\|\||[;|]", command))
-    return any(part == what or part.startswith(f"{what} ") for part in parts)
+def _does(commands: Iterable[Sequence[str]], what: str) -> bool:
+    """Whether one of some commands is what was forbidden, or begins with it."""
+    return any(f"{' '.join(words)} ".startswith(f"{what} ") for words in commands)

@@ -19,9 +19,10 @@ compaction.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, get_args
@@ -78,12 +79,15 @@ class Regret:
 
 @dataclass(frozen=True, slots=True)
 class AgentStep:
-    """A call with its result, what it does, and the lines that came of it."""
+    """A call with its result, what it does, and the lines that came of it. targets: what it does it to, files by their
+    whole paths.
+    """
 
     call: Turn
     result: Turn | None
     action: AgentAction
     lines: tuple[str, ...]
+    targets: tuple[str, ...]
 
 
 def regrets(session: Session, progress: Progress | None = None) -> tuple[Regret, ...]:
@@ -126,24 +130,27 @@ def _of_steps(
     written: dict[str, set[str]] = defaultdict(set)
     where: dict[str, int] = {}
     for step in before:
-        known[step.action.kind, _target(step.action)].append(step)
+        for target in step.targets:
+            known[step.action.kind, target].append(step)
+            if step.action.kind == "write":
+                written[target].update(_lines(_written(step.call)))
         where.update((line, step.call.number) for line in step.lines)
-        if step.action.kind == "write":
-            written[_target(step.action)].update(_lines(_written(step.call)))
     settled = max((step.call.number for step in before if _changes(step.action)), default=0)
     changed: set[str] = set()
-    again: set[tuple[str, str]] = set()
+    again: set[tuple[str, ...]] = set()
     for step in after:
-        key = (step.action.kind, _target(step.action))
         if step.action.kind == "write":
-            changed.add(key[1])
+            changed.update(step.targets)
             continue
         if _changes(step.action):
-            changed.add(key[1])
+            changed.update(step.targets or ("",))
+        key = (step.action.kind, *step.targets)
         if sum(map(len, step.lines)) < _LEAST or step.result is None or step.result.failed or key in again:
             continue
         again.add(key)
-        kind, source = _needed(step, known[key], written.get(key[1], set()), where, changed, settled)
+        same = [one for target in step.targets for one in known[step.action.kind, target]]
+        own = [written[target] for target in step.targets if target in written]
+        kind, source = _needed(step, same, own, where, changed, settled)
         if kind is not None:
             yield _regret(session, kind, boundary, source, step, step.action.target)
 
@@ -151,28 +158,31 @@ def _of_steps(
 def _needed(
     step: AgentStep,
     known: Sequence[AgentStep],
-    written: set[str],
+    own: Sequence[set[str]],
     where: Mapping[str, int],
-    changed: Collection[str],
+    changed: set[str],
     settled: int,
 ) -> tuple[RegretKind | None, int]:
     """What a step after a compaction needed again, and the number of the turn that had it before; (None, 0) for
     nothing.
 
-    known: the steps before that did the same. written: lines that the agent wrote into the same file before. where: the
-    turn of each line of a dropped result. changed: files that were written since. settled: the last turn before that
-    changed anything.
+    known: the steps before that did the same. own: lines that the agent wrote into the same files before, of each.
+    where: the turn of each line of a dropped result. changed: files that were written since. settled: the last turn
+    before that changed anything.
     """
-    target = _target(step.action)
     if step.action.kind == "search":
         held = [line for line in step.lines if line in where]
         enough = len(held) >= KNOWN_LINES * len(step.lines)
         return ("searched", where[held[-1]]) if enough else (None, 0)
+    written = {line for lines in own for line in lines}
     same = [one for one in known if share_known(step.lines, {*one.lines, *written}) >= SAME_LINES]
-    if not same or target in changed:
+    if not same and len(step.targets) > 1:  # several files, each of which was read by itself
+        every = {line for one in known for line in one.lines} | written
+        same = list(known[-1:]) if share_known(step.lines, every) >= SAME_LINES else []
+    if not same or changed & {*step.targets}:
         return None, 0
     if step.action.kind == "read":
-        return ("reopened" if written else "reread"), same[-1].call.number
+        return ("reopened" if own else "reread"), same[-1].call.number
     fresh = same[-1].call.number > settled and not changed
     return ("rerun", same[-1].call.number) if step.action.kind == "run" and fresh else (None, 0)
 
@@ -282,8 +292,17 @@ def steps_of(session: Session, turns: Sequence[Turn]) -> list[AgentStep]:
         action = action_of(turn)
         if action is not None and turn.calls:
             result = results.get(turn.calls[0].id)
-            made.append(AgentStep(turn, result, action, _lines_of(session, result.number) if result else ()))
+            lines = _lines_of(session, result.number) if result else ()
+            made.append(AgentStep(turn, result, action, lines, _targets(session, action)))
     return made
+
+
+def _targets(session: Session, action: AgentAction) -> tuple[str, ...]:
+    """What a step does something to: files by their whole paths, as far as the session tells its folder."""
+    if action.kind in ("read", "write"):
+        files = (posixpath.join(session.project, file) for file in action.targets if file)
+        return tuple(posixpath.normpath(file) for file in files)
+    return (" ".join(action.target.split()),)
 
 
 def _lines_of(session: Session, number: int) -> tuple[str, ...]:
@@ -314,22 +333,36 @@ def share_known(lines: Sequence[str], known: set[str]) -> float:
 
 def _written(call: Turn) -> str:
     """What a call writes into a file, as its arguments say."""
-    given = parse_object(call.calls[0].arguments) if call.calls else None
+    told = call.calls[0].arguments if call.calls else ""
+    given = parse_object(told)
     if given is None:
-        return call.calls[0].arguments if call.calls else ""
-    names = ("content", "new_string", "newString", "new_str", "input", "patch", "file_text", "replace")
-    told = [text(given.get(name)) for name in names]
-    told += [text(edit.get("new_string")) for edit in items(given.get("edits"))]
-    return "\n".join(line.removeprefix("+") for one in told for line in one.split("\n"))
+        return "\n".join(line.removeprefix("+") for line in told.replace("\\n", "\n").split("\n"))
+    names = (
+        "content",
+        "new_string",
+        "newString",
+        "new_str",
+        "input",
+        "patch",
+        "file_text",
+        "replace",
+        "newText",
+    )
+    names = (*names, "cmd", "command")
+    found = [text(one) for name in names for one in _several(given.get(name))]
+    found += [
+        text(edit.get(name)) for edit in items(given.get("edits")) for name in ("new_string", "newText")
+    ]
+    return "\n".join(line.removeprefix("+") for one in found for line in one.split("\n"))
+
+
+def _several(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
 
 
 def _changes(action: AgentAction) -> bool:
     """Whether a step may change files, so that running a command again is to see what came of it."""
     return action.kind == "write" or (action.kind == "run" and _CHANGES.search(action.target) is not None)
-
-
-def _target(action: AgentAction) -> str:
-    return " ".join(action.target.split())
 
 
 def _plain(told: str) -> str:

@@ -47,6 +47,8 @@ class _Kept:
         told, _ = messages_of(
             [turn for turn in gone if turn.kind not in ("boundary", "thinking")], session.text
         )
+        if not told:  # nothing was dropped that could be kept
+            return ()
         conversations = self._memory.conversation
         if all(one.name != name for one in conversations.list()):
             conversations.add(name, [replace(one.message, at=None) for one in told])

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from pathlib import PurePosixPath
 from typing import Final, Literal
 
 from amgs.masking import mask
@@ -136,8 +135,9 @@ def files_of(session: Session) -> tuple[FileUse, ...]:
     """The files that the main conversation read or changed: those that were read again first, then by tokens."""
     used: dict[str, list[AgentStep]] = defaultdict(list)
     for step in steps_of(session, session.main):
-        if step.action.kind in ("read", "write") and step.action.target:
-            used[str(PurePosixPath(session.project, step.action.target))].append(step)
+        if step.action.kind in ("read", "write"):
+            for target in step.targets:
+                used[target].append(step)
     files = []
     for path, steps in used.items():
         known: set[str] = set()

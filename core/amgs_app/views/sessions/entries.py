@@ -383,8 +383,10 @@ def _ordered(result: SessionRegrets) -> list[Regret]:
 def _kind_told(row: KindRate) -> str:
     rate = f"{row.rate:,.1f} tokens for 1,000 dropped"
     anyway = "" if row.elsewhere is None else f", {row.elsewhere:,.1f} elsewhere"
-    apart = "" if row.counted else "; not counted: as frequent elsewhere, or too seldom to tell"
-    return f"{row.kind}: {_WHY[row.kind]}: {plural(row.regrets, 'time')}, {rate}{anyway}{apart}"
+    apart = "" if row.counted else "; not counted as a price, see docs/results/sessions.md"
+    return (
+        f"{row.kind}: {_WHY[row.kind]}: {plural(row.regrets, 'time')}, {rate}{anyway}: {row.standing}{apart}"
+    )
 
 
 def _rounded(seconds: float | None) -> int | None:

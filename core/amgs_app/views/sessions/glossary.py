@@ -20,7 +20,7 @@ TERMS: Final = (
     ("reopened", "A file that the agent had read and changed, and read again after the compaction."),
     (
         "reread, rerun, searched, repeated, recalled",
-        "Done again as often where nothing was compacted, or too seldom to tell; shown, and not counted.",
+        "Done again after a compaction; shown beside what is done again elsewhere, and not counted as its price.",
     ),
     ("read again", "A file whose reading showed, for the most part, lines that an earlier one had shown."),
     ("mended at", "The turn at which a step went well that had failed before."),

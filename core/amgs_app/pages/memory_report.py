@@ -57,7 +57,7 @@ def of_memory(
             draw_calibration(reliability),
             own=("forecast", "95 %"),
         ),
-        _list_decay(look("decay curve --categories"), redacted=redacted),
+        _list_decay(operator.engine.memory.lifecycle.category_curves(days=30.0), redacted=redacted),
         *([] if frame is None else [_list_fill(frame, redacted=redacted)]),
         HtmlSection("Most used", sheet("", "id:id title* category uses:n", used_rows)),
         HtmlSection("What drops below the threshold", replace(gone, rows=gone.rows[:_GONE])),

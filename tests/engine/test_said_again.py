@@ -135,6 +135,9 @@ def test_the_first_value_said_last_is_the_one_that_holds() -> None:
             assert frame.selected[0].block.id == again
             assert memory.lifecycle.plan_review().found == ()
             assert memory.verify().ok
+        for day, held in enumerate((four, seven, four, seven, four), 1):
+            then = memory.search("Alder pier", as_of=NOW + timedelta(days=day, hours=9)).hits
+            assert [hit.block.id for hit in then] == [held]
 
 
 def test_what_took_the_place_of_what_took_its_place_gives_way() -> None:

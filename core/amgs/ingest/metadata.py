@@ -26,6 +26,7 @@ _ENGINES = LISTS - {"tags"} | {
     "tags_by_hand",
     "utc_offset",
     "said_at",
+    "held_before",
 }
 _VERDICTS = frozenset(
     [

@@ -130,12 +130,19 @@ def _rival(block: Block, present: dict[str, Block]) -> Block | None:
 def _renewed(block: Block, at: datetime, now: datetime) -> Block:
     """The block as a text that comes in: consolidation looks at it anew."""
     made = as_utc(max(at, block.said_at))
+    meta = {key: value for key, value in block.meta.items() if key not in _PAST} | offset_of(at)
+    if block.valid_to is not None:
+        since = block.valid_from or block.created_at
+        meta["held_before"] = [
+            *meta.get("held_before", ()),
+            [as_utc(one).isoformat() for one in (since, block.valid_to)],
+        ]
     return Block(
         block.id,
         block.content,
         made,
         block.last_reinforced_at,
-        meta={key: value for key, value in block.meta.items() if key not in _PAST} | offset_of(at),
+        meta=meta,
         valid_from=now if made > now else None,
     )
 

@@ -58,6 +58,8 @@ def merge(
         keep, gone = (a, b) if new_id == a.id else (b, a)
         marked = replace(gone, status="archived", meta={**gone.meta, "merged_into": keep.id})
         more: dict[str, Any] = {**keep.meta, "sources": _sources(keep, gone)}
+        if gone.said_at > keep.said_at:
+            more["said_at"] = gone.said_at.isoformat()
         moved = _moved(edges, {gone.id: keep.id}, {keep.id, gone.id})
         link = (None, derived(keep.id, gone.id, now))
         return Change(((gone, marked), (keep, replace(keep, meta=more))), edges=(*moved, link))

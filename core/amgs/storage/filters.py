@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from amgs.clock import as_utc
 from amgs.storage.connection import stored
 from amgs.storage.sources import STANDING
 from amgs.types import BlockFilter
@@ -11,9 +12,13 @@ from amgs.types import BlockFilter
 _HELD = (
     "(status IN (SELECT unnest(?::VARCHAR[])) OR status = 'archived' AND valid_to IS NOT NULL) AND "
     "(coalesce(valid_from, created_at) <= ? AND (valid_to IS NULL OR valid_to > ?) OR id IN "
-    f"(SELECT block_id FROM {STANDING} WHERE since <= ? AND until > ?))"
+    f"(SELECT block_id FROM {STANDING} WHERE since <= ? AND until > ?) "
+    "OR contains(meta::VARCHAR, '\"held_before\"') AND "
+    "len(list_filter(from_json(meta->'held_before', '[[\"VARCHAR\"]]'), lambda p: p[1] <= ? AND p[2] > ?)) > 0)"
 )
-"""What held at an instant: by its own validity, or because a source held it then and has dropped it since."""
+"""What held at an instant: by its own validity, because a source held it then and has dropped it since, or before it
+ended and was said again.
+"""
 
 FADED = (
     "exp(greatest(-700, -decay_lambda * greatest(0, epoch_us(?::TIMESTAMP) - epoch_us(last_reinforced_at)) "
@@ -37,7 +42,8 @@ def where(wanted: BlockFilter) -> tuple[str, list[Any]]:
     if wanted.as_of is not None:
         at = stored(wanted.as_of)
         conditions = [_HELD]
-        parameters += [at, at, at, at]
+        told = as_utc(wanted.as_of).isoformat()
+        parameters += [at, at, at, at, told, told]
     if wanted.current:
         conditions.append("valid_to IS NULL")
     if wanted.categories is not None:

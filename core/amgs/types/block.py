@@ -23,7 +23,8 @@ class Block:
     """The atom of memory: immutable content under its hash, and metadata that evolves (AMGS §3.1).
 
     created_at is in UTC; `utc_offset` in meta ("-06:00") is what its writer's clock was off by, where that is known and
-    not 0; `said_at` in meta when it was said last, with that offset, where that was later. meta holds what the source
+    not 0; `said_at` in meta when it was said last, with that offset, where that was later; `held_before` from when to
+    when it held before it ended and was said again. meta holds what the source
     said: `source` (a path, or path#turn), `title`, `headings` (its path, outermost first), `lines`, `tags`, `author`,
     `entities`.
     valid_from, valid_to: from when to when what it says held; None: from its creation, and to this day.

@@ -13,7 +13,7 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.storage.opening import open_storage
 from amgs_app import cli
-from tests.engine.memory_world import consolidated, open_memory, write_notes
+from tests.engine.memory_world import NOW, consolidated, open_memory, write_notes
 from tests.engine.storage.samples import block, put
 from tests.postgres_server import namespace
 
@@ -30,6 +30,7 @@ def told(memory: Memory) -> dict[str, object]:
         "journal": memory.operations(10),
         "edges": memory.verify().edges,
         "kept": memory.kept(),
+        "then": [hit.block for hit in memory.search("dome", as_of=NOW).hits],
     }
 
 

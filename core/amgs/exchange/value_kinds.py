@@ -153,7 +153,7 @@ class _Metadata(BaseModel):
     superseded_by: Text | None = None
     superseded_at: Text | None = None
     said_at: Text | None = None
-    held_before: list[list[Text]] | None = None
+    held_before: list[Text] | None = None
     merged_into: Text | None = None
     derived_from: list[Text] | None = None
     cited_spans: list[tuple[int, int, int, int]] | None = None

@@ -133,10 +133,8 @@ def _renewed(block: Block, at: datetime, now: datetime) -> Block:
     meta = {key: value for key, value in block.meta.items() if key not in _PAST} | offset_of(at)
     if block.valid_to is not None:
         since = block.valid_from or block.created_at
-        meta["held_before"] = [
-            *meta.get("held_before", ()),
-            [as_utc(one).isoformat() for one in (since, block.valid_to)],
-        ]
+        period = "/".join(as_utc(instant).isoformat() for instant in (since, block.valid_to))
+        meta["held_before"] = [*meta.get("held_before", ()), period]
     return Block(
         block.id,
         block.content,

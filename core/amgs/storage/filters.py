@@ -12,9 +12,10 @@ from amgs.types import BlockFilter
 _HELD = (
     "(status IN (SELECT unnest(?::VARCHAR[])) OR status = 'archived' AND valid_to IS NOT NULL) AND "
     "(coalesce(valid_from, created_at) <= ? AND (valid_to IS NULL OR valid_to > ?) OR id IN "
-    f"(SELECT block_id FROM {STANDING} WHERE since <= ? AND until > ?) "
-    "OR contains(meta::VARCHAR, '\"held_before\"') AND "
-    "len(list_filter(from_json(meta->'held_before', '[[\"VARCHAR\"]]'), lambda p: p[1] <= ? AND p[2] > ?)) > 0)"
+    f"(SELECT block_id FROM {STANDING} WHERE since <= ? AND until > ?) OR id IN (SELECT id FROM (SELECT id, "
+    "unnest(from_json(meta->'held_before', '[\"VARCHAR\"]')) AS period FROM memory_blocks WHERE "
+    "contains(meta::VARCHAR, '\"held_before\"')) AS p WHERE split_part(period, '/', 1) <= ? AND "
+    "split_part(period, '/', 2) > ?))"
 )
 """What held at an instant: by its own validity, because a source held it then and has dropped it since, or before it
 ended and was said again.

@@ -223,6 +223,14 @@ def test_a_packed_body_is_read_cut_and_kept(world: tuple[Recorder, str], encodin
         ("zstd", zstd.compress(bytes(80 * 1024 * 1024))),
         ("gzip, zstd", gzip.compress(b"{}")),
     ],
+    ids=(
+        "another",
+        "none",
+        "cut",
+        "no zstd",
+        "too large",
+        "in the wrong order",
+    ),  # a gzip body holds the time
 )
 def test_a_body_that_is_not_read_goes_on_as_it_is(
     world: tuple[Recorder, str], encoding: str, body: bytes

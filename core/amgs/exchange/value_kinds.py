@@ -156,7 +156,7 @@ class _Metadata(BaseModel):
     held_before: list[Text] | None = None
     merged_into: Text | None = None
     derived_from: list[Text] | None = None
-    cited_spans: list[tuple[int, int, int, int]] | None = None
+    cited_spans: list[Annotated[list[int], Field(min_length=4, max_length=4)]] | None = None
     split_into: list[Text] | None = None
 
 

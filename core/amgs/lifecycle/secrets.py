@@ -102,7 +102,7 @@ def restore(storage: Storage, number: int) -> JournalEntry:
     except (OSError, ValueError) as error:
         raise InputError(
             f"{originals}, in which the secrets lay, cannot be read.",
-            way_out="Only who masked them has it; `verify` shows that the store is whole without.",
+            way_out="Only whoever masked them has it; the store is whole without it.",
         ) from error
     marks = re.compile("|".join(map(re.escape, secrets)))
 

@@ -81,7 +81,8 @@ def _standing(storage: Storage, operation_id: int) -> JournalEntry:
     if operation.kind == MASKED and not operation.undone:
         raise UsageError(
             f"Operation {operation_id} masked secrets; what they were stands in a file of its owner alone.",
-            way_out="`secrets scan --restore` puts them back.",
+            way_out="Its owner can put them back.",
+            about="masked",
         )
     if operation.undone:
         raise UsageError(

@@ -94,6 +94,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "damage": "`focus check DIR --mend` keeps what is sound.",
         "lifetime": "`focus open --lifetime DIR` creates one.",
         "loss": "`verify --accept-loss` continues with what is left.",
+        "masked": "`secrets scan --restore N` puts them back.",
         "missing": "`ingest`, `import` and `conversation add` create a store.",
         "operation": "`operations` lists the journal.",
         "place": "`--store PATH` opens another store; AMGS_DATA names another folder for them.",

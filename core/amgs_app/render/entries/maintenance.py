@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _PROPOSALS = "id kind about* sure:score because* effect*"
+_NOTHING = "There is nothing to enhance"
 
 
 def _proposal_rows(proposals: tuple[Proposal, ...]) -> list[tuple[Any, ...]]:
@@ -51,6 +52,8 @@ def _prune_rows(plan: PrunePlan) -> list[tuple[Any, ...]]:
 
 @entry()
 def enhancement_plan(result: EnhancementPlan) -> ResultTable:
+    if not result.proposals and not result.left_out:
+        return sheet(_NOTHING, _PROPOSALS, ())
     title = f"Plan: {plural(len(result.proposals), 'proposal')}; nothing has been changed yet"
     more = f"{result.left_out:,} more are left out by --limit" if result.left_out else ""
     how = "`enhance --apply` carries them out" if result.proposals else ""
@@ -61,7 +64,7 @@ def enhancement_plan(result: EnhancementPlan) -> ResultTable:
 def enhanced(result: Enhanced) -> ResultTable:
     done = result.operation
     if done is None:
-        return sheet("There is nothing to enhance", _PROPOSALS, ())
+        return sheet(_NOTHING, _PROPOSALS, ())
     title = f"Enhanced by {plural(len(result.proposals), 'proposal')} as operation {done.id}"
     return sheet(title, _PROPOSALS, _proposal_rows(result.proposals), (f"`undo {done.id}` reverts it.",))
 

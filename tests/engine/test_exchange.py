@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -21,6 +22,7 @@ from amgs.errors import AmgsError, InputError, StoreCorruptError, StoreTooNewErr
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.wing_registry import wings
+from amgs_app import cli
 from tests.engine.lifecycle_world import EVERY
 from tests.engine.memory_world import NOW, consolidated, open_memory, table_rows
 
@@ -394,3 +396,44 @@ def test_whatever_was_done_comes_back_value_by_value(tmp_path: Path, seed: int, 
     with open_memory() as other:
         other.exchange.load(path)
         assert rows(other) == wanted and faults == ()
+
+
+COMMANDS = (
+    "ingest 'The ferry Alder leaves from pier {n}.'",
+    "ingest 'The ferry Alder leaves from pier {n} now.' --date 2026-02-0{n}T22:30:00-06:00",
+    "conversation add pier {talk}",
+    "consolidate",
+    "enhance --apply",
+    "review scan",
+    "review accept {n}",
+    "search 'Alder pier'",
+    "frame assemble ATTENTION --query pier",
+    "undo {n}",
+    "pack keep pier{n} 'Alder pier'",
+)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_commands_did_comes_back_value_by_value(
+    tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chance, backup = Random(seed), str(tmp_path / "backup.json")
+    stores, talk = [tmp_path / "one.duckdb", tmp_path / "two.duckdb"], tmp_path / "talk.json"
+    talk.write_text(json.dumps([{"speaker": "Ilse", "text": "Yesterday it was pier 2."}]), encoding="utf-8")
+
+    def run(store: Path, *words: str, hour: int = 0) -> int:
+        now = (NOW + timedelta(hours=hour)).isoformat()
+        return cli.run(["--model", "tiny", "--now", now, "--store", str(store), *words])
+
+    for store in stores:
+        chosen = [*COMMANDS[:4], *chance.choices(COMMANDS, k=8)]
+        codes = [
+            run(store, *shlex.split(command.format(n=chance.randint(1, 3), talk=talk)), hour=7 * n)
+            for n, command in enumerate(chosen)
+        ]
+        assert codes[:4] == [0] * 4, capsys.readouterr()
+        other = store.with_name(f"of-{store.name}")
+        assert run(store, "export", backup) == 0, capsys.readouterr()
+        assert run(other, "import", backup) == 0, capsys.readouterr()
+        with open_memory(store) as first, open_memory(other) as second:
+            assert rows(first) == rows(second) and first.verify().faults == ()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from amgs.text.tokens import CountTokens
 
 FRAME: Final = "SESSION"
-QUESTION: Final = "what made the azimuth encoder slip?"
+QUESTION: Final = "what caused the azimuth encoder to slip?"
 ANSWER: Final = "dialogues/2025-05-16-dome.md#39"
 """Where that is answered: the cause, in one sentence."""
 VERDICTS: Final = 25

@@ -552,7 +552,7 @@ def test_what_is_kept_by_hand_and_does_not_fit_is_said_where_it_is_left_out(memo
     free = memory.conversation.optimise("ship", budget=400)
     out = [span for span in free.spans if span.fate == "dropped"]
     memory.conversation.keep("ship", out[0].handle)
-    tight = next(n for n in range(100, 400, 20) if memory.conversation.keep("ship", budget=n).impossible)
+    tight = next(n for n in range(140, 400, 20) if memory.conversation.keep("ship", budget=n).impossible)
     left = memory.conversation.optimise("ship", budget=tight)
     for span in left.spans:
         missed = span.fate != "kept" and span.first <= out[0].last and out[0].first <= span.last

@@ -175,7 +175,7 @@ def test_a_frame_beside_itself_is_equal_and_a_past_one_shows_what_came(tmp_path:
         assert [m.block.content for m in then.moved if m.left_rank is None] == ["The dome valve leaks."]
 
 
-def test_a_frame_of_ones_own_is_deleted_but_not_under_a_parent_and_never_a_shipped_one(
+def test_a_frame_of_ones_own_is_deleted_but_not_under_a_parent_and_a_shipped_one_comes_back(
     tmp_path: Path,
 ) -> None:
     with consolidated(tmp_path) as memory:
@@ -190,8 +190,8 @@ def test_a_frame_of_ones_own_is_deleted_but_not_under_a_parent_and_never_a_shipp
         memory.frames.delete("people")
         assert {d.name for d in memory.frame_definitions()} == set(known)
         assert memory.frames.replay(frame.id).equal
-        with pytest.raises(UsageError, match="ships with"):
-            memory.frames.delete("SELF")
+        memory.define_frame(replace(known["SELF"], budget=99))
+        assert memory.frames.delete("SELF").budget == known["SELF"].budget
 
 
 def test_why_of_a_past_assembly_answers_from_what_was_kept_whatever_has_changed(tmp_path: Path) -> None:

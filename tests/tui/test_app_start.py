@@ -108,5 +108,7 @@ def test_demo_opens_the_sample_and_make_run_says_first_that_it_is_one(
     assert run(["--model", "tiny", "demo"], Seen()) == 0
     assert opened[0].engine.corpus.is_sample and opened[0].engine.store_name == "observatory.duckdb"
     here = Path(__file__).resolve().parents[2]
-    shown = subprocess.run(["make", "-n", "run"], cwd=here, capture_output=True, text=True, check=True)
+    shown = subprocess.run(
+        ["make", "--no-print-directory", "-n", "run"], cwd=here, capture_output=True, text=True, check=True
+    )
     assert shown.stdout.startswith('echo "The sample: ')

@@ -121,7 +121,7 @@ async def test_what_the_operator_did_is_a_script_and_what_the_screen_looked_at_i
         await driven.type("dome", "enter")
         await driven.press("u")
     script = [call.line() for call in sessions[0].history]
-    assert script[:3] == ["ingest", "consolidate", "frame assemble SESSION --query dome"]
+    assert script[:3] == ["ingest", "consolidate", "frame assemble --query dome"]
     assert len(script) == 4 and script[3].startswith("feedback useful ")
 
 

@@ -154,24 +154,30 @@ class TakenSecrets:
     digits: int = 6
 
 
-def mask(value: T, taken: TakenSecrets | None = None) -> T:
+_DEEPEST: Final = 100
+"""Containers in each other; what lies deeper is masked as one text."""
+
+
+def mask(value: T, taken: TakenSecrets | None = None, depth: int = 0) -> T:
     """A text, or a value with texts (rows, results, JSON), with a mark in place of each secret; itself for none.
 
     taken: is given what is taken out.
     """
     if isinstance(value, str):
         return _mask_text(value, taken)  # type: ignore[return-value]
+    if depth > _DEEPEST and isinstance(value, (Mapping, list, tuple)):
+        return _mask_deep(value, taken)
     if isinstance(value, Mapping):
-        changed: Any = {key: _mask_member(key, member, taken) for key, member in value.items()}
+        changed: Any = {key: _mask_member(key, member, taken, depth) for key, member in value.items()}
         return value if all(changed[key] is value[key] for key in value) else changed
     if isinstance(value, (list, tuple)):
-        members = [mask(member, taken) for member in value]
+        members = [mask(member, taken, depth + 1) for member in value]
         if all(new is old for new, old in zip(members, value, strict=True)):
             return value
         return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
     if is_dataclass(value) and not isinstance(value, type):
         held = {part.name: getattr(value, part.name) for part in fields(value) if part.init}
-        fresh = {name: new for name, old in held.items() if (new := mask(old, taken)) is not old}
+        fresh = {name: new for name, old in held.items() if (new := mask(old, taken, depth + 1)) is not old}
         return replace(value, **fresh) if fresh else value
     return value
 
@@ -189,14 +195,24 @@ def mask_body(body: bytes) -> bytes:
     return body if masked is value else json.dumps(masked).encode()
 
 
-def _mask_member(key: Any, member: T, taken: TakenSecrets | None) -> T:
+def _mask_deep(value: T, taken: TakenSecrets | None) -> T:
+    """A value whose nesting is too deep to be walked: as it is without a secret, else as masked text."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (RecursionError, TypeError, ValueError):
+        return "[nested too deeply]"  # type: ignore[return-value]
+    masked = _mask_text(text, taken)
+    return value if masked == text else masked  # type: ignore[return-value]
+
+
+def _mask_member(key: Any, member: T, taken: TakenSecrets | None, depth: int) -> T:
     """A member of a mapping: its name tells what it is, as it does in a text."""
     if isinstance(key, str) and isinstance(member, str) and member:
         before = f'"{key}": "'
         told = _mask_text(f'{before}{member}"', taken)
         if told.startswith(before) and told.endswith('"') and told[len(before) : -1] != member:
             return told[len(before) : -1]  # type: ignore[return-value]
-    return mask(member, taken)
+    return mask(member, taken, depth + 1)
 
 
 def find_marks(values: Iterable[str]) -> tuple[str, ...]:

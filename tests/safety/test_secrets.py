@@ -7,7 +7,6 @@ import json
 import random
 import string
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,6 @@ from amgs.masking import find_marks, mask, mask_body, tell_masked
 from amgs.memory import Memory
 from amgs.settings import IngestSettings, Settings
 from amgs.types import BlockFilter
-from amgs.wings.recorder.span_files import SpanWriter
 from amgs_tui.__main__ import run
 from tests.engine.memory_world import NOW, open_memory
 
@@ -254,11 +252,12 @@ def test_a_setting_keeps_them(tmp_path: Path) -> None:
     memory.close()
 
 
-def test_recorded_spans_hold_none_in_json_and_in_other_forms(tmp_path: Path) -> None:
+def test_bodies_hold_none_in_json_however_deep_and_in_other_forms() -> None:
     body = json.dumps({"resourceSpans": [{"value": {"stringValue": LEAK}}]}).encode()
-    with SpanWriter(tmp_path / "spans") as writer:
-        writer.add("otlp-json", body, datetime(2026, 9, 1, tzinfo=UTC))
-    assert_nowhere(tmp_path / "spans")
+    deep = b"[" * 400 + json.dumps(LEAK).encode() + b"]" * 400
+    for given_body in (body, deep):
+        assert KEY.encode() not in mask_body(given_body)
+    assert mask_body(b"[" * 400 + b"]" * 400) == b"[" * 400 + b"]" * 400
     binary = b"\x0a\x2c" + f"token {KEY}".encode() + b"\x00\xff"
     masked = mask_body(binary)
     assert len(masked) == len(binary) and KEY.encode() not in masked

@@ -155,3 +155,10 @@ def test_nothing_that_was_acknowledged_is_lost_to_a_kill(tmp_path: Path) -> None
         assert {*range(last + 1)} <= found
         for path in files_in(tmp_path):
             path.unlink()
+
+
+def test_secrets_in_spans_are_masked_before_they_are_written(tmp_path: Path) -> None:
+    key = "AKIA" + "QX7RTZ4MNB2KLP5W"
+    with SpanWriter(tmp_path) as writer:
+        writer.add("otlp-json", f'{{"stringValue": "key {key}"}}'.encode(), NOW)
+    assert all(key.encode() not in file.read_bytes() for file in files_in(tmp_path))

@@ -109,13 +109,6 @@ _BY_WORD: Final = (
         "password",
         r"(?i)(?<!\S)--(?:password|passwd|pass|token|secret|api-?key)[ =][\"']?(?=\S*\d)([^\s\"'`\\]{5,})",
     ),
-    (
-        "pass",
-        "password",
-        r"(?i)\b(?:password|passphrase|passcode)s? (?:is|was|to|of \S+ is|for \S+ is)[: ]+"
-        r"[\"'`]?(?=\S*[\d!#$%&*+^_~?@])([^\s\"'`,;\\]{5,})",
-    ),
-    ("passwort", "password", r"(?i)\bpasswort (?:ist|lautet)[: ]+[\"'`]?(?=\S*\d)([^\s\"'`,;\\]{5,})"),
 )
 """A word that the text has, in small letters; kind; pattern: what is masked is its group, where it has one."""
 _ROOTS: Final = ("pass", "pwd", "secret", "token", "auth", "credential", "salt", "dsn", "key")

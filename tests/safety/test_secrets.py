@@ -70,7 +70,6 @@ SECRETS: tuple[tuple[str, str, str], ...] = (
     ("password", "Kelp2Wave", "spring.datasource.password=Kelp2Wave"),
     ("password", "harbour77", "curl -s -u pia:harbour77 https://example.org"),
     ("password", "wavesA1x", "mysql --password=wavesA1x -h db"),
-    ("password", "Wave-9931-kelp", "so the password is Wave-9931-kelp, she said"),
     ("password", "Kelp2Wave9", "machine h.example.org login pia password Kelp2Wave9"),
     ("key", key := drawn(32, _HEX), f'api_key = "{key}"'),
     ("secret", key := drawn(30), f"client_secret: {key}"),
@@ -106,6 +105,7 @@ SECRETS: tuple[tuple[str, str, str], ...] = (
 
 HARMLESS = (
     "The password is required, and the token is optional.",
+    "The cabin's wifi password is cloudberry77.",  # told in a sentence, to be remembered
     "max_tokens: 4096, total_tokens=120000, token_count: 12345678",
     'password = os.environ["DB_PASSWORD"]',
     "POSTGRES_PASSWORD=postgres",

@@ -88,8 +88,8 @@ def take_out(root: Path, name: str) -> None:
     (root / REGISTRY).write_text("".join(kept), encoding="utf-8")
     for folder in FOLDERS:
         shutil.rmtree(root / folder / name, ignore_errors=True)
-    for script in ("scripts.wing_stubs",):
-        subprocess.run([sys.executable, "-m", script], cwd=root, env=surroundings(root), check=True)
+    stubs = [sys.executable, "-m", "scripts.wing_stubs"]
+    subprocess.run(stubs, cwd=root, env=surroundings(root), check=True)
 
 
 def surroundings(root: Path) -> Mapping[str, str]:

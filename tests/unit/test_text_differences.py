@@ -24,6 +24,8 @@ AT = datetime(2026, 3, 1, tzinfo=UTC)
         ("The bakery opens at 07:15 on weekdays.", "The bakery opens at 19:15 on weekdays."),
         ("The audit is on 4 May 2026.", "The audit is on 14 May 2026."),
         ("Greta signs the invoices of the choir.", "Ruben signs the invoices of the choir."),
+        ("The vet is Dr. Hansen.", "The vet is Dr. Larsen."),
+        ("The stage belongs to Prof. Lind.", "The stage belongs to Prof. Berg."),
         ("The library needs Node 18.", "The library needs Node 20."),
         ("Pin numpy to 1.26.4 in the image.", "Pin numpy to 2.0.1 in the image."),
         ("Ticket OPS-4417 blocks the release.", "Ticket OPS-4471 blocks the release."),

@@ -87,6 +87,8 @@ _PHRASES = re.compile(
     r"\b(?:by the way|for the record|of course|you know|keep in mind|bear in mind|as a reminder|in fact)\b,?",
     re.IGNORECASE,
 )
+_TITLE = re.compile(r"\b(Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Capt|Sgt|Rev)\.(?=\s)")
+"""An abbreviation whose dot ends no sentence."""
 _SAID_ALOUD = frozenset("$€£¥<>=+±≤≥≠→←×÷°✓✔✅✗✘❌~#?")
 Sentence = tuple[str, ...]
 
@@ -175,6 +177,7 @@ def _sentences(text: str) -> tuple[Sentence, ...]:
     """The sentences of a text as words, each in one way of writing; none for layout."""
     plain = unicodedata.normalize("NFKC", text).translate(_QUOTES)
     plain = _PHRASES.sub(" ", _LINK.sub(r"\1 \2", plain))
+    plain = _TITLE.sub(r"\1", plain)
     for form, full in _SHORT_FORMS:
         plain = form.sub(full, plain)
     parts: list[str] = [""]

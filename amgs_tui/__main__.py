@@ -150,14 +150,10 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
         operator = open_session()
         operators.append(operator)
         if all(map(extras.installed, NEEDED)) and not operator.engine.attached:
-            operator.engine.share = share_in_thread(
-                operator.engine, lambda event: app.post_message(Overheard(event))
-            )
+            operator.engine.share = share_in_thread(operator.engine, lambda event: app.post_message(Overheard(event)))
         return operator
 
-    app = Workstation(
-        open_shared, execute=settling(run_through_registry), kept=kept, collects=True, **options
-    )
+    app = Workstation(open_shared, execute=settling(run_through_registry), kept=kept, collects=True, **options)
     with short_pauses():
         try:
             app.run()

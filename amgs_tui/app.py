@@ -62,9 +62,7 @@ CLOCK_SECONDS: Final = 15.0
 DUE_SECONDS: Final = 60.0
 """How often it is asked whether a consolidation, or a look for what may be pruned, is due."""
 
-OF_MEMORY: Final = frozenset(
-    {"maximise", "find", "peek", "bookmark", "bookmarks", "traffic", "undo", "record", "walk"}
-)
+OF_MEMORY: Final = frozenset({"maximise", "find", "peek", "bookmark", "bookmarks", "traffic", "undo", "record", "walk"})
 """Actions that need a memory, or more than one pane."""
 
 _PRINTABLE, _ASCII = PrintableOnly(), AsciiOnly()
@@ -114,12 +112,7 @@ class Workstation(App[None], inherit_bindings=False):
         self.state = ScreenState(store_name, now, front=front)
         self.main = MainScreen(self, self.state)
         self.appearance = Appearance(
-            self,
-            self.main.redraw,
-            theme=theme,
-            last_theme=self.kept.theme,
-            folders=theme_folders,
-            symbols=symbols,
+            self, self.main.redraw, theme=theme, last_theme=self.kept.theme, folders=theme_folders, symbols=symbols
         )
         self.engine = EngineWorker(open_session, execute, self._deliver, kind_of=kind_of)
         self.runs = RunStatus(self.main.status)

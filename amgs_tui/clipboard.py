@@ -79,6 +79,4 @@ class Copying:
         taken = copy(text)
         self.app.call_from_thread(self.app.copy_to_clipboard, text)
         by = f"{taken} and the terminal" if taken else "the terminal"
-        self.app.call_from_thread(
-            self.app.notify, f"{len(text):,} characters, by {by}", title="Copied", timeout=3
-        )
+        self.app.call_from_thread(self.app.notify, f"{len(text):,} characters, by {by}", title="Copied", timeout=3)

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from amgs_app import operations
 from amgs_tui.engine_worker import EngineWorker
-from amgs_tui.messages import (
-    EngineRequest,
-    Failed,
-    Finished,
-    ModelsLoading,
-    Progressed,
-    RequestCancelled,
-    Started,
-)
+from amgs_tui.messages import EngineRequest, Failed, Finished, ModelsLoading, Progressed, RequestCancelled, Started
 from amgs_tui.notices import PATIENCE_SECONDS, RunStatus
 
 if TYPE_CHECKING:
@@ -85,9 +77,7 @@ class Dispatcher:
         if origin == "operator" and _asks_first(call):
             call, slot, origin = call.having(dry_run=True), ASKING, "screen"
         name, arguments = call.operation.name, call.arguments
-        return self._keep_account(
-            self.engine.submit(name, arguments, slot=slot, origin=origin, follow=follow)
-        )
+        return self._keep_account(self.engine.submit(name, arguments, slot=slot, origin=origin, follow=follow))
 
     def run_line(self, line: str) -> EngineRequest | None:
         """Hand a line of the operator's to the engine's threads, as `ask` does with a call."""

@@ -124,9 +124,7 @@ class EngineWorker:
         """
         with self._wake:
             request = EngineRequest(self._next_id, command, dict(arguments or {}), line, slot, origin, follow)
-            stopping = [
-                run.request for run in self._runs() if run.stop_asked and run.request.origin == origin
-            ]
+            stopping = [run.request for run in self._runs() if run.stop_asked and run.request.origin == origin]
             if any(request.content == each.content for each in (*self._queue, *stopping)):
                 return None
             self._next_id += 1
@@ -216,9 +214,7 @@ class EngineWorker:
     def _work(self) -> None:
         _give_way()
         operator = self._open()
-        beside = threading.Thread(
-            target=self._work_beside, args=(operator,), name="amgs-engine-beside", daemon=True
-        )
+        beside = threading.Thread(target=self._work_beside, args=(operator,), name="amgs-engine-beside", daemon=True)
         if operator is not None and self._kind_of is not None:
             beside.start()
         if _loads_ahead(operator):
@@ -255,9 +251,7 @@ class EngineWorker:
     def _work_beside(self, operator: Any) -> None:
         _give_way()
         if self._kind_of is not None:
-            self._kind_of(
-                EngineRequest(0, OPEN)
-            )  # what it imports, it imports here and not while the queue is held
+            self._kind_of(EngineRequest(0, OPEN))  # what it imports, it imports here and not while the queue is held
         while (run := self._take_beside()) is not None:
             self._carry_out(operator, run)
 

@@ -12,18 +12,12 @@ from amgs_tui.wing_panes import wing_panes
 _ACTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
     {
         "a": ("compare with another way of doing it", ("frame.compare", "conversation.compare")),
-        "b": (
-            "change how much: a budget, a number of bins",
-            ("calibration.bins", "conversation.budget"),
-        ),
+        "b": ("change how much: a budget, a number of bins", ("calibration.bins", "conversation.budget")),
         "c": (
             "carry out: what is drafted, or the pane's own step",
             ("inbox.consolidate", "graph.apply", "decay.make_so", "calibration.calibrate"),
         ),
-        "d": (
-            "draft a change, or discard the draft",
-            ("inbox.plan", "graph.discard", "calibration.drop"),
-        ),
+        "d": ("draft a change, or discard the draft", ("inbox.plan", "graph.discard", "calibration.drop")),
         "e": ("ask a question", ("frame.ask", "conversation.ask")),
         "f": (
             "choose which one is shown",
@@ -40,25 +34,12 @@ _ACTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
         ),
         "v": (
             "view it another way",
-            (
-                "frame.view",
-                "graph.communities",
-                "decay.view",
-                "calibration.view",
-                "focus.axis",
-                "conversation.view",
-            ),
+            ("frame.view", "graph.communities", "decay.view", "calibration.view", "focus.axis", "conversation.view"),
         ),
         "w": ("explain why", ("frame.why", "conversation.why")),
         "x": (
             "say no: useless, wrong, left out",
-            (
-                "inbox.leave_out",
-                "frame.useless",
-                "graph.cut",
-                "calibration.useless",
-                "focus.forbid",
-            ),
+            ("inbox.leave_out", "frame.useless", "graph.cut", "calibration.useless", "focus.forbid"),
         ),
         "r": ("look again", ()),
         "slash": ("find", ()),
@@ -69,14 +50,7 @@ _ACTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
         "U": ("undo the last change", ("calibration.undo", "overview.undo")),
         "enter": (
             "open or read what the cursor is on",
-            (
-                "inbox.read",
-                "frame.read",
-                "decay.read",
-                "calibration.read",
-                "overview.open",
-                "conversation.read",
-            ),
+            ("inbox.read", "frame.read", "decay.read", "calibration.read", "overview.open", "conversation.read"),
         ),
         "left": (
             "walk what lies beside",
@@ -97,23 +71,11 @@ _ACTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
         "plus": ("more of it", ("inbox.surer", "frame.heavier", "graph.heavier", "focus.zoom_in")),
         "minus": ("less of it", ("inbox.less_sure", "frame.lighter", "graph.lighter", "focus.zoom_out")),
         "0": ("as it was", ("inbox.as_proposed", "frame.unweigh", "graph.as_it_is")),
-        "left_square_bracket": (
-            "another stretch of time",
-            ("decay.fewer", "focus.earlier", "conversation.earlier"),
-        ),
-        "right_square_bracket": (
-            "another stretch of time",
-            ("decay.more", "focus.later", "conversation.later"),
-        ),
+        "left_square_bracket": ("another stretch of time", ("decay.fewer", "focus.earlier", "conversation.earlier")),
+        "right_square_bracket": ("another stretch of time", ("decay.more", "focus.later", "conversation.later")),
         "backspace": ("go back", ("graph.back",)),
-        "left_curly_bracket": (
-            "another stretch, in large steps",
-            ("focus.pan_left", "conversation.earlier_10"),
-        ),
-        "right_curly_bracket": (
-            "another stretch, in large steps",
-            ("focus.pan_right", "conversation.later_10"),
-        ),
+        "left_curly_bracket": ("another stretch, in large steps", ("focus.pan_left", "conversation.earlier_10")),
+        "right_curly_bracket": ("another stretch, in large steps", ("focus.pan_right", "conversation.later_10")),
         "S": ("set how it runs", ("focus.set",)),
         "equals_sign": ("more of it", ("inbox.surer", "frame.heavier", "graph.heavier", "focus.zoom_in")),
     }

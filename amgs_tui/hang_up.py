@@ -32,9 +32,7 @@ def leave_when_hung_up(app: App[Any]) -> None:
 
     for name in SIGNALS:
         if hasattr(signal, name):
-            with suppress(
-                NotImplementedError, RuntimeError
-            ):  # Windows; a loop that is not in the main thread
+            with suppress(NotImplementedError, RuntimeError):  # Windows; a loop that is not in the main thread
                 asyncio.get_running_loop().add_signal_handler(getattr(signal, name), leave)
     if os.isatty(0):
         app.set_interval(LOOK_SECONDS, lambda: leave() if is_gone(0) else None)

@@ -41,9 +41,7 @@ class Help(TextReader):
         title = str(pane.border_title) if pane is not None else "The workstation"
         self._of = pane.NAME if pane is not None else ""
         self._title = title
-        super().__init__(
-            title, lambda width: help_page(pane, bindings, width), "? glossary · ↑ ↓ scroll · esc closes"
-        )
+        super().__init__(title, lambda width: help_page(pane, bindings, width), "? glossary · ↑ ↓ scroll · esc closes")
 
     def action_glossary(self) -> None:
         title, of = f"Glossary: {self._title}" if self._of else "Glossary", self._of
@@ -66,9 +64,7 @@ def help_page(pane: Pane | None, bindings: dict[str, ActiveBinding], width: int)
     if pane is not None:
         own = [active for active in bindings.values() if active.node is pane]
         order = [binding.id for binding in pane.BINDINGS if isinstance(binding, Binding)]
-        own.sort(
-            key=lambda active: order.index(active.binding.id) if active.binding.id in order else len(order)
-        )
+        own.sort(key=lambda active: order.index(active.binding.id) if active.binding.id in order else len(order))
         shared = {binding.id for binding in ListPane.BINDINGS if isinstance(binding, Binding)}
         moving = [active for active in own if active.binding.id in shared]
         pieces += [*_paragraph(pane.PURPOSE, width), ("\nKeys of this pane\n", "bold $accent")]
@@ -103,9 +99,7 @@ def _keys(bindings: Iterable[ActiveBinding], width: int) -> Page:
             continue
         if binding.id not in keys:
             group = groups.setdefault(binding.description, [])
-            group.insert(
-                0 if binding.key.split("_")[0] in FIRST or binding.key in FIRST else len(group), binding.id
-            )
+            group.insert(0 if binding.key.split("_")[0] in FIRST or binding.key in FIRST else len(group), binding.id)
         keys.setdefault(binding.id, []).append(name_key(binding.key))
         texts[binding.id] = binding.tooltip or binding.description
     return _rows([(" ".join(keys[name]), texts[name]) for group in groups.values() for name in group], width)

@@ -45,13 +45,7 @@ EVERYWHERE: list[Any] = [
     ),
     hide("tab", "walk(1)", "next pane", "app.next_pane", "Next pane"),
     hide("shift+tab", "walk(-1)", "previous pane", "app.previous_pane", "Previous pane"),
-    hide(
-        "escape",
-        "stop_or_return",
-        "stop",
-        "app.stop",
-        "Unmark, stop what is running, or leave the full-screen view",
-    ),
+    hide("escape", "stop_or_return", "stop", "app.stop", "Unmark, stop what is running, or leave the full-screen view"),
     hide("z", "maximise", "maximise", "app.maximise", "Maximise the pane, or restore it"),
     show("slash", "find", "find", "app.find", "Find a block and select it"),
     hide("p", "peek", "read block", "app.peek", "Read the selected block in full"),
@@ -70,13 +64,7 @@ EVERYWHERE: list[Any] = [
     hide("U", "undo", "undo", "app.undo", "Undo the last change (asks first)"),
     hide("t", "theme", "theme", "app.theme", "Next colour theme, dark or light"),
     hide("r", "reload", "refresh", "app.reload", "Refresh"),
-    hide(
-        "ctrl+p",
-        "command_palette",
-        "palette",
-        "app.palette",
-        "Command palette: every command and key, searchable",
-    ),
+    hide("ctrl+p", "command_palette", "palette", "app.palette", "Command palette: every command and key, searchable"),
     show(
         "question_mark,f1",
         "help",
@@ -118,9 +106,7 @@ def remap(
             near = set[str]().union(*(names for names in together if name in names)) - {name}
             fault = _fault(_split(keys), {other: held[other] for other in sorted(near)})
         if fault:
-            problems.append(
-                f'{name} = "{keys}" {fault}' if fault.startswith("is ") else f'{name} = "{keys}": {fault}'
-            )
+            problems.append(f'{name} = "{keys}" {fault}' if fault.startswith("is ") else f'{name} = "{keys}": {fault}')
         else:
             keymap[name] = keys
             held[name] = _split(keys)
@@ -162,9 +148,7 @@ def own_commands(
             problems.append(f'"{key}" = "{line}": {fault}')
         else:
             found.append(
-                hide(
-                    key.strip(), f"own_command({len(found)})", line, f"own.{key.strip()}", f"Your own: {line}"
-                )
+                hide(key.strip(), f"own_command({len(found)})", line, f"own.{key.strip()}", f"Your own: {line}")
             )
     return found, tuple(problems)
 

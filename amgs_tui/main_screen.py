@@ -251,9 +251,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         stays as it is.
         """
         focused, main = self.focused_pane, self.body.main
-        return frozenset(
-            pane.NAME for pane in self.panes if pane.empty and (pane is not focused or main == pane.NAME)
-        )
+        return frozenset(pane.NAME for pane in self.panes if pane.empty and (pane is not focused or main == pane.NAME))
 
     def _tell_new_panes(self) -> None:
         """Tell the panes that have a place now and had none before."""
@@ -306,14 +304,10 @@ class MainScreen(Screen[Any], inherit_bindings=False):
     def go(self, name: str) -> None:
         """Give a pane the focus, and the large place where there is one. Without a memory there is one pane."""
         if self._state.front not in ("", name):
-            self.notify(
-                "`:ingest FOLDER` begins one, `amgs demo` opens a sample.", title="There is no memory yet"
-            )
+            self.notify("`:ingest FOLDER` begins one, `amgs demo` opens a sample.", title="There is no memory yet")
             return
         self.body.main = self._last_focused = self.tabs.active = name
-        if (
-            not self.asking
-        ):  # a line that is being typed keeps the keys, and gives them to the pane when it is left
+        if not self.asking:  # a line that is being typed keeps the keys, and gives them to the pane when it is left
             self.set_focus(self.pane(name))  # at once: the next key may already wait
         self.rearrange()
 

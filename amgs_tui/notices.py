@@ -44,9 +44,7 @@ class RunStatus:
     @property
     def keeps_the_line(self) -> bool:
         """Whether what the operator waits for runs; the screen's own looks give way to what is to be said."""
-        return any(
-            request.origin == "operator" or request.command == OPEN for request, _ in self._begun.values()
-        )
+        return any(request.origin == "operator" or request.command == OPEN for request, _ in self._begun.values())
 
     def add(self, request: EngineRequest, *, background: bool = False) -> None:
         if background:
@@ -108,9 +106,7 @@ class RunStatus:
             if request.origin == "operator" or request.command == OPEN or now - begun >= PATIENCE_SECONDS
         ]
         return min(
-            worth,
-            key=lambda run: (run[0].origin != "operator", run[0].id == self._background, run[1]),
-            default=None,
+            worth, key=lambda run: (run[0].origin != "operator", run[0].id == self._background, run[1]), default=None
         )
 
     def __str__(self) -> str:

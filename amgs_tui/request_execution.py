@@ -54,9 +54,7 @@ def run_through_registry(operator: Any, request: EngineRequest, progress: Progre
     from amgs_app.operations.standard import standard
 
     registry = standard()
-    call = (
-        registry.parse(request.line) if request.line else registry.call(request.command, **request.arguments)
-    )
+    call = registry.parse(request.line) if request.line else registry.call(request.command, **request.arguments)
     if call is None:
         return Answer("")
     with nullcontext() if call.operation.beside else operator.engine.working():

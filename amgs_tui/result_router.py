@@ -113,9 +113,7 @@ class ResultRouter:
 
         words = []
         if drafts.items:
-            words.append(
-                f"Corrections to {plural(len(drafts.items), 'block')}: d in pane 1 goes on with them."
-            )
+            words.append(f"Corrections to {plural(len(drafts.items), 'block')}: d in pane 1 goes on with them.")
         if drafts.edges:
             self.screen.pane_of(GraphPane).edges.take_draft(drafts.edges, self.state.now())
             words.append(f"Corrections to {plural(len(drafts.edges), 'edge')}: c in pane 3 applies them.")

@@ -89,13 +89,9 @@ def run(rig: MemoryRig, data: Path, every: int = 1) -> BenchResult:
 class _Counts:
     """(hits, found, there) by corpus, what was shown, the form of the answer, and what calls blocks used."""
 
-    by: dict[tuple[str, str, str, str], list[int]] = field(
-        default_factory=lambda: defaultdict(lambda: [0, 0, 0])
-    )
+    by: dict[tuple[str, str, str, str], list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0]))
 
-    def add(
-        self, of: tuple[str, str, str], shown: _Frame, used: frozenset[str], chance: random.Random
-    ) -> None:
+    def add(self, of: tuple[str, str, str], shown: _Frame, used: frozenset[str], chance: random.Random) -> None:
         told = {
             "the log": used,
             "as many at random": frozenset(chance.sample(sorted(shown.texts), len(used))),

@@ -64,9 +64,7 @@ def append_blocks(store: Storage, rows: BulkBlocks) -> None:
         "category": OfferedColumn("VARCHAR", rows.category),
         "confidence": OfferedColumn("DOUBLE", rows.confidence),
         "decay_lambda": OfferedColumn("DOUBLE", rows.decay_lambda),
-        "embedding": OfferedColumn(
-            "FLOAT[]", [None] * n if rows.embeddings is None else list(rows.embeddings)
-        ),
+        "embedding": OfferedColumn("FLOAT[]", [None] * n if rows.embeddings is None else list(rows.embeddings)),
         "status": OfferedColumn("VARCHAR", rows.status),
         "self": OfferedColumn("BOOLEAN", rows.self_component),
         "meta": OfferedColumn("VARCHAR", rows.meta),

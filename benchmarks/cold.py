@@ -84,9 +84,7 @@ def run(rig: Rig, *, rounds: int, tokens: bool, uncached: bool) -> BenchResult:
         with TemporaryDirectory(prefix="amgs-bench-") as folder, _started(Path(folder)) as terminal:
             waits["first_paint_ms_uncached"].append(_until(terminal, PAINTED))
             waits["first_useful_ms_uncached"].append(_until(terminal, USEFUL))
-    metrics = {
-        name: _unit(name) * statistics.median(each.wall for each in found) for name, found in waits.items()
-    }
+    metrics = {name: _unit(name) * statistics.median(each.wall for each in found) for name, found in waits.items()}
     metrics["empty_store_shows_the_answer"] = float(empty_shows)
     rows = tuple(
         (
@@ -155,9 +153,7 @@ def _round(folder: Path, waits: dict[str, list[StartWait]], *, tokens: bool) -> 
 
 def _empty(folder: Path, waits: dict[str, list[StartWait]]) -> bool:
     """A store that holds nothing: it is painted as soon, and what is looked for elsewhere must not be there."""
-    with Terminal(
-        ["--store", str(folder / "empty.duckdb")], COLUMNS, LINES, _environment(folder)
-    ) as terminal:
+    with Terminal(["--store", str(folder / "empty.duckdb")], COLUMNS, LINES, _environment(folder)) as terminal:
         waits["empty_paint_ms"].append(_until(terminal, PAINTED))
         return terminal.wait(USEFUL, EMPTY_SECONDS) is not None
 

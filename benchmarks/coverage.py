@@ -39,9 +39,7 @@ class ConversationNeeds:
     wavered: int
 
 
-def measure_needs(
-    given: QuestionedMemory, asked: Sequence[AskedQuestion], seed: int
-) -> dict[str, ConversationNeeds]:
+def measure_needs(given: QuestionedMemory, asked: Sequence[AskedQuestion], seed: int) -> dict[str, ConversationNeeds]:
     """What the questions of a conversation need, by frame."""
     given.memory.define_frame(_WIDE)
     context = given.memory._context
@@ -63,9 +61,7 @@ def measure_needs(
     return found
 
 
-def hold_promises(
-    corpus: str, measured: Sequence[dict[str, ConversationNeeds]]
-) -> tuple[dict[str, float], BenchTable]:
+def hold_promises(corpus: str, measured: Sequence[dict[str, ConversationNeeds]]) -> tuple[dict[str, float], BenchTable]:
     """For each level, the share of questions held within what the other conversations promise, in percent; and how far
     that is off, in points. A promise that cannot be made is left out.
     """
@@ -79,32 +75,19 @@ def hold_promises(
         for level in LEVELS:
             held, tokens = _within(found, [promise_budget(one, level) for one in others])
             control, more = _within(found, [promise_budget(one, level) for one in anew])
-            rows.append(
-                (name, f"{level:.0%}", _or_none(tokens), _or_none(held), _or_none(control), _or_none(more))
-            )
+            rows.append((name, f"{level:.0%}", _or_none(tokens), _or_none(held), _or_none(control), _or_none(more)))
             if held is not None:
                 key = f"coverage_{100 * level:.0f}_{name.lower()}_{corpus}"
                 metrics |= {key: held, f"{key}_off": abs(held - 100 * level)}
         constant, _ = _within(found, [BUDGET] * len(found))
         rows.append((name, "nothing", BUDGET, _or_none(constant), "–", "–"))
-        metrics[f"coverage_wavered_{name.lower()}_{corpus}"] = (
-            100 * sum(one.wavered for one in found) / len(every)
-        )
+        metrics[f"coverage_wavered_{name.lower()}_{corpus}"] = 100 * sum(one.wavered for one in found) / len(every)
     title = f"Promised on {corpus}, and held on the conversation left out, {len(every)} questions"
-    columns = (
-        "frame",
-        "promised",
-        "tokens",
-        "held, percent",
-        "held, labels dealt anew",
-        "tokens, dealt anew",
-    )
+    columns = ("frame", "promised", "tokens", "held, percent", "held, labels dealt anew", "tokens, dealt anew")
     return metrics, BenchTable(title, columns, tuple(rows))
 
 
-def _within(
-    found: Sequence[ConversationNeeds], budgets: Sequence[int | None]
-) -> tuple[float | None, float | None]:
+def _within(found: Sequence[ConversationNeeds], budgets: Sequence[int | None]) -> tuple[float | None, float | None]:
     """The share of questions held within the budget of their conversation, in percent, and the mean budget; None where
     none is promised.
     """

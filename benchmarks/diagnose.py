@@ -18,12 +18,7 @@ import numpy as np
 from amgs.diagnosis import facts
 from amgs.errors import UsageError
 from amgs.memory import Memory
-from amgs.types.diagnosis import (
-    DecodedContext,
-    Diagnosis,
-    DiagnosisArguments,
-    DiagnosisCause,
-)
+from amgs.types.diagnosis import DecodedContext, Diagnosis, DiagnosisArguments, DiagnosisCause
 from benchmarks import diagnose_planting
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.diagnose_planting import PlantedMemory, planted
@@ -142,12 +137,7 @@ def _asked(failure: PlantedFailure) -> DiagnosisArguments:
     if failure.called:
         return {"question": failure.asked, "exchange": 2, "questions": 0}
     if failure.cause == "left out of the conversation":
-        return {
-            "question": failure.asked,
-            "conversation": TALK,
-            "budget": failure.budget,
-            "questions": 0,
-        }
+        return {"question": failure.asked, "conversation": TALK, "budget": failure.budget, "questions": 0}
     return {"question": failure.asked, "frame": FRAME, "budget": failure.budget, "questions": 0}
 
 
@@ -178,17 +168,13 @@ def _unplanted(memory: Memory, failure: PlantedFailure) -> str:
         return error.title.lower()
 
 
-def _tried(
-    whole: FailureWorld, memory: Memory, failure: PlantedFailure, found: Diagnosis
-) -> tuple[bool, int]:
+def _tried(whole: FailureWorld, memory: Memory, failure: PlantedFailure, found: Diagnosis) -> tuple[bool, int]:
     """Whether the fact is given with the fix, carried out in the memory itself, and how many others lose theirs; the
     fix is undone after it.
     """
     assert found.trial is not None
     fix = found.trial.fix
-    if (
-        fix.kind == "expand"
-    ):  # its tokens are pinned: what was collapsed is open, if it is the block that says it
+    if fix.kind == "expand":  # its tokens are pinned: what was collapsed is open, if it is the block that says it
         return fix.block == failure.block, 0
     if not fix.applies:
         frame = look(memory, failure.asked, fix.budget)
@@ -213,9 +199,7 @@ def _tried(
 
 def _kept(whole: FailureWorld, memory: Memory) -> frozenset[str]:
     """The other questions whose turn is in their frame."""
-    return frozenset(
-        question for question, block, said in whole.others if has(look(memory, question), block, said)
-    )
+    return frozenset(question for question, block, said in whole.others if has(look(memory, question), block, said))
 
 
 # --- controls and tables ----------------------------------------------------------------------------------
@@ -226,18 +210,13 @@ def _controls(judged: Sequence[JudgedFailure], seed: int) -> dict[str, float]:
     named = [one.named for one in judged]
     rule = ["not stored" if one.search_misses else "over budget" for one in judged]
     chance = random.Random(seed)
-    dealt = [
-        sum(a == b for a, b in zip(causes, chance.sample(named, len(named)), strict=True))
-        for _ in range(_DEALS)
-    ]
+    dealt = [sum(a == b for a, b in zip(causes, chance.sample(named, len(named)), strict=True)) for _ in range(_DEALS)]
     return {
         "cause_right_majority": float(max(Counter(causes).values(), default=0)),
         "cause_right_search_rule": float(sum(a == b for a, b in zip(causes, rule, strict=True))),
         "cause_right_credulous": float(sum(one.credulous == one.failure.cause for one in judged)),
         "cause_right_shuffled": float(np.mean(dealt)) if dealt else 0.0,
-        "cause_right_exact_words": float(
-            sum(o.named == o.failure.cause for o in judged if not o.failure.retold)
-        ),
+        "cause_right_exact_words": float(sum(o.named == o.failure.cause for o in judged if not o.failure.retold)),
         "cause_right_retold": float(sum(o.named == o.failure.cause for o in judged if o.failure.retold)),
         "retold": float(sum(o.failure.retold for o in judged)),
         **{
@@ -257,9 +236,7 @@ def _by_cause(judged: Sequence[JudgedFailure]) -> BenchTable:
             named = Counter(one.named for one in own).most_common()
             told = ", ".join(f"{name} {count}" for name, count in named)
             works = sum(one.works and one.broken <= 1 for one in own)
-            fixes = ", ".join(
-                f"{name or 'none'} {count}" for name, count in Counter(o.fix for o in own).most_common()
-            )
+            fixes = ", ".join(f"{name or 'none'} {count}" for name, count in Counter(o.fix for o in own).most_common())
             right = sum(o.named == cause for o in own)
             rows.append((cause, f"{len(own)}", f"{right}", told, fixes, f"{works}"))
     columns = ("planted", "failures", "right", "named", "fixes", "works and breaks ≤ 1")

@@ -50,9 +50,7 @@ class FactsFound:
     exchanged: int = 0
 
 
-def find_facts(
-    memory: Memory, conversation: Conversation, retold: Mapping[str, str], seed: int
-) -> FactsFound:
+def find_facts(memory: Memory, conversation: Conversation, retold: Mapping[str, str], seed: int) -> FactsFound:
     """Look for the facts of a conversation in its own memory; nothing is changed."""
     told = sorted((fact, source) for source, fact in retold.items())
     random.Random(f"{seed} {conversation.name} facts").shuffle(told)
@@ -107,25 +105,9 @@ def fact_totals(every: Iterable[FactsFound]) -> dict[str, float]:
 
 def fact_table(every: Mapping[str, FactsFound]) -> BenchTable:
     """A row for each conversation."""
-    columns = (
-        "conversation",
-        "facts",
-        "right",
-        "wrong",
-        "first hit is right",
-        "absent, taken",
-        "exchanged, taken",
-    )
+    columns = ("conversation", "facts", "right", "wrong", "first hit is right", "absent, taken", "exchanged, taken")
     rows = tuple(
-        (
-            name,
-            f"{o.facts}",
-            f"{o.right}",
-            f"{o.wrong}",
-            f"{o.first}",
-            f"{o.absent}",
-            f"{o.exchanged} of {o.swapped}",
-        )
+        (name, f"{o.facts}", f"{o.right}", f"{o.wrong}", f"{o.first}", f"{o.absent}", f"{o.exchanged} of {o.swapped}")
         for name, o in every.items()
     )
     return BenchTable("Facts told in other words", columns, rows)
@@ -239,16 +221,7 @@ def world(
             for question, _, _ in others:  # they are logged, and an answer that is given moves later ones
                 whole.assemble(FRAME, query=question)
             spare = tuple(_failures(whole, conversation, one, retold) for one in answered[_OTHERS:])
-        yield FailureWorld(
-            rig,
-            conversation,
-            Path(folder),
-            tuple(wanted),
-            others,
-            spare,
-            len(twice),
-            looked_for,
-        )
+        yield FailureWorld(rig, conversation, Path(folder), tuple(wanted), others, spare, len(twice), looked_for)
 
 
 def _opened(rig: MemoryRig, conversation: Conversation, folder: Path) -> Memory:
@@ -259,10 +232,7 @@ def messages(conversation: Conversation) -> list[dict[str, Any]]:
     """A conversation as messages; its speakers take turns as user and assistant."""
     first = str(conversation.drafts[0].meta["speaker"])
     return [
-        {
-            "role": "user" if d.meta["speaker"] == first else "assistant",
-            "content": d.content.rpartition("\n(")[0],
-        }
+        {"role": "user" if d.meta["speaker"] == first else "assistant", "content": d.content.rpartition("\n(")[0]}
         for d in conversation.drafts
     ]
 
@@ -295,9 +265,7 @@ class _AnsweredTurn:
     answer: str
 
 
-def _answered(
-    memory: Memory, conversation: Conversation, retold: Mapping[str, str]
-) -> Iterator[_AnsweredTurn]:
+def _answered(memory: Memory, conversation: Conversation, retold: Mapping[str, str]) -> Iterator[_AnsweredTurn]:
     """Questions whose one turn is in the frame, one a turn."""
     seen: set[str] = set()
     for one in conversation.questions:
@@ -315,10 +283,7 @@ def _answered(
 
 
 def _said_twice(
-    conversation: Conversation,
-    turns: Sequence[_AnsweredTurn],
-    observed: Mapping[str, str],
-    fact_of: Mapping[str, str],
+    conversation: Conversation, turns: Sequence[_AnsweredTurn], observed: Mapping[str, str], fact_of: Mapping[str, str]
 ) -> frozenset[str]:
     """The turns whose fact another turn says too, as far as words and the annotations of the data tell: in the words of
     the fact or of the answer, or somebody retold both turns alike. Without its turn such a fact is still stored.
@@ -333,11 +298,7 @@ def _said_twice(
             if source == turn.source:
                 continue
             saying = (one for one, stems in wanted if _most(stems, words) and facts.says(text, one))
-            alike = (
-                source in retold
-                and _most(wanted[0][1], retold[source])
-                and facts.says(observed[source], fact)
-            )
+            alike = source in retold and _most(wanted[0][1], retold[source]) and facts.says(observed[source], fact)
             if next(saying, None) or alike or (len(answer) >= _TELLING and answer <= words):
                 found.add(turn.source)
                 break

@@ -24,17 +24,7 @@ from amgs.text import front_matter
 from amgs.text.markdown import fenced, plain, without_plumbing
 from benchmarks import measures
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
-from benchmarks.references import (
-    BM25,
-    DEPTH,
-    FUSED,
-    HYBRID,
-    KEYWORD,
-    METHODS,
-    VECTOR,
-    RankedQuestion,
-    SearchControls,
-)
+from benchmarks.references import BM25, DEPTH, FUSED, HYBRID, KEYWORD, METHODS, VECTOR, RankedQuestion, SearchControls
 from benchmarks.stores import STILL, block_ids, drafts_store
 
 FEWEST_WORDS = 40
@@ -81,8 +71,7 @@ def read_projects(folder: Path) -> tuple[Project, ...]:
     """A project for each folder below this one, by name; raises InputError when no heading of any can be asked."""
     if not folder.is_dir():
         raise InputError(
-            f"{folder} is not a folder.",
-            way_out="Give --data a folder that holds one folder of Markdown per project.",
+            f"{folder} is not a folder.", way_out="Give --data a folder that holds one folder of Markdown per project."
         )
     found = [project(below.name, _texts(below)) for below in sorted(folder.iterdir()) if below.is_dir()]
     kept = tuple(each for each in found if each.questions)
@@ -124,9 +113,7 @@ def _drafts(source: str, called: str, text: str, asked: dict[str, list[str]]) ->
     sections = _sections(without_plumbing(body))
     document = next((s.title for s in sections if s.level == _TITLE), "")
     parts = [
-        (section, piece.text)
-        for section in sections
-        for piece in pieces(markdown.document(_held(section)), LIMIT)
+        (section, piece.text) for section in sections for piece in pieces(markdown.document(_held(section)), LIMIT)
     ]
     for n, (section, piece) in enumerate(parts, 1):
         here = f"{source}#{n}"
@@ -218,8 +205,7 @@ def _by_project(projects: Sequence[Project], asked: Sequence[RankedQuestion]) ->
 def _by_method(asked: Sequence[RankedQuestion]) -> BenchTable:
     low_high = {method: _interval(asked, method) for method in METHODS}
     rows = tuple(
-        (m, 100 * _mrr(asked, m), low_high[m], 100 * _hit1(asked, m), 100 * _recall(asked, m))
-        for m in METHODS
+        (m, 100 * _mrr(asked, m), low_high[m], 100 * _hit1(asked, m), 100 * _recall(asked, m)) for m in METHODS
     )
     return BenchTable("By method", ("method", "MRR@10", "hybrid − it, 95 %", "hit@1", "recall@10"), rows)
 
@@ -230,9 +216,7 @@ def _interval(asked: Sequence[RankedQuestion], method: str) -> str:
         return "–"
     ours = [measures.reciprocal_rank(q.ranked[HYBRID], q.relevant) for q in asked]
     theirs = [measures.reciprocal_rank(q.ranked[method], q.relevant) for q in asked]
-    low, high = measures.interval(
-        {str(i): [a - b] for i, (a, b) in enumerate(zip(ours, theirs, strict=True))}
-    )
+    low, high = measures.interval({str(i): [a - b] for i, (a, b) in enumerate(zip(ours, theirs, strict=True))})
     return f"{100 * low:+.1f} to {100 * high:+.1f}"
 
 
@@ -259,7 +243,6 @@ def _hit1(asked: Sequence[RankedQuestion], method: str) -> float:
 def _recall(asked: Sequence[RankedQuestion], method: str) -> float:
     """Share of the blocks of a section that are among the first ten."""
     each = [
-        measures.recall(q.ranked[method], [frozenset({i}) for item in q.relevant for i in item], DEPTH)
-        for q in asked
+        measures.recall(q.ranked[method], [frozenset({i}) for item in q.relevant for i in item], DEPTH) for q in asked
     ]
     return float(np.mean(each))

@@ -69,14 +69,7 @@ def run(rig: MemoryRig, data: Path, budgets: Sequence[int], every: int = 1) -> B
         mean = 100.0 * float(np.mean([v for own in by.values() for v in own]))
         low, high = measures.interval({g: [100.0 * v for v in own] for g, own in by.items()}, seed=rig.seed)
         rows.append(
-            (
-                corpus,
-                budget,
-                name,
-                mean,
-                f"[{low:.1f}, {high:.1f}]",
-                float(np.mean(tokens[corpus, name, budget])),
-            )
+            (corpus, budget, name, mean, f"[{low:.1f}, {high:.1f}]", float(np.mean(tokens[corpus, name, budget])))
         )
         if name in FRAMES:
             metrics[f"evidence_{name.lower()}_{budget}_{corpus}"] = mean
@@ -108,9 +101,7 @@ class _World:
         )
         self._memory.define_frame(replace(shipping.SESSION, name="SESSION_BY_WEIGHTS", children=children))
 
-    def texts(
-        self, query: str, question: AskedQuestion, budget: int
-    ) -> Iterable[tuple[str, str, Sequence[Span], int]]:
+    def texts(self, query: str, question: AskedQuestion, budget: int) -> Iterable[tuple[str, str, Sequence[Span], int]]:
         """Each text by its name, with its spans and tokens."""
         for name in (*FRAMES, "SESSION_BY_WEIGHTS"):
             made = self._memory.assemble(name, query=query, budget=budget, reinforce=False)

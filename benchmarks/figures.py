@@ -112,9 +112,7 @@ def check_figures(pages: Sequence[Path], measure: Measure) -> FiguresChecked:
     return FiguresChecked(tuple(_check(figure, found.get(figure.line), failed) for figure in figures))
 
 
-def _check(
-    figure: PrintedFigure, metrics: Mapping[str, float] | None, failed: Mapping[str, str]
-) -> FigureCheck:
+def _check(figure: PrintedFigure, metrics: Mapping[str, float] | None, failed: Mapping[str, str]) -> FigureCheck:
     if metrics is None:
         return FigureCheck(figure, "", failed[figure.line])
     value = metrics.get(figure.metric)

@@ -138,9 +138,7 @@ def ranking_weights(seen: Sequence[ObservedQuestion]) -> Weights:
     """The weights (k,) fitted to questions, every form counted as COUNTS says, however many questions it has."""
     taught = [one for one in seen if one.relevant.any()]
     many = {form: sum(one.form == form for one in taught) for form in COUNTS}
-    rows = [
-        LabelledRows(one.evidence.values, one.relevant, COUNTS[one.form] / many[one.form]) for one in taught
-    ]
+    rows = [LabelledRows(one.evidence.values, one.relevant, COUNTS[one.form] / many[one.form]) for one in taught]
     rising = [place for place, name in enumerate(FEATURES) if name not in FALLING]
     return fit_ranking(rows, ridge=RIDGE, rising=rising)
 
@@ -155,9 +153,7 @@ def recall(seen: Sequence[ObservedQuestion], weights: Weights, depth: int = 10) 
     return found
 
 
-def signs_of(
-    seen: Sequence[ObservedQuestion], weights: Weights
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def signs_of(seen: Sequence[ObservedQuestion], weights: Weights) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """(n, s) signs under the weights, and (n,) whether each question has an answer."""
     rows = np.array([signs(one.evidence, weights) for one in seen])
     return rows, np.array([one.question.answerable for one in seen], dtype=np.bool_)

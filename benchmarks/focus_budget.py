@@ -31,15 +31,7 @@ from benchmarks.focus_evaluation.budget import (
     tail_of,
     windowed,
 )
-from benchmarks.focus_evaluation.needles import (
-    CHANCE,
-    Planted,
-    answers_from,
-    ask,
-    facts,
-    plant,
-    room_for_text,
-)
+from benchmarks.focus_evaluation.needles import CHANCE, Planted, answers_from, ask, facts, plant, room_for_text
 from benchmarks.focus_evaluation.statistics import Interval, resampled
 from benchmarks.focus_rig import FocusRig, Row
 
@@ -149,9 +141,7 @@ def _facts(
     settings: FocusSettings,
     number: int,
 ) -> Row:
-    tokens, planted = plant(
-        rig.model, text, facts(FACTS, SEED + number), len(text), settings.block_size, SEED + number
-    )
+    tokens, planted = plant(rig.model, text, facts(FACTS, SEED + number), len(text), settings.block_size, SEED + number)
     row: Row = {}
     with closing(rig.lifetime(tokens, settings)) as tree:
         for window in windows:
@@ -193,11 +183,7 @@ def _answers(
 
 
 def _cost(
-    rig: FocusRig,
-    document: Sequence[int],
-    prose: Sequence[Row],
-    windows: Sequence[int],
-    settings: FocusSettings,
+    rig: FocusRig, document: Sequence[int], prose: Sequence[Row], windows: Sequence[int], settings: FocusSettings
 ) -> BenchTable:
     """Operations of a block of `cadence` tokens, by part, and the window that costs as much."""
     each = model_cost(rig.model)
@@ -210,9 +196,7 @@ def _cost(
         with closing(rig.lifetime(document[: 4 * window], chosen)) as tree:
             context = assemble(tree, window, chosen.tail_blocks, headroom=chosen.cadence)
             lens = counted(lambda: rig.scorer.score(LensView(context, tree)))  # noqa: B023
-        used, dirty = (
-            float(np.mean([row[f"{name}_{window}"] for row in prose])) for name in ("used", "dirty")
-        )
+        used, dirty = (float(np.mean([row[f"{name}_{window}"] for row in prose])) for name in ("used", "dirty"))
         decode = each.tokens(int(used), chosen.cadence)
         prefill = each.tokens(int(used - dirty), int(dirty))
         plain = each.tokens(window - chosen.cadence, chosen.cadence)
@@ -264,20 +248,12 @@ def _prose_table(prose: Sequence[Row], windows: Sequence[int], groups: Sequence[
         (
             str(window),
             *(_mean(prose, f"{system}_{window}", groups).said(3) for system in PROSE),
-            *(
-                _difference(prose, f"focus_{window}", f"{system}_{window}", groups).said(3)
-                for system in rivals
-            ),
+            *(_difference(prose, f"focus_{window}", f"{system}_{window}", groups).said(3) for system in rivals),
             _difference(prose, f"focus_{window}", "longest", groups).said(3),
         )
         for window in windows
     ]
-    columns = (
-        "window",
-        *PROSE.values(),
-        *(f"focus − {PROSE[system]}" for system in rivals),
-        "focus − longest window",
-    )
+    columns = ("window", *PROSE.values(), *(f"focus − {PROSE[system]}" for system in rivals), "focus − longest window")
     return BenchTable("NLL of prose, nats a token, same entries", columns, tuple(rows))
 
 
@@ -300,10 +276,7 @@ def _facts_table(asked: Sequence[Row], windows: Sequence[int], groups: Sequence[
 def _shown_table(asked: Sequence[Row], windows: Sequence[int], groups: Sequence[int]) -> BenchTable:
     named = {name: said for name, said in ASKED.items() if name not in ("window", "sight")}
     rows = [
-        (
-            str(window),
-            *(_mean(asked, f"{name}_shown_{window}", groups).said(0, 100) for name in named),
-        )
+        (str(window), *(_mean(asked, f"{name}_shown_{window}", groups).said(0, 100) for name in named))
         for window in windows
     ]
     return BenchTable(

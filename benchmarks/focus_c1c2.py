@@ -153,9 +153,7 @@ def _margins(
         view = LensView(_layout(tree), tree, question)
         for name, scorer in scorers.items():
             scores = aggregate(view.context, scorer.score(view).values)
-            margins[name].append(
-                _best(view.context, scores, spans[0]) - _best(view.context, scores, spans[1])
-            )
+            margins[name].append(_best(view.context, scores, spans[0]) - _best(view.context, scores, spans[1]))
         tree.close()
     return margins
 
@@ -166,9 +164,7 @@ def _lifetime(
     """Filler with both facts in it, neither near the end; the tokens [start, end) of each."""
     size = tree.block_size
     need = BLOCKS * size
-    documents = [document for document in corpus.documents if len(document) >= need] or [
-        sum(corpus.documents, ())
-    ]
+    documents = [document for document in corpus.documents if len(document) >= need] or [sum(corpus.documents, ())]
     document = generator.choice(documents)
     start = generator.randrange(max(1, len(document) - need))
     filler = document[start : start + need]

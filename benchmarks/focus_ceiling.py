@@ -101,9 +101,7 @@ def ceiling_nll(
     """
     given, truth = windows[:, :-horizon], windows[:, -horizon:]
     with torch.enable_grad():
-        best = optimised_gists(
-            model, encoder, given, span=span, horizon=horizon, plan=plan, progress=progress
-        )
+        best = optimised_gists(model, encoder, given, span=span, horizon=horizon, plan=plan, progress=progress)
     rows = model.embed(given)
     sinks = model.embed(torch.tensor(model.sinks())).expand(len(windows), -1, -1)
     own = span_gists(encoder, rows[:, :span], given[:, :span])
@@ -116,9 +114,7 @@ def ceiling_nll(
         "optimised_shuffled": best.to(rows).roll(1, dims=0),
     }
     return {
-        name: horizon_nll(model, torch.cat([sinks, middle, rows[:, span:]], dim=1), truth)
-        .mean(dim=1)
-        .tolist()
+        name: horizon_nll(model, torch.cat([sinks, middle, rows[:, span:]], dim=1), truth).mean(dim=1).tolist()
         for name, middle in read.items()
     }
 

@@ -20,14 +20,7 @@ from amgs_focus.gist.checkpoint import for_model
 from amgs_focus.gist.gistnet import BLOCK, SLOTS, GistEncoder, GistNetEncoder
 from amgs_focus.model.base_model import BaseModel
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
-from benchmarks.focus_evaluation.gist import (
-    CONTROLS,
-    VARIANTS,
-    GistControls,
-    GistReport,
-    constant_gist,
-    variant_nll,
-)
+from benchmarks.focus_evaluation.gist import CONTROLS, VARIANTS, GistControls, GistReport, constant_gist, variant_nll
 from benchmarks.focus_evaluation.statistics import Interval
 from benchmarks.focus_rig import Excerpt, FocusRig, Ledger, Row, TokenCorpus
 from benchmarks.focus_training.gistnet import elsewhere
@@ -74,9 +67,7 @@ class Condition:
 
     @property
     def name(self) -> str:
-        return (
-            f"{self.blocks}_{self.tail}_{self.horizon}" if self.level == 1 else f"l{self.level}_{self.tail}"
-        )
+        return f"{self.blocks}_{self.tail}_{self.horizon}" if self.level == 1 else f"l{self.level}_{self.tail}"
 
     @property
     def said(self) -> str:
@@ -110,11 +101,7 @@ def run(rig: FocusRig, *, windows: int = 48) -> BenchResult:
         count = windows if condition.level == 1 else max(2, windows // 2)
         if (found := _report(rig, gist, corpus, condition, count, ledger, share)) is not None:
             reports[corpus.name, condition.name, gist.slots] = found
-    tables = [
-        table(corpus, reports, encoder)
-        for corpus in corpora
-        for table in (_table, _content_table, _by_document)
-    ]
+    tables = [table(corpus, reports, encoder) for corpus in corpora for table in (_table, _content_table, _by_document)]
     tables = [table for table in tables if table.rows]
     tables.append(_curve(rig.corpus, reports, curve))
     shown = {**told, "windows": windows, "rows": str(ledger.path)}
@@ -152,9 +139,7 @@ def _report(
     if max(map(len, corpus.documents), default=0) < condition.need + condition.beside:
         return None
     places = corpus.excerpts(condition.need, windows, SEED, beside=condition.beside)
-    variants = tuple(
-        name for name in condition.variants if name != "other" or _other_name(corpus, rig.corpora)
-    )
+    variants = tuple(name for name in condition.variants if name != "other" or _other_name(corpus, rig.corpora))
     rows: list[Mapping[str, float]] = []
     constant: list[torch.Tensor] = []
     for start in range(0, len(places), BATCH):
@@ -204,21 +189,12 @@ def _controls(
     shuffled = other = None
     if "shuffled" in variants:
         shuffled = torch.stack(
-            [
-                elsewhere(corpus.documents[one.document], one.at, condition.need, condition.span, SEED)
-                for one in places
-            ]
+            [elsewhere(corpus.documents[one.document], one.at, condition.need, condition.span, SEED) for one in places]
         )
     if "other" in variants:
         other = torch.stack(
             [
-                elsewhere(
-                    _other_text(one.document, corpus, corpora, condition.span),
-                    one.at,
-                    0,
-                    condition.span,
-                    SEED,
-                )
+                elsewhere(_other_text(one.document, corpus, corpora, condition.span), one.at, 0, condition.span, SEED)
                 for one in places
             ]
         )
@@ -232,9 +208,7 @@ def _other_name(corpus: TokenCorpus, corpora: Sequence[TokenCorpus]) -> str:
     return next((other.name for other in corpora if other is not corpus), "")
 
 
-def _other_text(
-    document: int, corpus: TokenCorpus, corpora: Sequence[TokenCorpus], span: int
-) -> tuple[int, ...]:
+def _other_text(document: int, corpus: TokenCorpus, corpora: Sequence[TokenCorpus], span: int) -> tuple[int, ...]:
     """The next document of the corpus that has a span, else the longest of another corpus."""
     documents = corpus.documents
     for step in range(1, len(documents)):
@@ -267,25 +241,13 @@ def _metrics(
     return metrics
 
 
-def _table(
-    corpus: TokenCorpus, reports: Mapping[tuple[str, str, int], GistReport], encoder: GistEncoder
-) -> BenchTable:
-    columns = (
-        "blocks / tail / horizon",
-        "windows",
-        *VARIANTS,
-        *CONTROLS,
-        "gap",
-        "recovered %",
-        "gist − drop",
-    )
+def _table(corpus: TokenCorpus, reports: Mapping[tuple[str, str, int], GistReport], encoder: GistEncoder) -> BenchTable:
+    columns = ("blocks / tail / horizon", "windows", *VARIANTS, *CONTROLS, "gap", "recovered %", "gist − drop")
     rows = []
     for condition in (*MAIN, *HIGHER):
         if (report := reports.get((corpus.name, condition.name, encoder.slots))) is None:
             continue
-        means = [
-            f"{report.mean(name).mean:.3f}" if name in report.nll else "" for name in (*VARIANTS, *CONTROLS)
-        ]
+        means = [f"{report.mean(name).mean:.3f}" if name in report.nll else "" for name in (*VARIANTS, *CONTROLS)]
         full = "full" in report.nll
         rows.append(
             (
@@ -327,9 +289,7 @@ def _content_table(
         "shuffled − gist",
         "shuffled − drop",
     )
-    return BenchTable(
-        f"What gists that know nothing of the block give on {corpus.name}", columns, tuple(rows)
-    )
+    return BenchTable(f"What gists that know nothing of the block give on {corpus.name}", columns, tuple(rows))
 
 
 def _by_document(
@@ -352,14 +312,7 @@ def _by_document(
                         alone.content().said(3),
                     )
                 )
-    columns = (
-        "blocks / tail / horizon",
-        "document",
-        "windows",
-        "recovered %",
-        "content share",
-        "shuffled − gist",
-    )
+    columns = ("blocks / tail / horizon", "document", "windows", "recovered %", "content share", "shuffled − gist")
     return BenchTable(f"By document of {corpus.name}", columns, tuple(rows))
 
 
@@ -381,11 +334,7 @@ def _curve(
         ]
         rows.append((str(gist.slots), _made(gist), *shares))
     named = [f"{c.blocks} / {c.tail} / {c.horizon}" for c in CURVE]
-    columns = (
-        "slots a block",
-        "made of",
-        *(f"{c}, {v} %" for c in named for v in ("gists", "recent tokens")),
-    )
+    columns = ("slots a block", "made of", *(f"{c}, {v} %" for c in named for v in ("gists", "recent tokens")))
     return BenchTable("Recovered by slots a block, blocks / tail / horizon", columns, tuple(rows))
 
 

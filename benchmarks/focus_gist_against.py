@@ -12,15 +12,7 @@ import torch
 
 from amgs_focus.errors import TextError
 from benchmarks.bench_results import BenchResult, BenchTable
-from benchmarks.focus_evaluation.gist_judges import (
-    ASKED,
-    READ,
-    GistWay,
-    Judged,
-    facts_answered,
-    planted,
-    window_nll,
-)
+from benchmarks.focus_evaluation.gist_judges import ASKED, READ, GistWay, Judged, facts_answered, planted, window_nll
 from benchmarks.focus_evaluation.needles import CHANCE, facts
 from benchmarks.focus_evaluation.statistics import Interval, resampled
 from benchmarks.focus_gist import BENCH, Condition
@@ -111,9 +103,7 @@ def _judged(
         taken = torch.tensor([one.tokens for one in some], dtype=torch.int64)
 
         def measure(taken: torch.Tensor = taken) -> Row:
-            return window_nll(
-                rig.model, rig.encoder, way, taken, span=condition.span, horizon=condition.horizon
-            )
+            return window_nll(rig.model, rig.encoder, way, taken, span=condition.span, horizon=condition.horizon)
 
         key = f"{corpus.mark}/{condition.name}/{some[0].document}, {some[0].at}, {len(some)}"
         for name, values in ledger.once(key, measure).items():
@@ -136,7 +126,4 @@ def _answered(rig: FocusRig, way: GistWay, count: int, ledger: Ledger) -> dict[s
     for of in ("", ", margin"):
         pairs = zip(columns[f"other way{of}"], columns[f"gist{of}"], strict=True)
         columns[f"gained{of}"] = [other - own for other, own in pairs]
-    return {
-        name: resampled({"x": values}, lambda means: means["x"], seed=SEED)
-        for name, values in columns.items()
-    }
+    return {name: resampled({"x": values}, lambda means: means["x"], seed=SEED) for name, values in columns.items()}

@@ -202,8 +202,7 @@ def _append_seconds(
 
 
 BENCH = Bench(
-    "focus-latency",
-    {"control_share": ("<=", 3.0), "prefill_share": ("<=", 10.0), "block_ratio": ("<=", 1.10)},
+    "focus-latency", {"control_share": ("<=", 3.0), "prefill_share": ("<=", 10.0), "block_ratio": ("<=", 1.10)}
 )
 WINDOW = 512
 CADENCES = (32, 128, 256)
@@ -279,9 +278,7 @@ def _metrics(measured: Mapping[str, Sequence[Row]], alone: float) -> dict[str, f
             "block_ratio": _median(rows, "ratio"),
         }
         metrics |= found if place == 0 else {}
-        metrics |= {
-            f"{metric}_{name.replace(', ', '_').replace(' ', '_')}": value for metric, value in found.items()
-        }
+        metrics |= {f"{metric}_{name.replace(', ', '_').replace(' ', '_')}": value for metric, value in found.items()}
     return metrics | {"block_ms_frozen": alone}
 
 
@@ -289,9 +286,7 @@ def _table(measured: Mapping[str, Sequence[Row]], alone: float) -> BenchTable:
     lines: list[tuple[str | float, ...]] = []
     for name, rows in measured.items():
         parts = [_median(rows, part) for part in PARTS]
-        lines.append(
-            (name, *parts, sum(parts), f"{_median(rows, 'dirty'):.0f}", f"{_median(rows, 'ratio'):.2f}")
-        )
+        lines.append((name, *parts, sum(parts), f"{_median(rows, 'dirty'):.0f}", f"{_median(rows, 'ratio'):.2f}"))
     lines.append(("frozen alone", *("" for _ in PARTS[:-1]), alone, alone, "", "1.00"))
     columns = ("cadence", *PARTS, "block", "computed anew", "of the frozen")
     return BenchTable("Milliseconds a block of 32 tokens, medians", columns, tuple(lines))

@@ -44,11 +44,7 @@ SEED = 0
 
 
 def run(
-    rig: FocusRig,
-    *,
-    sizes: Mapping[str, int] = SIZES,
-    keys: int = 24,
-    settings: FocusSettings = SETTINGS,
+    rig: FocusRig, *, sizes: Mapping[str, int] = SIZES, keys: int = 24, settings: FocusSettings = SETTINGS
 ) -> BenchResult:
     """Ask for every key of every lifetime that the texts can fill. Lifetimes are kept in the folder.
 
@@ -94,9 +90,7 @@ def _plain(model: BaseModel, seen: Sequence[int], needle: Needle) -> Row:
     return {"answered": answers_from(model, seen, needle)}
 
 
-def _lifetime(
-    rig: FocusRig, name: str, size: int, keys: int, settings: FocusSettings, ledger: Ledger
-) -> list[Row]:
+def _lifetime(rig: FocusRig, name: str, size: int, keys: int, settings: FocusSettings, ledger: Ledger) -> list[Row]:
     """Every key of one lifetime asked for; the lifetime is opened only when one was not asked before."""
     known = [ledger.get(f"{name}/{number}") for number in range(keys)]
     if all(row is not None for row in known):
@@ -127,16 +121,7 @@ def _ask(rig: FocusRig, tree: LifetimeTree, settings: FocusSettings, planted: Pl
 
 
 def _table(rows: Mapping[str, Sequence[Row]], ceiling: Sequence[Row]) -> BenchTable:
-    columns = (
-        "lifetime",
-        "keys",
-        "expanded %",
-        "answered %",
-        "if expanded",
-        "if not",
-        "across an edge",
-        "inside",
-    )
+    columns = ("lifetime", "keys", "expanded %", "answered %", "if expanded", "if not", "across an edge", "inside")
     lines: list[tuple[str | float, ...]] = [
         ("in plain sight", str(len(ceiling)), "", say_percent(ceiling, "answered"), "", "", "", "")
     ]
@@ -164,9 +149,7 @@ def _depths(rows: Mapping[str, Sequence[Row]]) -> BenchTable:
     for name, asked in rows.items():
         for field in ("expanded", "answered"):
             fifths = [[row for row in asked if int(5 * row["depth"]) == fifth] for fifth in range(5)]
-            lines.append(
-                (f"{name} {field}", *(say_percent(fifth, field, interval=False) for fifth in fifths))
-            )
+            lines.append((f"{name} {field}", *(say_percent(fifth, field, interval=False) for fifth in fifths)))
     columns = ("percent by depth", "0–20", "20–40", "40–60", "60–80", "80–100")
     return BenchTable("From the beginning of the lifetime to its end", columns, tuple(lines))
 

@@ -185,10 +185,7 @@ def _regret(rows: Sequence[Row], name: str, field: str, groups: Sequence[int]) -
     top = ORACLE if field == "worth" else GREEDY
     columns = {which: [sign * row[field][which] for row in rows] for which in (name, top, RECENCY)}
     return resampled(
-        columns,
-        lambda means: (means[top] - means[name]) / (means[top] - means[RECENCY]),
-        seed=SEED,
-        groups=groups,
+        columns, lambda means: (means[top] - means[name]) / (means[top] - means[RECENCY]), seed=SEED, groups=groups
     )
 
 
@@ -230,9 +227,7 @@ def _table(rows: Sequence[Row], groups: Sequence[int]) -> BenchTable:
     for name in names:
         ranked = name in rows[0]["predicted"]
         worths = [row["worth"][name] for row in rows]
-        built = resampled(
-            {"x": [row["nll"][name] for row in rows]}, lambda means: means["x"], seed=SEED, groups=groups
-        )
+        built = resampled({"x": [row["nll"][name] for row in rows]}, lambda means: means["x"], seed=SEED, groups=groups)
         lines.append(
             (
                 name,

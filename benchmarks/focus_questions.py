@@ -31,11 +31,7 @@ from benchmarks.focus_rig import FocusRig, Ledger, Row, kept_lifetime, say_perce
 SIZES: Mapping[str, int] = {"7k": 7168, "256k": 262_144}
 BENCH = Bench(
     "focus-questions",
-    {
-        f"opened_{kind}_words_{size}": (">=", goal)
-        for size in SIZES
-        for kind, goal in (("own", 1.0), ("other", 0.9))
-    },
+    {f"opened_{kind}_words_{size}": (">=", goal) for size in SIZES for kind, goal in (("own", 1.0), ("other", 0.9))},
 )
 SETTINGS = FocusSettings()
 SEED = 0
@@ -113,10 +109,7 @@ def run(
     }
     ledger = rig.ledger(BENCH, told)
     fitting = {name: size for name, size in sizes.items() if len(rig.text) >= size}
-    rows = {
-        name: _lifetime(rig, name, size, facts, mark, encoder, settings, ledger)
-        for name, size in fitting.items()
-    }
+    rows = {name: _lifetime(rig, name, size, facts, mark, encoder, settings, ledger) for name, size in fitting.items()}
     metrics: dict[str, float] = {}
     for name, found in rows.items():
         for kind in KINDS:
@@ -213,9 +206,7 @@ def _table(rows: Mapping[str, Mapping[str, Sequence[Row]]]) -> BenchTable:
             nothing = say_percent(found["unrelated"], "said_nothing") if system == "all" else ""
             lines.append((f"{name}, {system}", *cells, *(said if system == "all" else ("", "")), nothing))
     columns = ("lifetime, search", "own words", "other words", "nothing: own", "other", "unrelated")
-    return BenchTable(
-        "Statements opened whole, and “no block resembles” said, percent", columns, tuple(lines)
-    )
+    return BenchTable("Statements opened whole, and “no block resembles” said, percent", columns, tuple(lines))
 
 
 def _ranks(rows: Mapping[str, Mapping[str, Sequence[Row]]]) -> BenchTable:

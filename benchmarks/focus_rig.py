@@ -69,9 +69,7 @@ class TokenCorpus:
         """
         lengths = [len(document) if len(document) >= need + beside else 0 for document in self.documents]
         places = draw_windows(lengths, need, count, seed)
-        return tuple(
-            Excerpt(document, at, self.documents[document][at : at + need]) for document, at in places
-        )
+        return tuple(Excerpt(document, at, self.documents[document][at : at + need]) for document, at in places)
 
 
 def read_texts(model: BaseModel, files: Sequence[Path] | Path | None, bench: str) -> TokenCorpus:
@@ -93,9 +91,7 @@ def held_out_code(model: BaseModel) -> TokenCorpus:
     files = sorted(file for package in HELD_OUT for file in (library / package).rglob("*.py"))
     files = [file for file in files if file.stat().st_size > 0]
     if not files:
-        raise InputError(
-            f"{library} holds none of {', '.join(HELD_OUT)}.", way_out="Leave the code out: `--no-code`."
-        )
+        raise InputError(f"{library} holds none of {', '.join(HELD_OUT)}.", way_out="Leave the code out: `--no-code`.")
     return _corpus(model, f"standard library: {', '.join(HELD_OUT)}", files)
 
 
@@ -148,8 +144,7 @@ class Ledger:
                 self.path.write_text(f"{told}\n", encoding="utf-8")
         except OSError as error:
             raise InputError(
-                f"{self.path} cannot be written ({error.strerror}).",
-                way_out="Choose another folder with --out.",
+                f"{self.path} cannot be written ({error.strerror}).", way_out="Choose another folder with --out."
             ) from error
 
     def once(self, key: str, measure: Callable[[], Row]) -> Row:
@@ -207,12 +202,7 @@ def snapshot_of(
 
 
 def asked_snapshot_of(
-    model: BaseModel,
-    gist: GistEncoder,
-    tokens: Sequence[int],
-    question: str,
-    answer: str,
-    settings: FocusSettings,
+    model: BaseModel, gist: GistEncoder, tokens: Sequence[int], question: str, answer: str, settings: FocusSettings
 ) -> LabelSnapshot:
     """As `snapshot_of`, of all the tokens with a question after them; its future is the answer, up to `horizon`
     tokens of it.

@@ -250,9 +250,7 @@ def _worst(runs: Sequence[StabilityRun], ending: str) -> dict[str, float]:
     return {
         f"swap_rate{ending}": max(one.swap_rate for one in chosen),
         f"mean_residency{ending}": min(one.mean_residency for one in chosen),
-        f"ended_residency{ending}": min(
-            (one.ended_residency for one in chosen if one.ended), default=float("nan")
-        ),
+        f"ended_residency{ending}": min((one.ended_residency for one in chosen if one.ended), default=float("nan")),
         f"ping_pongs{ending}": sum(one.ping_pongs for one in chosen),
         f"oscillations{ending}": sum(one.oscillations for one in chosen),
         f"actions_per_refocus{ending}": max(one.actions for one in chosen),

@@ -161,53 +161,22 @@ _FACTS: tuple[tuple[str, str], ...] = (
         "The rent of the {p} boat house is {a} crowns a month.",
         "From now on the rent of the {p} boat house is {b} crowns a month, not {a}.",
     ),
-    (
-        "The {p} office closes at {a}:15 on weekdays.",
-        "The {p} office now closes at {b}:15 on weekdays instead.",
-    ),
+    ("The {p} office closes at {a}:15 on weekdays.", "The {p} office now closes at {b}:15 on weekdays instead."),
     (
         "{n} is the treasurer of the {p} choir.",
         "{m} is the treasurer of the {p} choir since the meeting, {n} stepped down.",
     ),
-    (
-        "The spare key of the {p} cellar lies with {n}.",
-        "The spare key of the {p} cellar was moved from {n} to {m}.",
-    ),
+    ("The spare key of the {p} cellar lies with {n}.", "The spare key of the {p} cellar was moved from {n} to {m}."),
     ("The {p} lighthouse is {a} metres high.", "By the survey the {p} lighthouse is {b} metres high."),
-    (
-        "The {p} mill was built with {a} windows on the river side.",
-        "The {p} mill has {b} windows on the river side.",
-    ),
+    ("The {p} mill was built with {a} windows on the river side.", "The {p} mill has {b} windows on the river side."),
 )
 """What an earlier note says and what a later one says against it: four times something changed, twice two disagree."""
 
-_PLACES = (
-    "Sundby",
-    "Vellmark",
-    "Orsa",
-    "Tannau",
-    "Lindholm",
-    "Kesterby",
-    "Morla",
-    "Haugen",
-    "Brenta",
-    "Ostrow",
-)
-_PEOPLE = (
-    "Signe Holt",
-    "Ove Lind",
-    "Amina Yusuf",
-    "Petter Dahl",
-    "Maja Berg",
-    "Ilse Kern",
-    "Tomas Weil",
-    "Nuria Sol",
-)
+_PLACES = ("Sundby", "Vellmark", "Orsa", "Tannau", "Lindholm", "Kesterby", "Morla", "Haugen", "Brenta", "Ostrow")
+_PEOPLE = ("Signe Holt", "Ove Lind", "Amina Yusuf", "Petter Dahl", "Maja Berg", "Ilse Kern", "Tomas Weil", "Nuria Sol")
 
 
-def run(
-    rig: MemoryRig, folder: Path, recogniser: EntityRecogniser, labels: Path | None = None
-) -> BenchResult:
+def run(rig: MemoryRig, folder: Path, recogniser: EntityRecogniser, labels: Path | None = None) -> BenchResult:
     """folder: documents. labels: a file of tab-separated lines `kind, first source, second source, right|wrong` for
     findings and `category, source, category` for blocks, filled by reading. Raises InputError for one that is missing
     or holds something else.
@@ -264,17 +233,10 @@ def run(
     listing = tuple((r.kind, r.confidence, a, b, r.because[:160]) for r, a, b in rows if (a, b) not in made)
     named = tuple((b.category, source) for source, b in sorted(foreign.items()) if b.category != "note")
     tables = (
-        BenchTable(
-            "Found among the documents, to be read", ("kind", "sure", "older", "newer", "because"), listing
-        ),
+        BenchTable("Found among the documents, to be read", ("kind", "sure", "older", "newer", "because"), listing),
         BenchTable("Blocks that are no plain note, to be read", ("category", "source"), named),
     )
-    settings = {
-        "data": folder.name,
-        "seed": rig.seed,
-        "embedder": rig.embedder.name,
-        "names": recogniser.name,
-    }
+    settings = {"data": folder.name, "seed": rig.seed, "embedder": rig.embedder.name, "names": recogniser.name}
     return BENCH.result(settings, metrics, tables)
 
 
@@ -282,11 +244,7 @@ def _dated(drafts: Sequence[RawBlock]) -> list[RawBlock]:
     files = {str(d.meta.get("source", "")).partition("#")[0]: None for d in drafts}
     day = {file: n for n, file in enumerate(files)}
     return [
-        RawBlock(
-            d.content,
-            _START + timedelta(days=day[str(d.meta.get("source", "")).partition("#")[0]]),
-            d.meta,
-        )
+        RawBlock(d.content, _START + timedelta(days=day[str(d.meta.get("source", "")).partition("#")[0]]), d.meta)
         for d in drafts
     ]
 
@@ -347,9 +305,7 @@ def _categories(blocks: Mapping[str, Block], told: Mapping[tuple[str, ...], str]
     true, ours = Counter(read[s] for s in claimed), Counter(said[s] for s in claimed)
     return {
         "labelled": len(read),
-        "category_precision": sum(said[s] == read[s] for s in claimed) / len(claimed)
-        if claimed
-        else math.nan,
+        "category_precision": sum(said[s] == read[s] for s in claimed) / len(claimed) if claimed else math.nan,
         "category_precision_majority": max(true.values()) / len(claimed) if claimed else math.nan,
         "category_precision_shuffled": sum(true[c] * n for c, n in ours.items()) / len(claimed) ** 2
         if claimed

@@ -49,9 +49,7 @@ def run(
     if not data.is_dir() or not list(data.glob("*.txt")):
         raise InputError(f"{data} contains no books.", way_out="Give a folder of .txt files with --data.")
     if not 0 < sample < blocks:
-        raise InputError(
-            f"A sample of {sample} does not fit {blocks} blocks.", way_out="Give fewer with --sample."
-        )
+        raise InputError(f"A sample of {sample} does not fit {blocks} blocks.", way_out="Give fewer with --sample.")
     with TemporaryDirectory(prefix="amgs-bench-") as folder:
         found = _child(
             {

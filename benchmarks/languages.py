@@ -89,9 +89,7 @@ def manual(path: Path, embedder: Embedder, seed: int = 0) -> str:
         for piece in pieces(markdown.document(below), LIMIT):
             place = len(drafts) + 1
             meta: dict[str, object] = {"source": f"manual#{place}", "part": place}
-            drafts.append(
-                RawBlock(piece.text, meta=meta | ({"follows": f"manual#{place - 1}"} if place > 1 else {}))
-            )
+            drafts.append(RawBlock(piece.text, meta=meta | ({"follows": f"manual#{place - 1}"} if place > 1 else {})))
             right[heading].append(f"manual#{place}")
     asked = list(right)
     random.Random(seed).shuffle(asked)
@@ -109,9 +107,7 @@ def manual(path: Path, embedder: Embedder, seed: int = 0) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--english", type=Path, nargs="*", default=[], help="files of English questions")
-    parser.add_argument(
-        "--foreign", type=Path, nargs="*", default=[], help="files of questions in other languages"
-    )
+    parser.add_argument("--foreign", type=Path, nargs="*", default=[], help="files of questions in other languages")
     parser.add_argument("--manuals", type=Path, nargs="*", default=[], help="manuals with numbered sections")
     parser.add_argument("--encoder", default="", help="as `model.embedder`: empty, multilingual or a folder")
     given = parser.parse_args(arguments)

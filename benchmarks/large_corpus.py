@@ -76,9 +76,7 @@ class Books:
     def __init__(self, folder: Path) -> None:
         files = sorted(folder.glob("*.txt")) if folder.is_dir() else []
         if not files:
-            raise InputError(
-                f"{folder} contains no books.", way_out="Give a folder of .txt files with --data."
-            )
+            raise InputError(f"{folder} contains no books.", way_out="Give a folder of .txt files with --data.")
         self.titles = tuple(file.stem for file in files)
         self.paragraphs = tuple(p for i, file in enumerate(files) for p in _paragraphs(i, file))
         of_book = [[i for i, p in enumerate(self.paragraphs) if p.book == b] for b in range(len(files))]
@@ -135,9 +133,7 @@ class Books:
             named = _NAME.search(text)
             yield block_id(text), text, place, other, named.group() if named else "", round_
 
-    def _columns(
-        self, start: int, count: int, made: Sequence[tuple[str, str, int, int, str, int]], seed: int
-    ) -> Slice:
+    def _columns(self, start: int, count: int, made: Sequence[tuple[str, str, int, int, str, int]], seed: int) -> Slice:
         chance = np.random.default_rng([seed, start])
         n = len(made)
         begin = microseconds_of(NOW - timedelta(days=365.25 * _YEARS))

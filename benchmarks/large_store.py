@@ -43,9 +43,7 @@ class LargeStore:
     built: float
 
 
-def sample_vectors(
-    books: Books, embedder: Embedder, count: int, work: Path, progress: Progress | None
-) -> Vector:
+def sample_vectors(books: Books, embedder: Embedder, count: int, work: Path, progress: Progress | None) -> Vector:
     """(p, d): a vector for every paragraph, `count` of them really embedded; kept in the work folder."""
     sample = sample_of(books, count)
     texts = [books.paragraphs[i].text for i in sample.tolist()]
@@ -142,8 +140,7 @@ def _append(store: Storage, made: Slice, vectors: Vector, blocks: int) -> None:
                 confidence=made.confidence[rows],
                 decay_lambda=made.decay_lambda[rows],
                 status=[status] * len(ids),
-                self_component=np.arange(made.start + rows.start, made.start + rows.stop)
-                % max(blocks // TAGGED, 1)
+                self_component=np.arange(made.start + rows.start, made.start + rows.stop) % max(blocks // TAGGED, 1)
                 == 1,
                 meta=[_meta(made, i) for i in range(rows.start, rows.stop)],
                 reinforcements=made.reinforcements[rows],

@@ -104,12 +104,7 @@ def lives(number: int, seed: int, moments: int) -> tuple[NoteLife, ...]:
 
 
 def _life(
-    name: str,
-    topics: tuple[Topic, ...],
-    value: Fresh,
-    draw: random.Random,
-    moments: int,
-    told: dict[str, int],
+    name: str, topics: tuple[Topic, ...], value: Fresh, draw: random.Random, moments: int, told: dict[str, int]
 ) -> NoteLife:
     first = {(ROOTS[0], "a.md"): tuple(_section(t, value(), draw) for t in topics[:3])}
     first |= {(ROOTS[0], "b.md"): (_section(topics[3], value(), draw),)}
@@ -183,9 +178,7 @@ def _restored(story: Sequence[NoteMoment], draw: random.Random) -> Files | None:
     deleted = [
         at
         for at in gone
-        if any(
-            m.event == "deleted" and at in before.files and at not in m.files for before, m in _pairs(story)
-        )
+        if any(m.event == "deleted" and at in before.files and at not in m.files for before, m in _pairs(story))
     ]
     if not deleted:
         return None

@@ -29,9 +29,7 @@ class LabelledRows:
     weight: float = 1.0
 
 
-def fit_ranking(
-    questions: Sequence[LabelledRows], *, ridge: float = 1e-3, rising: Collection[int] = ()
-) -> Row:
+def fit_ranking(questions: Sequence[LabelledRows], *, ridge: float = 1e-3, rising: Collection[int] = ()) -> Row:
     """The weights (k,) that make the relevant candidates likeliest under a softmax over all candidates, questions
     counted by their weights; those without a relevant candidate teach nothing and are passed over.
 
@@ -57,9 +55,7 @@ def _fit(taught: Sequence[LabelledRows], ridge: float) -> Row:
     whole = sum(q.weight for q in taught)
 
     def loss(weights: Row) -> float:
-        return (
-            ridge * float(weights @ weights) + sum(q.weight * _surprise(q, weights) for q in taught) / whole
-        )
+        return ridge * float(weights @ weights) + sum(q.weight * _surprise(q, weights) for q in taught) / whole
 
     def slope(weights: Row) -> tuple[Row, NDArray[np.float64]]:
         gradient, curvature = 2 * ridge * weights, 2 * ridge * np.eye(width)
@@ -111,9 +107,7 @@ def fit_classes(
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def loss(weights: Row) -> float:
-        return ridge * float(weights @ weights) - float(
-            np.log((chances(weights) * truth).sum(axis=1) + 1e-300).mean()
-        )
+        return ridge * float(weights @ weights) - float(np.log((chances(weights) * truth).sum(axis=1) + 1e-300).mean())
 
     def slope(weights: Row) -> tuple[Row, NDArray[np.float64]]:
         chance = chances(weights)
@@ -129,11 +123,7 @@ def fit_classes(
     return _newton(np.zeros(width * classes), loss, slope).reshape(width, classes)
 
 
-def _newton(
-    weights: Row,
-    loss: Callable[[Row], float],
-    slope: Callable[[Row], tuple[Row, NDArray[np.float64]]],
-) -> Row:
+def _newton(weights: Row, loss: Callable[[Row], float], slope: Callable[[Row], tuple[Row, NDArray[np.float64]]]) -> Row:
     """The minimum of a convex function: full steps, halved where one would go uphill."""
     now = loss(weights)
     for _ in range(_STEPS):

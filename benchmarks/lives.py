@@ -186,9 +186,7 @@ class _World:
         if wanted:
             self._held(life, at, "search", topic, wanted, "" if said and said[0] & wanted else _first(said))
             first = _values(hits[0].content) if hits else frozenset[str]()
-            self._held(
-                life, at, "first hit", topic, wanted, "" if first & wanted else _said(first) or "nothing"
-            )
+            self._held(life, at, "first hit", topic, wanted, "" if first & wanted else _said(first) or "nothing")
         unmarked = frozenset(v for b in hits if not b.superseded for v in _values(b.content))
         self._held(life, at, "stale hit", topic, "none", _said(unmarked & stale))
 
@@ -209,18 +207,10 @@ class _World:
                     said = frozenset(v for hit in found for v in _values(hit.block.content))
                     said &= _ever(life, topic)
                     wanted = life.moments[at].values(topic)
-                    self._held(
-                        life, at, "past", topic, wanted, "" if said == wanted else _said(said) or "nothing"
-                    )
+                    self._held(life, at, "past", topic, wanted, "" if said == wanted else _said(said) or "nothing")
 
     def _held(
-        self,
-        life: NoteLife,
-        at: int,
-        check: str,
-        topic: Topic | None,
-        wanted: frozenset[str] | str,
-        wrong: str,
+        self, life: NoteLife, at: int, check: str, topic: Topic | None, wanted: frozenset[str] | str, wrong: str
     ) -> None:
         """Count a check; wrong: what was found where it failed."""
         self.tally.checks[check] = self.tally.checks.get(check, 0) + 1
@@ -258,9 +248,7 @@ def _state(memory: Memory) -> dict[str, object]:
     """All that a revision may touch: blocks, edges, and what sources hold."""
     blocks = memory.blocks(_EVERY, order="id")
     return {
-        "blocks": {
-            b.id: (b.content, b.status, b.category, b.valid_from, b.valid_to, dict(b.meta)) for b in blocks
-        },
+        "blocks": {b.id: (b.content, b.status, b.category, b.valid_from, b.valid_to, dict(b.meta)) for b in blocks},
         "edges": {e.key: (e.weight, e.confidence) for e in memory.edges()},
         "sources": memory.sources.list(),
     }

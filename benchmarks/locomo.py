@@ -86,12 +86,7 @@ def run(rig: MemoryRig, data: Path, *, ablate: bool = True) -> BenchResult:
 
 
 def _measure(
-    conversation: Conversation,
-    memory: Memory,
-    embedder: Embedder,
-    measured: LocomoMeasurements,
-    *,
-    ablate: bool,
+    conversation: Conversation, memory: Memory, embedder: Embedder, measured: LocomoMeasurements, *, ablate: bool
 ) -> None:
     others = _references(conversation, memory, embedder)
     measured.seen[conversation.name], measured.ids[conversation.name] = [], []
@@ -118,15 +113,11 @@ def _measure(
                 question.text, str(question.category), question.evidence, question.category != ADVERSARIAL
             )
             held = np.array([str(i) in wanted for i in ids], dtype=np.bool_)
-            measured.seen[conversation.name].append(
-                ObservedQuestion(label, gathered.evidence, held, len(wanted))
-            )
+            measured.seen[conversation.name].append(ObservedQuestion(label, gathered.evidence, held, len(wanted)))
             measured.ids[conversation.name].append(ids)
 
 
-def _note_search(
-    found: SearchResult, answerable: float | None, category: int, measured: LocomoMeasurements
-) -> None:
+def _note_search(found: SearchResult, answerable: float | None, category: int, measured: LocomoMeasurements) -> None:
     measured.tokens.append(sum(approximate_tokens(hit.block.content) for hit in found.hits[:10]))
     measured.answerable.append(answerable or 0.0)
     measured.top.append(found.hits[0].score if found.hits else 0.0)
@@ -198,9 +189,7 @@ def _leave_out(measured: LocomoMeasurements) -> None:
 # --- the result -------------------------------------------------------------------------------------------
 
 
-def _result(
-    conversations: Sequence[Conversation], measured: LocomoMeasurements, embedder: Embedder
-) -> BenchResult:
+def _result(conversations: Sequence[Conversation], measured: LocomoMeasurements, embedder: Embedder) -> BenchResult:
     ours, times = measured.rankings[OURS], np.array(measured.milliseconds)
     truth = ~np.array(measured.adversarial)
     neighbours = measured.rankings["BM25 + neighbours"]

@@ -143,6 +143,4 @@ def session_time(written: str) -> datetime:
     try:
         return datetime.strptime(" ".join(written.split()), "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
     except ValueError as error:
-        raise InputError(
-            f"A session's date {written!r} is not written as '1:56 pm on 8 May, 2023'."
-        ) from error
+        raise InputError(f"A session's date {written!r} is not written as '1:56 pm on 8 May, 2023'.") from error

@@ -43,9 +43,7 @@ def reciprocal_rank(ranked: Sequence[str], relevant: Sequence[frozenset[str]]) -
     return next((1.0 / place for place, block in enumerate(ranked, 1) if block in wanted), 0.0)
 
 
-def auroc(
-    scores: NDArray[np.float64] | Sequence[float], positive: NDArray[np.bool_] | Sequence[bool]
-) -> float:
+def auroc(scores: NDArray[np.float64] | Sequence[float], positive: NDArray[np.bool_] | Sequence[bool]) -> float:
     """The chance that a positive scores over a negative, ties by halves; 0.5 where one kind is missing."""
     values, yes = np.asarray(scores, dtype=np.float64), np.asarray(positive, dtype=np.bool_)
     ups, downs = values[yes], values[~yes]

@@ -63,14 +63,10 @@ def run(rig: MemoryRig, folder: Path) -> BenchResult:
         brier["brier_held_out"] = _ask(memory, apart)
         found = memory.calibration.metrics(_only(asked), seed=seed)
     metrics = {
-        _NAMES[one.name]: math.nan if one.value is None else one.value
-        for one in found.metrics
-        if one.name in _NAMES
+        _NAMES[one.name]: math.nan if one.value is None else one.value for one in found.metrics if one.name in _NAMES
     }
     metrics |= brier | {"questions": len(known), "questions_held_out": len(apart)}
-    rows = tuple(
-        (one.name, "–" if one.value is None else f"{one.value:.3f}", one.note) for one in found.metrics
-    )
+    rows = tuple((one.name, "–" if one.value is None else f"{one.value:.3f}", one.note) for one in found.metrics)
     settings = {"data": folder.name, "seed": seed, "frame": FRAME, "embedder": rig.embedder.name}
     table = BenchTable("As `amgs metrics` tells them", ("metric", "found", "how"), rows)
     return BENCH.result(settings, metrics, (table,))

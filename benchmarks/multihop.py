@@ -51,12 +51,7 @@ def run(rig: MemoryRig, data: Path) -> BenchResult:
     }
     columns = ("recall@10", "paragraphs", "questions", *METHODS)
     rows: tuple[tuple[str | float, ...], ...] = tuple(
-        (
-            pool.name,
-            str(len(pool.drafts)),
-            str(len(pool.questions)),
-            *(_recall(asked, pool.name, m) for m in METHODS),
-        )
+        (pool.name, str(len(pool.drafts)), str(len(pool.questions)), *(_recall(asked, pool.name, m) for m in METHODS))
         for pool in sets
     )
     return BENCH.result(settings, metrics, (BenchTable("By data set", columns, rows),))
@@ -110,9 +105,7 @@ def _pooled(name: str, given: Sequence[_Given]) -> PooledParagraphs:
         for (title, text), source in sources.items()
     )
     questions = tuple(
-        SourcedQuestion(
-            text, name, tuple(dict.fromkeys(sources[p] for p, supports in many if supports)), True
-        )
+        SourcedQuestion(text, name, tuple(dict.fromkeys(sources[p] for p, supports in many if supports)), True)
         for text, many in given
     )
     return PooledParagraphs(name, drafts, questions)

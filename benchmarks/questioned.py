@@ -66,9 +66,7 @@ def _hotpotqa(given: Mapping[str, Any]) -> PruningQuestion:
             if sentence.strip():
                 units.append(PruningUnit(number, at, at + len(sentence), (str(title), place) in wanted))
             at += len(sentence)
-    return PruningQuestion(
-        str(given["question"]), tuple(paragraphs), tuple(units), str(given.get("answer", ""))
-    )
+    return PruningQuestion(str(given["question"]), tuple(paragraphs), tuple(units), str(given.get("answer", "")))
 
 
 def _musique(given: Mapping[str, Any]) -> PruningQuestion:
@@ -78,9 +76,7 @@ def _musique(given: Mapping[str, Any]) -> PruningQuestion:
         paragraphs.append(paragraph)
         start = len(str(one["title"])) + 2
         units.append(PruningUnit(number, start, len(paragraph.content), bool(one["is_supporting"])))
-    return PruningQuestion(
-        str(given["question"]), tuple(paragraphs), tuple(units), str(given.get("answer", ""))
-    )
+    return PruningQuestion(str(given["question"]), tuple(paragraphs), tuple(units), str(given.get("answer", "")))
 
 
 def _paragraph(title: str, text: str) -> RawBlock:
@@ -146,9 +142,7 @@ def questioned_memories(rig: MemoryRig, data: Path) -> Iterator[QuestionedMemory
         questions = [one for one in read_questions(data, corpus) if any(u.supports for u in one.units)]
         if questions:
             drafts = {block_id(draft.content): draft for one in questions for draft in one.paragraphs}
-            with Memory.open(
-                ":memory:", clock=BenchClock(STILL), embedder=rig.embedder, count_tokens=count
-            ) as memory:
+            with Memory.open(":memory:", clock=BenchClock(STILL), embedder=rig.embedder, count_tokens=count) as memory:
                 memory.ingest_many(drafts.values())
                 memory.apply_consolidation(memory.plan_consolidation())
                 ids = sorted(drafts, key=lambda one: (str(drafts[one].meta["title"]), one))

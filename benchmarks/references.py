@@ -119,9 +119,7 @@ class SearchControls:
             BM25: [self._ids[row] for row in np.argsort(-self._bm25.scores(text), kind="stable")[:DEPTH]],
             CHANCE: self._random.sample(self._ids, min(DEPTH, len(self._ids))),
         }
-        return RankedQuestion(
-            text, group, tuple(relevant), {name: ids[:DEPTH] for name, ids in ranked.items()}
-        )
+        return RankedQuestion(text, group, tuple(relevant), {name: ids[:DEPTH] for name, ids in ranked.items()})
 
     def _alone(self, text: str, layer: str) -> list[str]:
         scored = self._memory.gather(text, layers=(layer,)).scored

@@ -96,9 +96,7 @@ def run(
     stores: list[LargeStore] = []
     found: dict[int, SearchMeasurements] = {}
     for size in sizes:
-        store = prepare(
-            books, size, work, rig.embedder, sample=effort.sample, seed=SEED, progress=rig.progress
-        )
+        store = prepare(books, size, work, rig.embedder, sample=effort.sample, seed=SEED, progress=rig.progress)
         rig.progress(len(stores), len(sizes), f"measuring a store of {size:,} blocks")
         stores.append(store)
         found[size] = _measure(rig, store, books, effort)
@@ -139,9 +137,7 @@ def _measure(rig: MemoryRig, store: LargeStore, books: Books, effort: Effort) ->
             measured.sessions.append(wall)
             measured.sessions_cpu.append(cpu)
         for question in questions[:CHANGES]:
-            memory.ingest_text(
-                f"A note that came in at {perf_counter()} while {store.blocks} blocks were searched."
-            )
+            memory.ingest_text(f"A note that came in at {perf_counter()} while {store.blocks} blocks were searched.")
             wall, cpu = _clocked(memory.search, question)
             measured.after_change.append(wall)
             measured.after_change_cpu.append(cpu)
@@ -173,12 +169,7 @@ def _peers(
         matrix = np.zeros((numbers.size, embedder.dimension), dtype=np.float32)
         for part in raw.block_columns.embedding_batches(batch=_BATCH):
             matrix[np.searchsorted(numbers, part.numbers)] = part.matrix
-        peer = Bm25sAndNumpy(
-            _texts(raw, numbers),
-            matrix,
-            embedder,
-            store.path.parent / "bm25s",
-        )
+        peer = Bm25sAndNumpy(_texts(raw, numbers), matrix, embedder, store.path.parent / "bm25s")
         peer.search(questions[-1], 10)
         for question in questions:
             measured.peer.append(_timed(lambda q: peer.search(q, 10), question))
@@ -217,11 +208,7 @@ def _clocked(act: Callable[[str], object], question: str) -> tuple[float, float]
 
 
 def _result(
-    rig: MemoryRig,
-    stores: Sequence[LargeStore],
-    found: Mapping[int, SearchMeasurements],
-    books: Books,
-    effort: Effort,
+    rig: MemoryRig, stores: Sequence[LargeStore], found: Mapping[int, SearchMeasurements], books: Books, effort: Effort
 ) -> BenchResult:
     metrics: dict[str, float] = {}
     for size, m in found.items():
@@ -299,8 +286,7 @@ def _tables(stores: Sequence[LargeStore], found: Mapping[int, SearchMeasurements
         "Median milliseconds by layer (the vector layer embeds the question)",
         ("blocks", *layers),
         tuple(
-            (f"{size:,}", *(_quantile(m.layers.get(layer, []), 0.5) for layer in layers))
-            for size, m in found.items()
+            (f"{size:,}", *(_quantile(m.layers.get(layer, []), 0.5) for layer in layers)) for size, m in found.items()
         ),
     )
     building = BenchTable(

@@ -43,9 +43,7 @@ class Beside:
     seconds: float
 
 
-def beside(
-    rig: MemoryRig, store: LargeStore, books: Books, questions: Sequence[str], *, blocks: int
-) -> Beside:
+def beside(rig: MemoryRig, store: LargeStore, books: Books, questions: Sequence[str], *, blocks: int) -> Beside:
     """Consolidate so many paragraphs in a copy of the store, and ask questions until that is done."""
     paragraphs = [books.paragraphs[n % len(books.paragraphs)].text for n in range(blocks)]
     drafts = [

@@ -31,19 +31,11 @@ class BenchClock(FixedClock):
 
 
 def open_memory(
-    rig: MemoryRig,
-    place: Path | str = ":memory:",
-    now: datetime = STILL,
-    *,
-    read_only: bool = False,
+    rig: MemoryRig, place: Path | str = ":memory:", now: datetime = STILL, *, read_only: bool = False
 ) -> Memory:
     """A memory with the models of a rig, whose clock stands still at `now`."""
     return Memory.open(
-        place,
-        clock=BenchClock(now),
-        embedder=rig.embedder,
-        count_tokens=rig.count_tokens,
-        read_only=read_only,
+        place, clock=BenchClock(now), embedder=rig.embedder, count_tokens=rig.count_tokens, read_only=read_only
     )
 
 
@@ -79,9 +71,7 @@ def drafts_store(
 
 
 @contextmanager
-def notes_store(
-    folder: Path, now: datetime, embedder: Embedder, progress: Progress | None = None
-) -> Iterator[Memory]:
+def notes_store(folder: Path, now: datetime, embedder: Embedder, progress: Progress | None = None) -> Iterator[Memory]:
     """A memory of a folder of notes, consolidated."""
     with Memory.open(":memory:", clock=BenchClock(now), embedder=embedder) as memory:
         memory.ingest_folder(folder)
@@ -92,8 +82,7 @@ def notes_store(
 def conversation_questions(conversation: Conversation) -> tuple[SourcedQuestion, ...]:
     """A conversation's questions; the adversarial ones ask for what was never said so."""
     return tuple(
-        SourcedQuestion(q.text, str(q.category), q.evidence, q.category != ADVERSARIAL)
-        for q in conversation.questions
+        SourcedQuestion(q.text, str(q.category), q.evidence, q.category != ADVERSARIAL) for q in conversation.questions
     )
 
 
@@ -102,8 +91,7 @@ def notes_questions(file: Path) -> tuple[SourcedQuestion, ...]:
     try:
         rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
         return tuple(
-            SourcedQuestion(str(r["question"]), str(r["kind"]), tuple(r["answers"]), bool(r["answers"]))
-            for r in rows
+            SourcedQuestion(str(r["question"]), str(r["kind"]), tuple(r["answers"]), bool(r["answers"])) for r in rows
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file} holds no labelled questions: {error}.") from error

@@ -206,9 +206,7 @@ def _survivors(memory: Memory) -> dict[str, tuple[int, int]]:
     return {kind: (alive[kind], came[kind]) for kind in KINDS if came[kind]}
 
 
-def run(
-    days: int, seed: int, settings: Settings | None = None, progress: Progress | None = None
-) -> BenchResult:
+def run(days: int, seed: int, settings: Settings | None = None, progress: Progress | None = None) -> BenchResult:
     """The year as a result: what came of the verdicts, month by month, and what of each kind outlived it."""
     year = simulate(days=days, seed=seed, settings=settings, progress=progress)
     months = [

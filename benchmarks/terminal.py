@@ -50,12 +50,7 @@ class Terminal:
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         told = {**started_before(), "TERM": "xterm-256color", "COLORTERM": "truecolor", **environment}
         self._child = subprocess.Popen(
-            [*program, *arguments],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env=told,
-            start_new_session=True,
+            [*program, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=told, start_new_session=True
         )
         os.close(theirs)
         self._ours = ours

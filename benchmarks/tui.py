@@ -307,14 +307,7 @@ SCREEN: Final = (
 )
 """Acts on the screen, over and over: panes, a cursor, the help, themes, the large view, a search, a frame."""
 ENGINE: Final = (
-    *(
-        "inbox list\r",
-        "graph stats\r",
-        "decay curve --categories\r",
-        "frame list\r",
-        "operations\r",
-        "health\r",
-    ),
+    *("inbox list\r", "graph stats\r", "decay curve --categories\r", "frame list\r", "operations\r", "health\r"),
     *("search 'dome motor'\r", "frame assemble SESSION --query 'dome motor'\r", "status\r"),
 )
 """What those acts ask the engines for, line by line in the shell."""
@@ -326,9 +319,7 @@ READINGS: Final = (0.0, 0.125, 0.25, 0.5, 0.75, 1.0)
 """The shares of all acts after which memory is read."""
 
 
-def hour(
-    stores: tuple[Path, Path, Path], arguments: Sequence[str], acts: int
-) -> tuple[dict[str, float], BenchTable]:
+def hour(stores: tuple[Path, Path, Path], arguments: Sequence[str], acts: int) -> tuple[dict[str, float], BenchTable]:
     """So many acts, one after another, in each of three programs: on the screen, in the shell, and none at all for as
     long as the first took. Growth is from the first quarter to the end, in MiB; the table has the whole course.
 
@@ -355,9 +346,7 @@ def hour(
         "rss_mib": screen[-1],
     }
     rows = tuple((str(n), *held) for n, held in zip(at, zip(screen, engine, idle, strict=True), strict=True))
-    return metrics, BenchTable(
-        "MiB held after so many acts", ("acts", "screen", "shell", "idle screen"), rows
-    )
+    return metrics, BenchTable("MiB held after so many acts", ("acts", "screen", "shell", "idle screen"), rows)
 
 
 def _ready(terminal: Terminal, sign: str, consolidate: str) -> None:

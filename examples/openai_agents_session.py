@@ -82,9 +82,7 @@ class MemorySession(SessionABC):
     session_settings: its `limit` is that of `get_items` where none is given.
     """
 
-    def __init__(
-        self, session_id: str, memory: ItemMemory, session_settings: SessionSettings | None = None
-    ) -> None:
+    def __init__(self, session_id: str, memory: ItemMemory, session_settings: SessionSettings | None = None) -> None:
         self.session_id = session_id
         self.session_settings = session_settings
         self._items = ItemBlocks(
@@ -96,9 +94,7 @@ class MemorySession(SessionABC):
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         if limit is not None and limit < 0:
-            raise UsageError(
-                f"A limit must not be negative, got {limit}.", way_out="Leave it out for all items."
-            )
+            raise UsageError(f"A limit must not be negative, got {limit}.", way_out="Leave it out for all items.")
         blocks = await asyncio.to_thread(self._items.live)
         kept = blocks if limit is None else blocks[max(len(blocks) - limit, 0) :]
         return [cast("TResponseInputItem", json.loads(block.meta[_ITEM])) for block in kept]
@@ -130,9 +126,7 @@ def _told(item: Any) -> str:
         return str(item)
     content = item.get("content")
     if isinstance(content, list):
-        content = "\n".join(
-            str(part["text"]) for part in content if isinstance(part, Mapping) and part.get("text")
-        )
+        content = "\n".join(str(part["text"]) for part in content if isinstance(part, Mapping) and part.get("text"))
     if isinstance(content, str) and content:
         return f"{item.get('role', 'unknown')}: {content}"
     return json.dumps(dict(item), ensure_ascii=False, indent=1)

@@ -121,9 +121,7 @@ def _default(value: ast.expr | None) -> str:
         default = given.get("default")
         told = given.get("description")
         words = ast.literal_eval(told) if isinstance(told, ast.Constant) else ""
-        return (f" = {ast.unparse(default)}" if default is not None else "") + (
-            f"  # {words}" if words else ""
-        )
+        return (f" = {ast.unparse(default)}" if default is not None else "") + (f"  # {words}" if words else "")
     return f" = {ast.unparse(value)}"
 
 

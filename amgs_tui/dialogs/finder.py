@@ -33,9 +33,7 @@ class Finder(NarrowingList[str | None]):
     BINDINGS: ClassVar[list[Any]] = [
         Binding("escape", "leave", "back", id="finder.close", tooltip="Back without selecting"),
         Binding("down", "walk(1)", "next", id="finder.next", tooltip="The next block", priority=True),
-        Binding(
-            "up", "walk(-1)", "previous", id="finder.previous", tooltip="The previous block", priority=True
-        ),
+        Binding("up", "walk(-1)", "previous", id="finder.previous", tooltip="The previous block", priority=True),
         Binding("enter", "choose", "select", id="finder.select", tooltip="Select this block", priority=True),
     ]
 

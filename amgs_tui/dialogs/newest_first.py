@@ -95,9 +95,7 @@ class Traffic(NewestFirst[ServiceEvent]):
     KIND = ServiceEvent
     HEADING = "Traffic"
     HINT = "enter selects the first block · esc back"
-    BINDINGS: ClassVar[list[Any]] = [
-        Binding("T", "leave", "back", id="traffic.close", tooltip="Back to the panes")
-    ]
+    BINDINGS: ClassVar[list[Any]] = [Binding("T", "leave", "back", id="traffic.close", tooltip="Back to the panes")]
 
     def line(self, entry: ServiceEvent) -> Content:
         got = entry.got if entry.outcome == "done" else f"✗ {entry.got}"
@@ -106,10 +104,7 @@ class Traffic(NewestFirst[ServiceEvent]):
             (f"{entry.at:%H:%M:%S}  ", "$muted"),
             (printable_line(entry.caller), "bold"),
             f"  {short_ids(printable_line(entry.line))}  ",
-            (
-                f"{printable_line(got)} · {entry.milliseconds:.0f} ms",
-                "$good" if entry.outcome == "done" else "$bad",
-            ),
+            (f"{printable_line(got)} · {entry.milliseconds:.0f} ms", "$good" if entry.outcome == "done" else "$bad"),
         )
 
     def stands_for(self, entry: ServiceEvent) -> str | None:

@@ -68,9 +68,7 @@ def matching(actions: Sequence[Action], typed: str) -> list[Action]:
         return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1])]
     meant = {word: _meant(word, actions) for word in words}
     return [
-        action
-        for action in actions
-        if all(not meant[word].isdisjoint(_fold(action.name).split()) for word in words)
+        action for action in actions if all(not meant[word].isdisjoint(_fold(action.name).split()) for word in words)
     ]
 
 
@@ -108,9 +106,7 @@ class ActionPalette(NarrowingList[Action | None]):
     BINDINGS: ClassVar[list[Any]] = [
         Binding("escape", "leave", "back", id="palette.close", tooltip="Back"),
         Binding("down", "walk(1)", "next", id="palette.next", tooltip="Next action", priority=True),
-        Binding(
-            "up", "walk(-1)", "previous", id="palette.previous", tooltip="Previous action", priority=True
-        ),
+        Binding("up", "walk(-1)", "previous", id="palette.previous", tooltip="Previous action", priority=True),
         Binding("enter", "choose", "run", id="palette.run", tooltip="Run this action", priority=True),
     ]
 

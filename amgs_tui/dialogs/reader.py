@@ -51,19 +51,11 @@ class TextReader(ModalScreen[None]):
     TextReader Static { width: 1fr; height: auto; }
     """
     BINDINGS: ClassVar[list[Any]] = [
-        Binding(
-            "escape,q,enter,question_mark,f1",
-            "leave",
-            "close",
-            id="reader.close",
-            tooltip="Back to the panes",
-        ),
+        Binding("escape,q,enter,question_mark,f1", "leave", "close", id="reader.close", tooltip="Back to the panes"),
         Binding("up,k", "scroll(-1)", "up", show=False, id="reader.up", tooltip="One line up"),
         Binding("down,j", "scroll(1)", "down", show=False, id="reader.down", tooltip="One line down"),
         Binding("pageup", "scroll(-12)", "page up", show=False, id="reader.page_up", tooltip="One page up"),
-        Binding(
-            "pagedown,space", "scroll(12)", "page", show=False, id="reader.page_down", tooltip="One page down"
-        ),
+        Binding("pagedown,space", "scroll(12)", "page", show=False, id="reader.page_down", tooltip="One page down"),
     ]
 
     def __init__(self, title: str, page: Page, hint: str = "↑ ↓ scroll · esc closes", needs: int = 0) -> None:
@@ -114,18 +106,10 @@ class BlockPage(TextReader):
     BINDINGS: ClassVar[list[Any]] = [
         Binding("t", "begin('block tag {id} --add ')", "tag", id="reader.tag", tooltip="Tag the block"),
         Binding(
-            "n",
-            "begin('block tag {id} --note \"')",
-            "note",
-            id="reader.note",
-            tooltip="Write a note on the block",
+            "n", "begin('block tag {id} --note \"')", "note", id="reader.note", tooltip="Write a note on the block"
         ),
         Binding(
-            "e",
-            "begin('edge add {id} ')",
-            "edge",
-            id="reader.edge",
-            tooltip="Add an edge from the block to another",
+            "e", "begin('edge add {id} ')", "edge", id="reader.edge", tooltip="Add an edge from the block to another"
         ),
     ]
 

@@ -26,15 +26,7 @@ from amgs_app.terminal.printable import printable_line
 from amgs_tui.dialogs.questions import choose
 from amgs_tui.keys import hide
 from amgs_tui.messages import EngineRequest, Failed, Follow, Origin
-from amgs_tui.panes.picture_lines import (
-    FigureVisual,
-    Line,
-    changed_rows,
-    letter_at,
-    lines_of,
-    marked_text,
-    with_mark,
-)
+from amgs_tui.panes.picture_lines import FigureVisual, Line, changed_rows, letter_at, lines_of, marked_text, with_mark
 from amgs_tui.panes.row_sifting import FILTER, RowSifting
 from amgs_tui.widgets.tabs import TITLES
 

@@ -73,13 +73,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         hide("left", "bin(-1)", "bin", "calibration.bin_before", "Previous bin; from the first, back to all"),
         show("v", "whole", "view", "calibration.view", "Switch between the list and the diagram"),
         show("enter", "read", "read", "calibration.read", "Read the block of this forecast"),
-        show(
-            "c",
-            "calibrate",
-            "plan",
-            "calibration.calibrate",
-            "Preview a recalibration; press again to apply it",
-        ),
+        show("c", "calibrate", "plan", "calibration.calibrate", "Preview a recalibration; press again to apply it"),
         show("f", "group", "group", "calibration.groups", "Show one frame, category or type of edge, or all"),
         show("d", "drop", "back", "calibration.drop", "Discard the preview"),
         show("U", "undo", "undo", "calibration.undo", "Undo the last verdict or recalibration"),
@@ -117,9 +111,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         by, value = self.group or (None, None)
         yield operations.calibration.calibration(bins=self.bins, by=by, value=value)
         if self.bin is None:
-            yield operations.calibration.calibration(
-                "forecasts", bins=self.bins, by=by, value=value, limit=LATEST
-            )
+            yield operations.calibration.calibration("forecasts", bins=self.bins, by=by, value=value, limit=LATEST)
         else:
             yield operations.calibration.calibration(
                 "forecasts", bins=self.bins, bin=self.bin + 1, state="settled", by=by, value=value
@@ -221,9 +213,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
     def _step(self) -> str:
         """The chosen bin in words."""
         one = self.table.bins[self.bin] if self.table is not None and self.bin is not None else None
-        return (
-            "" if one is None else f"{share(one.low)} to {share(one.high)}: {plural(one.count, 'forecast')}"
-        )
+        return "" if one is None else f"{share(one.low)} to {share(one.high)}: {plural(one.count, 'forecast')}"
 
     def draw(self, canvas: Canvas) -> Text:
         if self.table is None:
@@ -335,9 +325,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         following = next(waiting, case.outcome)
         self._next = following.prediction_id
         judged = case.outcome
-        self.ask(
-            operations.calibration.feedback(verdict, block=judged.block_id, forecast=judged.prediction_id)
-        )
+        self.ask(operations.calibration.feedback(verdict, block=judged.block_id, forecast=judged.prediction_id))
 
     def receive_failure(self, failure: Failed) -> None:
         if failure.request.command == "feedback":

@@ -68,9 +68,7 @@ class ContextAsking:
 
     def action_check(self) -> None:
         self._typing = "text"
-        self._ask_line(
-            "text to check", hint="What does it say that was not said, and what does it leave out?"
-        )
+        self._ask_line("text to check", hint="What does it say that was not said, and what does it leave out?")
 
     def _ask_line(self, label: str, value: str = "", **how: Any) -> None:
         self.pane.host.ask_line(self.pane.NAME, label, value, **how)
@@ -159,9 +157,7 @@ class ContextAsking:
             for one in held
         ]
         self.pane.choose(
-            "Which conversation?",
-            choices,
-            lambda name: self.want(conversation=name, query="", until=None, keep=()),
+            "Which conversation?", choices, lambda name: self.want(conversation=name, query="", until=None, keep=())
         )
 
     # --- spans back in the context --------------------------------------------------------------------------

@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 PREVIEW: Final = 20
 """Messages of a span that are read at most to be shown beside it."""
 _OF_SPAN: Final = frozenset({"restore", "read", "why", "keep", "level"})
-_OF_CONVERSATION: Final = frozenset(
-    {"ask", "budget", "strategy", "scrub", "compare", "summary", "check", "resolve"}
-)
+_OF_CONVERSATION: Final = frozenset({"ask", "budget", "strategy", "scrub", "compare", "summary", "check", "resolve"})
 """Actions that need a span, or a conversation."""
 
 
@@ -86,12 +84,7 @@ follows the agents: what the model had in front of it when it answered, and what
         self.beside = ContextView()
         self.gateway = GatewayFollower(self)
         self.asking = ContextAsking(
-            self,
-            lambda: self.wish,
-            self.want,
-            lambda: self.context,
-            lambda: self.span,
-            lambda: self.gateway.exchange,
+            self, lambda: self.wish, self.want, lambda: self.context, lambda: self.span, lambda: self.gateway.exchange
         )
         self.adopt(self.gateway)
         self.adopt(self.asking)
@@ -260,9 +253,7 @@ follows the agents: what the model had in front of it when it answered, and what
     @property
     def empty(self) -> bool:
         return (
-            self.context is None
-            and self.gateway.exchange is None
-            and not (self.listed and self.listed.conversations)
+            self.context is None and self.gateway.exchange is None and not (self.listed and self.listed.conversations)
         )
 
     def all_rows(self) -> Sequence[Row]:
@@ -284,9 +275,7 @@ follows the agents: what the model had in front of it when it answered, and what
         if [m.number for m in self.originals] != list(range(span.first, last + 1)):
             self.originals = ()
             self.ask(
-                operations.conversation.show(
-                    self.wish.conversation, f"#{span.first}-{last}", view="mentions"
-                ),
+                operations.conversation.show(self.wish.conversation, f"#{span.first}-{last}", view="mentions"),
                 origin="screen",
             )
 
@@ -320,15 +309,11 @@ follows the agents: what the model had in front of it when it answered, and what
         if self.context is None and self.wish.conversation:
             return notice(canvas, "Conversation", (), self.waits)
         if self.context is None and self.gateway.served:
-            words = (
-                "The gateway runs. What a model reads is shown here as soon as an agent asks it something."
-            )
+            words = "The gateway runs. What a model reads is shown here as soon as an agent asks it something."
             return notice(canvas, "No request yet", (), words)
         if self.context is None:
             keys = (":conversation add NAME FILE", "amgs gateway --upstream URL")
-            words = (
-                "A conversation is kept word for word; here you see which parts of it a model reads, and why."
-            )
+            words = "A conversation is kept word for word; here you see which parts of it a model reads, and why."
             return notice(canvas, "No conversation yet", keys, words)
         return self._figure(canvas).render()
 

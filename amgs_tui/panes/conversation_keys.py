@@ -50,13 +50,7 @@ BINDINGS: Final[list[Any]] = [
     *ListPane.BINDINGS,
     hide("l", "level", "level", "conversation.level", "Read the span at a level, from findings to all"),
     hide("S", "summary", "summary", "conversation.summary", "Read a summary in its own words"),
-    hide(
-        "C",
-        "check",
-        "check",
-        "conversation.check",
-        "Hold a text, as a model's summary, against the conversation",
-    ),
+    hide("C", "check", "check", "conversation.check", "Hold a text, as a model's summary, against the conversation"),
     hide("N", "resolve", "names", "conversation.resolve", "Read what its words mean, where that waits"),
     show("s", "exchanges", "requests", "conversation.exchanges", "Choose a request through the gateway"),
     show(

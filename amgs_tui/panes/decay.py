@@ -57,20 +57,10 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         show("left_square_bracket", "reach(-1)", "reach", "decay.fewer", "Shorten the range of days"),
         show("right_square_bracket", "reach(1)", "reach", "decay.more", "Extend the range of days"),
         show(
-            "w",
-            "suppose",
-            "what if",
-            "decay.what_if",
-            "Preview a pin or another decay profile for this block, in turn",
+            "w", "suppose", "what if", "decay.what_if", "Preview a pin or another decay profile for this block, in turn"
         ),
         show("c", "make_so", "apply", "decay.make_so", "Apply the previewed decay profile"),
-        show(
-            "v",
-            "view",
-            "curves",
-            "decay.view",
-            "Show block and categories, the block alone, the categories alone",
-        ),
+        show("v", "view", "curves", "decay.view", "Show block and categories, the block alone, the categories alone"),
         show("enter", "read", "read", "decay.read", "Read the selected block"),
         *ListPane.BINDINGS,
     ]
@@ -244,9 +234,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
     def action_suppose(self) -> None:
         """The next supposition about the selected block; nothing is changed by it."""
         turn = [name for name in SUPPOSITIONS if not name or name != self._present]
-        self.supposed = (
-            turn[(turn.index(self.supposed) + 1) % len(turn)] if self.supposed in turn else turn[1]
-        )
+        self.supposed = turn[(turn.index(self.supposed) + 1) % len(turn)] if self.supposed in turn else turn[1]
         self.preview = None
         for call in self._asks_of_block():
             self.ask(call, origin="screen")

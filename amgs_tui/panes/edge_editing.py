@@ -36,32 +36,17 @@ EDITING: Final[list[Any]] = [
         "Next edge of this neighbour, then the next neighbour",
         key_display="←→",
     ),
-    hide(
-        "left", "walk_edges(-1)", "edge before", "graph.edge_before", "Previous edge, or the neighbour before"
-    ),
+    hide("left", "walk_edges(-1)", "edge before", "graph.edge_before", "Previous edge, or the neighbour before"),
     show("x", "cut", "cut", "graph.cut", "Draft: cut this edge, or keep it again"),
     show(
-        "u",
-        "confirm",
-        "confirm",
-        "graph.confirm",
-        "Draft: this edge is right, its confidence 1, its decay begins anew",
+        "u", "confirm", "confirm", "graph.confirm", "Draft: this edge is right, its confidence 1, its decay begins anew"
     ),
     show(
-        "plus,equals_sign",
-        "weigh(1)",
-        "weigh",
-        "graph.heavier",
-        "Draft: more weight for this edge",
-        key_display="+ −",
+        "plus,equals_sign", "weigh(1)", "weigh", "graph.heavier", "Draft: more weight for this edge", key_display="+ −"
     ),
     hide("minus", "weigh(-1)", "weigh", "graph.lighter", "Draft: less weight for this edge"),
     show(
-        "i",
-        "add_edge",
-        "add edge",
-        "graph.add_edge",
-        "Draft: an edge from this block to another, found by its words",
+        "i", "add_edge", "add edge", "graph.add_edge", "Draft: an edge from this block to another, found by its words"
     ),
     hide("0", "as_it_is", "as it is", "graph.as_it_is", "Take the correction of this edge back"),
 ]
@@ -174,9 +159,7 @@ class EdgeDrafting:
     def _edit(self, edge: Edge | None, **how: Any) -> None:
         """Draft something for an edge; None for no edge."""
         if edge is not None:
-            self.pane.ask(
-                operations.edge.edit(edge.source_id, edge.target_id, kind=edge.relation_type, **how)
-            )
+            self.pane.ask(operations.edge.edit(edge.source_id, edge.target_id, kind=edge.relation_type, **how))
 
     def action_cut(self) -> None:
         """Draft that the edge goes, or that it stays after all."""

@@ -74,18 +74,11 @@ class GatewayFollower:
             self.pane.notify("No agent has asked anything yet.", title="No requests")
             return
         choices = [
-            Choice(
-                str(one.number),
-                f"{one.number} {one.asked}",
-                _request_note(one),
-                marked=one.number == self.number,
-            )
+            Choice(str(one.number), f"{one.number} {one.asked}", _request_note(one), marked=one.number == self.number)
             for one in every
         ]
         newest = str(every[0].number)
-        self.pane.choose(
-            "Which request?", choices, lambda number: self.go_to(int(number), follow=number == newest)
-        )
+        self.pane.choose("Which request?", choices, lambda number: self.go_to(int(number), follow=number == newest))
 
     def look_at(self, exchange: GatewayExchange, *, asked: bool) -> ContextWish | None:
         """Show a request; what was wished with it, where it was of a conversation. asked: whether a context was asked

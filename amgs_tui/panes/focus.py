@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from amgs_tui.messages import Failed, Follow
 
 AXES: tuple[Axis, ...] = ("lifetime", "log", "context")
-NEEDS_VIEW = frozenset(
-    {"step", "to_refocus", "refocus", "back", "play", "why", "axis", "zoom", "pan", "source"}
-)
+NEEDS_VIEW = frozenset({"step", "to_refocus", "refocus", "back", "play", "why", "axis", "zoom", "pan", "source"})
 LOOKS = frozenset({"focus why", "focus tokens"})
 """Operations whose result is no new map."""
 FRESH = frozenset({"frame open", "focus open", "focus resume"})
@@ -81,13 +79,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
         show("greater_than_sign", "refocus", "refocus", "focus.refocus", "Refocus now, without decoding"),
         show("comma", "back(1)", "back", "focus.back", "Undo one token, exactly"),
         show("space", "play", "play", "focus.play", "Decode continuously (space or esc stops)"),
-        show(
-            "v",
-            "axis",
-            "axis",
-            "focus.axis",
-            "Cycle the axis: lifetime, logarithm from the end, one column a span",
-        ),
+        show("v", "axis", "axis", "focus.axis", "Cycle the axis: lifetime, logarithm from the end, one column a span"),
         show(
             "plus,equals_sign",
             "zoom(1)",
@@ -97,9 +89,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
             key_display="+",
         ),
         show("minus", "zoom(-1)", "zoom", "focus.zoom_out", "Zoom out 32 times"),
-        hide(
-            "left_curly_bracket", "pan(-1)", "pan", "focus.pan_left", "Pan half a map towards the beginning"
-        ),
+        hide("left_curly_bracket", "pan(-1)", "pan", "focus.pan_left", "Pan half a map towards the beginning"),
         hide("right_curly_bracket", "pan(1)", "pan", "focus.pan_right", "Pan half a map towards the end"),
         show("o", "open", "open", "focus.open", "Open the last frame, or ask a question first"),
         show("r", "resume", "resume", "focus.resume", "Continue the working context of the last session"),
@@ -451,6 +441,4 @@ def describe_trace(trace: TraceSummary) -> str:
     branches = f" on {len(trace.branches)} branches" if len(trace.branches) > 1 else ""
     asked = f"“{trace.question}”: " if trace.question else ""
     model = trace.header.model.name
-    return (
-        f"{asked}{steps:,} decoded tokens{branches}, a lifetime of {trace.lifetime:,} tokens, with {model}."
-    )
+    return f"{asked}{steps:,} decoded tokens{branches}, a lifetime of {trace.lifetime:,} tokens, with {model}."

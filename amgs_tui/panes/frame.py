@@ -49,9 +49,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     BINDINGS: ClassVar[list[Any]] = [
         show("e", "ask", "ask", "frame.ask", "Ask a question: assembles the frame for it"),
         show("enter", "read", "read", "frame.read", "Read this block; without a frame: ask"),
-        show(
-            "o", "open", "open", "frame.open", "Make this frame the model's lifetime context (about a minute)"
-        ),
+        show("o", "open", "open", "frame.open", "Make this frame the model's lifetime context (about a minute)"),
         show("u", "feedback('useful')", "useful", "frame.useful", "This block was useful"),
         show("x", "feedback('useless')", "useless", "frame.useless", "This block was useless"),
         show("f", "choose", "frame", "frame.choose", "Choose which frame is assembled"),
@@ -147,11 +145,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     def subtitle(self) -> str:
         if self.weighing.weights is not None and self.frame is not None:
             return str(self.weighing)
-        return (
-            f"{self.chosen} · e asks"
-            if self.frame is None
-            else f"{self.chosen} · o opens it as lifetime context"
-        )
+        return f"{self.chosen} · e asks" if self.frame is None else f"{self.chosen} · o opens it as lifetime context"
 
     def copy_text(self) -> str:
         """The frame's text, as a model would get it."""
@@ -184,9 +178,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             return frame.rows_of_search(self.search, self.canvas(), cursor=self.cursor, shown=places)
         if self.frame is None:
             return {}
-        return frame.rows_of_frame(
-            self.frame, self.canvas(), cursor=self.cursor, show=self.show, shown=places
-        )
+        return frame.rows_of_frame(self.frame, self.canvas(), cursor=self.cursor, show=self.show, shown=places)
 
     def action_move(self, by: int) -> None:
         if self.show == "text" and self.search is None:
@@ -280,9 +272,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     def action_missed(self) -> None:
         """Ask which fact is missing from what was found, and diagnose that."""
         self._missing = True
-        hint = (
-            "Type the missing fact in the words of its note; enter finds out why it is not here, esc cancels."
-        )
+        hint = "Type the missing fact in the words of its note; enter finds out why it is not here, esc cancels."
         self.host.ask_line(self.NAME, "missed ?", hint=hint, replace=True)
 
     @property

@@ -110,13 +110,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
             "inbox.consolidate",
             "Consolidate: apply the draft, else consolidate the whole inbox",
         ),
-        show(
-            "d",
-            "plan",
-            "draft",
-            "inbox.plan",
-            "Draft the consolidation to review it first, or back to the list",
-        ),
+        show("d", "plan", "draft", "inbox.plan", "Draft the consolidation to review it first, or back to the list"),
         *CORRECTING,
         show("i", "ingest", "ingest", "inbox.ingest", "Ingest a file, a folder or a text"),
         SOURCES,
@@ -143,11 +137,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
     def asks(self) -> Iterable[Call[Any]]:
         sift, offset = self.sift, max(0, self._place - PAGE // 2)
         only = list(sift.terms) or None
-        return [
-            operations.lifecycle.inbox(
-                limit=PAGE, offset=offset, only=only, by=sift.order, reverse=sift.reverse
-            )
-        ]
+        return [operations.lifecycle.inbox(limit=PAGE, offset=offset, only=only, by=sift.order, reverse=sift.reverse)]
 
     def take(self, result: object) -> None:
         from amgs.lifecycle.plan_editing import PlanDraft
@@ -323,10 +313,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         if action in ("recategorise", "leave_out", "surer", "walk_edges", "as_proposed"):
             return (
-                self.draft is not None
-                and self.revision.plan is None
-                and self.correcting.correctable
-                and self.rows > 0
+                self.draft is not None and self.revision.plan is None and self.correcting.correctable and self.rows > 0
             )
         if action == "consolidate" and self.revision.plan is not None:
             return self.draft is None  # a draft that is not seen is not applied

@@ -22,9 +22,7 @@ def entry_holding(view: FocusView | None, token: int | None) -> int:
     last = max(0, len(entries) - 1)
     if token is None:
         return last
-    return max(
-        (place for place, entry in enumerate(entries) if entry.start <= token < entry.end), default=last
-    )
+    return max((place for place, entry in enumerate(entries) if entry.start <= token < entry.end), default=last)
 
 
 @runtime_checkable

@@ -55,9 +55,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         ),
         show("n", "next", "next step", "overview.next", "Type the command of the next step"),
         show("m", "measure", "measure", "overview.measure", "Measure the memory: metrics, drift, diversity"),
-        show(
-            "right", "station(1)", "station", "overview.station", "Next station of the loop", key_display="←→"
-        ),
+        show("right", "station(1)", "station", "overview.station", "Next station of the loop", key_display="←→"),
         hide("left", "station(-1)", "station", "overview.station_before", "Previous station of the loop"),
         show("V", "verify", "verify", "overview.verify", "Check the whole store for faults"),
         *ListPane.BINDINGS,
@@ -199,9 +197,7 @@ then undoes the change under the cursor; later changes that depend on it have to
             return
         done, blocks = result.operation, result.blocks
         if not blocks:
-            self.notify(
-                f"It changed no blocks and {plural(done.edges, 'edge')}.", title=f"#{done.id} {done.kind}"
-            )
+            self.notify(f"It changed no blocks and {plural(done.edges, 'edge')}.", title=f"#{done.id} {done.kind}")
             return
         more = f", the first {len(blocks)} of {done.blocks:,}" if len(blocks) < done.blocks else ""
         choices = [Choice(each.id, each.title or each.id[:12], each.told) for each in blocks]

@@ -26,11 +26,7 @@ OWN: Final = "(own)"
 CORRECTING: Final[list[Any]] = [
     show("e", "recategorise", "category", "inbox.category", "Change the category of this block of the draft"),
     show(
-        "x",
-        "leave_out",
-        "leave out",
-        "inbox.leave_out",
-        "Leave out the block or the chosen edge, or include it again",
+        "x", "leave_out", "leave out", "inbox.leave_out", "Leave out the block or the chosen edge, or include it again"
     ),
     show("plus,equals_sign", "surer(1)", "surer", "inbox.surer", "More confidence in the block or the edge"),
     hide("minus", "surer(-1)", "less sure", "inbox.less_sure", "Less confidence in the block or the edge"),
@@ -133,9 +129,7 @@ class PlanCorrecting:
         held = overview.store.categories if overview is not None else {}
         present = self.draft.edit_of(item.block.id).category or item.category
         names = dict.fromkeys((*CATEGORIES, *held, present))
-        choices = [
-            Choice(name, name, "proposed" if name == item.category else "", name == present) for name in names
-        ]
+        choices = [Choice(name, name, "proposed" if name == item.category else "", name == present) for name in names]
 
         def use(name: str) -> None:
             if name == OWN:

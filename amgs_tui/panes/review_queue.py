@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 Verdict = Literal["accept", "reject"]
 
-REVIEW = show(
-    "v", "review", "review", "inbox.review", "Review blocks that may be superseded, contradicted or merged"
-)
+REVIEW = show("v", "review", "review", "inbox.review", "Review blocks that may be superseded, contradicted or merged")
 
 
 @dataclass(eq=False)
@@ -97,9 +95,7 @@ class VerdictDialog(ModalScreen[Verdict | None]):
     """
     BINDINGS: ClassVar[list[Any]] = [
         Binding("u", "judge('accept')", "accept", id="verdict.accept", tooltip="Accept: apply the finding"),
-        Binding(
-            "x", "judge('reject')", "reject", id="verdict.reject", tooltip="Reject: never propose it again"
-        ),
+        Binding("x", "judge('reject')", "reject", id="verdict.reject", tooltip="Reject: never propose it again"),
         Binding("escape,q", "judge('')", "later", id="verdict.later", tooltip="Leave it in the queue"),
     ]
 

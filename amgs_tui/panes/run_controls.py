@@ -30,9 +30,7 @@ STEERING: Final[list[Any]] = [
     hide("b", "branches", "branches", "focus.branches", "Switch to another branch"),
     hide("d", "diff", "diff", "focus.diff", "Compare this branch with another"),
 ]
-STEERS: Final = frozenset(
-    ("scrub", "live", "measure", "say", "force", "branch", "branches", "diff", "setting")
-)
+STEERS: Final = frozenset(("scrub", "live", "measure", "say", "force", "branch", "branches", "diff", "setting"))
 """Actions that need a run."""
 
 
@@ -104,17 +102,14 @@ class RunSteering:
 
     def action_branches(self) -> None:
         """Choose the branch to go to."""
-        self._choose_branch(
-            "Switch to which branch?", lambda name: self.pane.ask(operations.focus_trace.switch(name))
-        )
+        self._choose_branch("Switch to which branch?", lambda name: self.pane.ask(operations.focus_trace.switch(name)))
 
     def action_diff(self) -> None:
         """Choose the branch that this one is held against."""
         if (view := self.view()) is not None:
             here = view.branch
             self._choose_branch(
-                f"Compare {here} with",
-                lambda name: self.pane.ask(operations.focus_trace.difference(here, name)),
+                f"Compare {here} with", lambda name: self.pane.ask(operations.focus_trace.difference(here, name))
             )
 
     def _choose_branch(self, title: str, then: Callable[[str], None]) -> None:
@@ -125,9 +120,7 @@ class RunSteering:
             self.pane.notify(words, title="There is only this branch", timeout=5)
             return
         choices = [
-            Choice(
-                each.name, each.name, f"from {each.parent or 'the start'} at {each.at}, {each.steps} tokens"
-            )
+            Choice(each.name, each.name, f"from {each.parent or 'the start'} at {each.at}, {each.steps} tokens")
             for each in others
         ]
         self.pane.choose(title, choices, then)

@@ -17,20 +17,12 @@ if TYPE_CHECKING:
 
 STEP: Final = 0.05
 WEIGHING: Final[list[Any]] = [
-    show(
-        "right", "part(1)", "weights", "frame.part", "Choose the weight that + and − move", key_display="←→"
-    ),
+    show("right", "part(1)", "weights", "frame.part", "Choose the weight that + and − move", key_display="←→"),
     hide("left", "part(-1)", "weights", "frame.part_before", "The previous weight"),
     hide("plus,equals_sign", "weigh(1)", "raise weight", "frame.heavier", "Raise this weight and rank again"),
     hide("minus", "weigh(-1)", "lower weight", "frame.lighter", "Lower this weight and rank again"),
     hide("0", "unweigh", "reset", "frame.unweigh", "Reset the weights to the frame's own"),
-    show(
-        "a",
-        "compare",
-        "a/b",
-        "frame.compare",
-        "Compare the frame's own weights with yours: what moved, and why",
-    ),
+    show("a", "compare", "a/b", "frame.compare", "Compare the frame's own weights with yours: what moved, and why"),
 ]
 
 
@@ -119,9 +111,7 @@ class FrameWeighing:
         """What stands at the lower edge while weights are moved."""
         if self.weights is None:
             return ""
-        return (
-            f"{self.weights.describe()} · {'0 reset · a compares' if self.weights.changed else '+ − move it'}"
-        )
+        return f"{self.weights.describe()} · {'0 reset · a compares' if self.weights.changed else '+ − move it'}"
 
     def take(self, frame: Frame, *, same: bool) -> None:
         """Another frame is shown: weights that it was not ranked by are let go. same: of the same question."""
@@ -165,8 +155,6 @@ class FrameWeighing:
         return self.weights or WeightEditor(frame.weights, frame.weights)
 
     def _look_again(self, frame: Frame) -> None:
-        again = operations.frame.assemble(
-            frame.name, query=frame.query, weights=self.moved_weights, look=True
-        )
+        again = operations.frame.assemble(frame.name, query=frame.query, weights=self.moved_weights, look=True)
         self.pane.ask(again, origin="screen")
         self.pane.show_change()

@@ -101,9 +101,7 @@ def arrange(
     return Arrangement(mode, _split(width, height, main, wanted, gives_way=main in empty))
 
 
-def _split(
-    width: int, height: int, main: str, wanted: tuple[str, ...], *, gives_way: bool = False
-) -> dict[str, Box]:
+def _split(width: int, height: int, main: str, wanted: tuple[str, ...], *, gives_way: bool = False) -> dict[str, Box]:
     """The main pane above, two or three companions below: a table and a map want the full width.
 
     gives_way: the main pane has one thing to say, and leaves the room to what has content.
@@ -141,9 +139,7 @@ def _left(
     return tuple(name for name, _ in kept), tuple(share for _, share in kept)
 
 
-def _row(
-    names: tuple[str, ...], shares: tuple[float, ...], width: int, y: int, height: int
-) -> dict[str, Box]:
+def _row(names: tuple[str, ...], shares: tuple[float, ...], width: int, y: int, height: int) -> dict[str, Box]:
     """Panes side by side in the given shares; the last takes what rounding left."""
     boxes: dict[str, Box] = {}
     x, total = 0, sum(shares)

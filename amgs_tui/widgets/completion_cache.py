@@ -47,9 +47,7 @@ class CompletionCache:
         """Blocks whose title holds the text or whose id begins with it."""
         wanted = text.lower()
         return [
-            block
-            for block in self._blocks.values()
-            if block.id.startswith(wanted) or wanted in block.title.lower()
+            block for block in self._blocks.values() if block.id.startswith(wanted) or wanted in block.title.lower()
         ][:limit]
 
     def block(self, block_id: str) -> Block:
@@ -96,9 +94,7 @@ def complete(registry: Registry | None, line: str, known: CompletionCache) -> li
     from amgs_app.operations import completion
 
     found = completion.complete(registry, line, known, known.listed)
-    return [
-        Completion(each.label or each.text, line[: len(line) - each.replaces] + each.text) for each in found
-    ]
+    return [Completion(each.label or each.text, line[: len(line) - each.replaces] + each.text) for each in found]
 
 
 def explain(registry: Registry | None, line: str) -> str:

@@ -55,9 +55,7 @@ class HeaderLine(Widget):
         facts = self.facts
         if facts.status is None:
             # The picture needs the engine's types, which are not imported before the first paint.
-            return Content.assemble(
-                (" amgs", "bold $accent"), "   ", (printable_line(facts.store), "$foreground")
-            )
+            return Content.assemble((" amgs", "bold $accent"), "   ", (printable_line(facts.store), "$foreground"))
         from amgs_app.render.figures import header
 
         canvas = self._host.canvas(self.size.width, 1)

@@ -23,15 +23,7 @@ ALWAYS: Final = ("app.help", "app.command", "app.quit")
 WITH_ROOM: Final = (
     *(f"focus.{name}" for name in ("measure", "pin", "forbid", "force", "set", "branch", "branches", "diff")),
     *("frame.compare", "frame.unweigh", "inbox.as_proposed", "calibration.undo"),
-    *(
-        "app.palette",
-        "app.next_pane",
-        "app.maximise",
-        "app.peek",
-        "app.copy_pane",
-        "app.bookmark",
-        "app.bookmarks",
-    ),
+    *("app.palette", "app.next_pane", "app.maximise", "app.peek", "app.copy_pane", "app.bookmark", "app.bookmarks"),
     *("list.filter", "list.sort", "app.theme", "app.record", "app.reload"),
 )
 """Ids of the bindings that are added, in this order, where the bar has room for them."""
@@ -107,13 +99,9 @@ def hints(bindings: dict[str, ActiveBinding]) -> list[KeyHint]:
         if earlier is None:
             tooltip = binding.tooltip or binding.description
             spare = not binding.show
-            found[group] = KeyHint(
-                name, shown, binding.description, binding.action, tooltip, active.node, spare
-            )
+            found[group] = KeyHint(name, shown, binding.description, binding.action, tooltip, active.node, spare)
         elif shown not in earlier.keys:
-            found[group] = replace(
-                earlier, keys=f"{earlier.keys} {shown}" if len(shown) == 1 else earlier.keys
-            )
+            found[group] = replace(earlier, keys=f"{earlier.keys} {shown}" if len(shown) == 1 else earlier.keys)
     return list(found.values())
 
 

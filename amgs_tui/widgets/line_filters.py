@@ -18,9 +18,7 @@ class AsciiOnly(LineFilter):
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         del background
         return [
-            segment
-            if segment.text.isascii()
-            else Segment(in_ascii(segment.text), segment.style, segment.control)
+            segment if segment.text.isascii() else Segment(in_ascii(segment.text), segment.style, segment.control)
             for segment in segments
         ]
 

@@ -68,9 +68,7 @@ class Candidates(Widget):
     def render(self) -> Content:
         width = self.size.width
         if not self.words:
-            return Content.assemble((f" {printable_line(self.hint)}", "$muted")).truncate(
-                width, ellipsis=True
-            )
+            return Content.assemble((f" {printable_line(self.hint)}", "$muted")).truncate(width, ellipsis=True)
         first = max(0, self.chosen - 3)
         pieces: list[tuple[str, str]] = []
         room = width - 1
@@ -212,9 +210,7 @@ class Prompt(Widget):
         """Put the next completion into the line."""
         shown = self.query_one(Candidates)
         if shown.words:
-            shown.chosen = (
-                (shown.chosen + by) % len(shown.words) if shown.chosen >= 0 else (0 if by > 0 else -1)
-            )
+            shown.chosen = (shown.chosen + by) % len(shown.words) if shown.chosen >= 0 else (0 if by > 0 else -1)
             shown.chosen %= len(shown.words)
             self._write(shown.words[shown.chosen].line)
 

@@ -62,18 +62,14 @@ def doing_line(state: Doing, width: int, spinner: str) -> Content:
         middle.append(f"{bar(state.done, state.total, 12)} {state.done:,}/{state.total:,}")
     if state.doing:
         middle.append(printable_line(state.doing))
-    times = seconds(state.elapsed) + (
-        f", {seconds(state.remaining)} left" if state.remaining is not None else ""
-    )
+    times = seconds(state.elapsed) + (f", {seconds(state.remaining)} left" if state.remaining is not None else "")
     room = width - len(head) - len(stop) - len(times) - 4
     if room - len(behind) > 20:
         room -= len(behind)
     else:
         behind = ""
     text = Content("  " + "  ".join(middle)).truncate(max(0, room), ellipsis=True)
-    line = Content.assemble(
-        (head, "bold $accent"), text, (f"  {times}", "$muted"), (behind, "$muted"), (stop, "$warn")
-    )
+    line = Content.assemble((head, "bold $accent"), text, (f"  {times}", "$muted"), (behind, "$muted"), (stop, "$warn"))
     return line.truncate(width, ellipsis=True)
 
 
@@ -93,6 +89,4 @@ class StatusLine(Widget):
         if self.doing is not None and not (self.over and self.said.text):
             return doing_line(self.doing, self.size.width, "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"[self.frame % 10])
         style = {"note": "$muted", "good": "$good", "warn": "$warn", "bad": "$bad"}[self.said.kind]
-        return Content.assemble((f" {printable_line(self.said.text)}", style)).truncate(
-            self.size.width, ellipsis=True
-        )
+        return Content.assemble((f" {printable_line(self.said.text)}", style)).truncate(self.size.width, ellipsis=True)

@@ -35,10 +35,7 @@ def tab_labels(active: str, width: int) -> list[str]:
         [f" {n} {TITLES[name][0]} " for n, name in zip(PANE_KEYS, PANES, strict=False)],
         [f" {n} {TITLES[name][1]} " for n, name in zip(PANE_KEYS, PANES, strict=False)],
         [f" {n} {TITLES[name][1]}" for n, name in zip(PANE_KEYS, PANES, strict=False)],
-        [
-            f" {n} {TITLES[name][1]} " if name == active else f" {n} "
-            for n, name in zip(PANE_KEYS, PANES, strict=False)
-        ],
+        [f" {n} {TITLES[name][1]} " if name == active else f" {n} " for n, name in zip(PANE_KEYS, PANES, strict=False)],
     )
     return next((form for form in forms if sum(map(len, form)) <= width), forms[-1])
 

@@ -20,9 +20,7 @@ OutFolder = Annotated[
     Default(None),
 ]
 FACTS = Option(
-    "--facts",
-    metavar="FILE",
-    help="Lines of statement, question in its words, question in other words, tabs between.",
+    "--facts", metavar="FILE", help="Lines of statement, question in its words, question in other words, tabs between."
 )
 Places = Annotated[int, Option("--places", metavar="N", min=2, help="Places in the text that are measured.")]
 Window = Annotated[int, Option("--window", metavar="N", min=1, help="W_max.")]
@@ -64,9 +62,7 @@ class GistOptions(TextOptions):
     """What one is told that measures gists alone."""
 
     code: Annotated[
-        bool,
-        Option("--code/--no-code", help="Also measure held-out packages of the standard library."),
-        Default(True),
+        bool, Option("--code/--no-code", help="Also measure held-out packages of the standard library."), Default(True)
     ]
     out: OutFolder
 
@@ -79,9 +75,7 @@ class GistOptions(TextOptions):
 def bench_gist(
     engine: Engine,
     *,
-    windows: Annotated[
-        int, Option("--windows", metavar="N", min=2, help="Places measured per condition.")
-    ] = 48,
+    windows: Annotated[int, Option("--windows", metavar="N", min=2, help="Places measured per condition.")] = 48,
     against: Annotated[
         str,
         Option(
@@ -124,12 +118,7 @@ def bench_focus_ceiling(
     *,
     blocks: Annotated[
         int,
-        Option(
-            "--blocks",
-            metavar="N",
-            min=2,
-            help="Blocks a condition to optimise gists for; at least 2 windows.",
-        ),
+        Option("--blocks", metavar="N", min=2, help="Blocks a condition to optimise gists for; at least 2 windows."),
     ] = 24,
     progress: Progress,
     **shared: Unpack[GistOptions],
@@ -187,8 +176,7 @@ def bench_passkey(
     *,
     keys: Annotated[int, Option("--keys", metavar="N", min=2, help="Keys per lifetime.")] = 24,
     sizes: Annotated[
-        list[str] | None,
-        Option("--size", metavar="NAME", help="Only 4k, 32k, 256k or 1M; may be repeated."),
+        list[str] | None, Option("--size", metavar="NAME", help="Only 4k, 32k, 256k or 1M; may be repeated.")
     ] = None,
     progress: Progress,
     **shared: Unpack[KeptOptions],
@@ -216,8 +204,7 @@ def bench_budget(
     *,
     places: Places = 12,
     windows: Annotated[
-        list[int] | None,
-        Option("--window", metavar="N", help="W_max; may be repeated. Default: 256, 512, 1024."),
+        list[int] | None, Option("--window", metavar="N", help="W_max; may be repeated. Default: 256, 512, 1024.")
     ] = None,
     progress: Progress,
     **shared: Unpack[KeptOptions],
@@ -283,8 +270,7 @@ def bench_c1c2(
     engine: Engine,
     *,
     pairs: Annotated[
-        int,
-        Option("--pairs", metavar="N", min=2, help="Pairs of lifetimes that differ in the question."),
+        int, Option("--pairs", metavar="N", min=2, help="Pairs of lifetimes that differ in the question.")
     ] = 200,
     progress: Progress,
     **shared: Unpack[KeptOptions],
@@ -310,8 +296,7 @@ def bench_questions(
     *,
     facts: Annotated[Path, FACTS],
     sizes: Annotated[
-        list[str] | None,
-        Option("--size", metavar="NAME", help="Only 7k or 256k; may be repeated."),
+        list[str] | None, Option("--size", metavar="NAME", help="Only 7k or 256k; may be repeated.")
     ] = None,
     progress: Progress,
     **shared: Unpack[KeptOptions],
@@ -338,12 +323,7 @@ def bench_questions(
     summary="Measure how stable the working context is.",
     example="focus-stability --text novel.txt --quick",
 )
-def bench_stability(
-    engine: Engine,
-    *,
-    progress: Progress,
-    **shared: Unpack[LensOptions],
-) -> BenchResult:
+def bench_stability(engine: Engine, *, progress: Progress, **shared: Unpack[LensOptions]) -> BenchResult:
     """Stream a text through refocuses and count swaps, residency and ping-pong, with the shipped scorers, the same
     with noise, and adversarial ones.
     """

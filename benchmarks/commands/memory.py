@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from benchmarks.figures import FiguresChecked
 
 
-@bench(
-    "locomo",
-    summary="Measure retrieval on conversations in LoCoMo's format.",
-    example="locomo --data locomo",
-)
+@bench("locomo", summary="Measure retrieval on conversations in LoCoMo's format.", example="locomo --data locomo")
 def bench_locomo(
     engine: Engine,
     *,
@@ -43,16 +39,13 @@ def bench_locomo(
 
 
 @bench(
-    "diagnose",
-    summary="Measure how often the cause of a missed fact is named right.",
-    example="diagnose --data locomo",
+    "diagnose", summary="Measure how often the cause of a missed fact is named right.", example="diagnose --data locomo"
 )
 def bench_diagnose(
     engine: Engine,
     *,
     data: Annotated[
-        Path,
-        Option("--data", metavar="PATH", help="Conversations in LoCoMo's format: a folder or a file."),
+        Path, Option("--data", metavar="PATH", help="Conversations in LoCoMo's format: a folder or a file.")
     ],
     progress: Progress,
 ) -> BenchResult:
@@ -68,17 +61,11 @@ def bench_diagnose(
     return run(memory_rig(engine, progress), data)
 
 
-@bench(
-    "documents",
-    summary="Measure retrieval of sections by their headings.",
-    example="documents --data documents",
-)
+@bench("documents", summary="Measure retrieval of sections by their headings.", example="documents --data documents")
 def bench_documents(
     engine: Engine,
     *,
-    data: Annotated[
-        Path, Option("--data", metavar="DIR", help="A folder of projects, each a folder of Markdown.")
-    ],
+    data: Annotated[Path, Option("--data", metavar="DIR", help="A folder of projects, each a folder of Markdown.")],
     progress: Progress,
 ) -> BenchResult:
     """Run protocol documents-H: one store a project; every heading of level 2 or 3 over at least 40 words is asked as
@@ -111,20 +98,13 @@ def bench_multihop(
     return run(memory_rig(engine, progress), data)
 
 
-@bench(
-    "conversation",
-    summary="Measure what is read from conversations.",
-    example="conversation --data data",
-)
+@bench("conversation", summary="Measure what is read from conversations.", example="conversation --data data")
 def bench_conversation(
     engine: Engine,
     *,
-    data: Annotated[
-        Path, Option("--data", metavar="DIR", help="A folder with coref/, temporal/ and others.")
-    ],
+    data: Annotated[Path, Option("--data", metavar="DIR", help="A folder with coref/, temporal/ and others.")],
     questions: Annotated[
-        int,
-        Option("--questions", metavar="N", min=0, help="Answers that the language model judges; 0: none."),
+        int, Option("--questions", metavar="N", min=0, help="Answers that the language model judges; 0: none.")
     ] = 120,
     only: Annotated[str, Option("--only", metavar="NAME,NAME", help="These subjects; else all.")] = "",
     progress: Progress,
@@ -141,11 +121,7 @@ def bench_conversation(
     return run(memory_rig(engine, progress), data, model, questions, only=names_of(only))
 
 
-@bench(
-    "evidence",
-    summary="Measure what of the answers stands in frames.",
-    example="evidence --data DIR",
-)
+@bench("evidence", summary="Measure what of the answers stands in frames.", example="evidence --data DIR")
 def bench_evidence(
     engine: Engine,
     *,
@@ -167,11 +143,7 @@ def bench_evidence(
     return run(memory_rig(engine, progress), data, tuple(budget or (300, 614, 1000)), every)
 
 
-@bench(
-    "answers",
-    summary="Measure whether the log names the blocks that answers used.",
-    example="answers --data DIR",
-)
+@bench("answers", summary="Measure whether the log names the blocks that answers used.", example="answers --data DIR")
 def bench_answers(
     engine: Engine,
     *,
@@ -188,15 +160,9 @@ def bench_answers(
     return run(memory_rig(engine, progress), data, every)
 
 
-@bench(
-    "written",
-    summary="Measure the rules that check what a language model writes.",
-    example="written --data DIR",
-)
+@bench("written", summary="Measure the rules that check what a language model writes.", example="written --data DIR")
 def bench_written(
-    engine: Engine,
-    *,
-    data: Annotated[Path, Option("--data", metavar="DIR", help="With locomo/ and realtalk/.")],
+    engine: Engine, *, data: Annotated[Path, Option("--data", metavar="DIR", help="With locomo/ and realtalk/.")]
 ) -> BenchResult:
     """Report how many sentences of messages stay as a digest of them, and how many with another number, another name,
     or of another conversation. No language model runs.
@@ -206,17 +172,12 @@ def bench_written(
     return run(data, engine.seed)
 
 
-@bench(
-    "facts",
-    summary="Measure finding short facts among long documents.",
-    example="facts",
-)
+@bench("facts", summary="Measure finding short facts among long documents.", example="facts")
 def bench_facts(
     engine: Engine,
     *,
     facts: Annotated[
-        Path,
-        Option("--facts", metavar="FILE", help="Statement, question, question in other words; by tabs."),
+        Path, Option("--facts", metavar="FILE", help="Statement, question, question in other words; by tabs.")
     ],
     among: Annotated[Path, Option("--among", metavar="DIR", help="The documents they are put among.")],
     progress: Progress,
@@ -229,11 +190,7 @@ def bench_facts(
     return run(memory_rig(engine, progress), facts, among)
 
 
-@bench(
-    "lives",
-    summary="Check what a memory says about notes that change.",
-    example="lives --lives 10",
-)
+@bench("lives", summary="Check what a memory says about notes that change.", example="lives --lives 10")
 def bench_lives(
     engine: Engine,
     *,
@@ -260,11 +217,7 @@ def bench_lives(
     return run(replace(rig, embedder=HashingEmbedder()) if words else rig, lives, moments)
 
 
-@bench(
-    "search",
-    summary="Measure search time in stores of any size.",
-    example="search --blocks 10000 --data books",
-)
+@bench("search", summary="Measure search time in stores of any size.", example="search --blocks 10000 --data books")
 def bench_search(
     engine: Engine,
     *,
@@ -273,9 +226,7 @@ def bench_search(
     work: WorkFolder = None,
     questions: Annotated[int, Option("--questions", metavar="N", min=1, help="How many are timed.")] = 200,
     frames: Annotated[int, Option("--frames", metavar="N", min=2, help="How many are timed.")] = 40,
-    sample: Annotated[
-        int, Option("--sample", metavar="N", min=1, help="How many texts are embedded.")
-    ] = 3000,
+    sample: Annotated[int, Option("--sample", metavar="N", min=1, help="How many texts are embedded.")] = 3000,
     progress: Progress,
 ) -> BenchResult:
     """Fill stores with paragraphs of the books, varied until there are enough, and query them with sentences of the
@@ -292,22 +243,15 @@ def bench_search(
     effort = Effort(questions, frames, sample)
     with tempfile.TemporaryDirectory() as temporary:
         cold = ("--model", engine.model_spec)
-        return run(
-            memory_rig(engine, progress), data, sizes, work or Path(temporary), effort=effort, cold=cold
-        )
+        return run(memory_rig(engine, progress), data, sizes, work or Path(temporary), effort=effort, cold=cold)
 
 
-@bench(
-    "metrics",
-    summary="Measure the six success metrics on labelled questions.",
-    example="metrics --data locomo",
-)
+@bench("metrics", summary="Measure the six success metrics on labelled questions.", example="metrics --data locomo")
 def bench_metrics(
     engine: Engine,
     *,
     data: Annotated[
-        Path | None,
-        Option("--data", metavar="DIR", help="Notes with questions.jsonl; else the sample."),
+        Path | None, Option("--data", metavar="DIR", help="Notes with questions.jsonl; else the sample.")
     ] = None,
     progress: Progress,
 ) -> BenchResult:
@@ -328,9 +272,7 @@ def bench_metrics(
 def bench_inference(
     engine: Engine,
     *,
-    data: Annotated[
-        Path, Option("--data", metavar="DIR", help="A folder of documents that nobody here wrote.")
-    ],
+    data: Annotated[Path, Option("--data", metavar="DIR", help="A folder of documents that nobody here wrote.")],
     labels: Annotated[
         Path | None, Option("--labels", metavar="FILE", help="What a reader said of findings and categories.")
     ] = None,
@@ -348,11 +290,7 @@ def bench_inference(
     return run(memory_rig(engine, progress), data, recogniser, labels)
 
 
-@bench(
-    "tui",
-    summary="Measure how quickly the screen responds.",
-    example="tui --rows 10000",
-)
+@bench("tui", summary="Measure how quickly the screen responds.", example="tui --rows 10000")
 def bench_tui(
     engine: Engine,
     *,
@@ -398,24 +336,18 @@ def bench_cold(
     from benchmarks.bench_results import Rig
     from benchmarks.cold import run
 
-    return run(
-        Rig(progress=progress, seed=engine.seed), rounds=rounds, tokens=not words_only, uncached=uncached
-    )
+    return run(Rig(progress=progress, seed=engine.seed), rounds=rounds, tokens=not words_only, uncached=uncached)
 
 
 @bench(
-    "ingest",
-    summary="Measure ingesting and consolidating many blocks.",
-    example="ingest --data books --blocks 10000",
+    "ingest", summary="Measure ingesting and consolidating many blocks.", example="ingest --data books --blocks 10000"
 )
 def bench_ingest(
     engine: Engine,
     *,
     data: Annotated[Path, Option("--data", metavar="DIR", help="A folder of books, as .txt files.")],
     blocks: Annotated[int, Option("--blocks", metavar="N", min=1, help="How many blocks.")] = 100_000,
-    sample: Annotated[
-        int, Option("--sample", metavar="N", min=1, help="How many of them use the real models.")
-    ] = 2048,
+    sample: Annotated[int, Option("--sample", metavar="N", min=1, help="How many of them use the real models.")] = 2048,
     documents: Annotated[
         Path | None, Option("--documents", metavar="DIR", help="Also plan the enhancement of these.")
     ] = None,
@@ -433,15 +365,7 @@ def bench_ingest(
     told = engine.settings.model
     models = {"embedder": told.embedder, "recogniser": told.recogniser}
     rig = Rig(progress=progress, seed=engine.seed)
-    return run(
-        rig,
-        data,
-        blocks=blocks,
-        sample=sample,
-        model=engine.model_spec,
-        models=models,
-        documents=documents,
-    )
+    return run(rig, data, blocks=blocks, sample=sample, model=engine.model_spec, models=models, documents=documents)
 
 
 @bench("year", summary="Live through an invented year.", example="year --days 90")
@@ -459,17 +383,11 @@ def bench_year(
     return run(days, engine.seed, engine.settings.memory, progress)
 
 
-@bench(
-    "figures",
-    summary="Measure again what the pages of results print.",
-    example="figures --data DIR --only search",
-)
+@bench("figures", summary="Measure again what the pages of results print.", example="figures --data DIR --only search")
 def bench_figures(
     engine: Engine,
     *,
-    data: Annotated[
-        Path, Option("--data", metavar="DIR", help="A folder with locomo/, documents/ and others.")
-    ],
+    data: Annotated[Path, Option("--data", metavar="DIR", help="A folder with locomo/, documents/ and others.")],
     only: Annotated[str | None, Option("--only", metavar="PAGE", help="A page of docs/results.")] = None,
     progress: Progress,
 ) -> FiguresChecked:

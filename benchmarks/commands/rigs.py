@@ -30,9 +30,7 @@ WorkFolder = Annotated[
 ]
 
 
-def bench(
-    name: str, *, summary: str, example: str
-) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
+def bench(name: str, *, summary: str, example: str) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
     """Make a function that measures a benchmark: it takes its time, and its result may be had as JSON."""
     return operation(name, summary=summary, example=example, long=True, json=True)
 
@@ -44,8 +42,7 @@ def sizes_of(blocks: str) -> tuple[int, ...]:
     listed = [size.strip() for size in blocks.replace("_", "").split(",")]
     if not all(size.isdecimal() and int(size) >= 100 for size in listed):
         raise UsageError(
-            f"{blocks!r} is not a list of sizes.",
-            way_out="Give numbers of at least 100: `--blocks 10000,100000`.",
+            f"{blocks!r} is not a list of sizes.", way_out="Give numbers of at least 100: `--blocks 10000,100000`."
         )
     return tuple(map(int, listed))
 

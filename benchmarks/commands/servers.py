@@ -27,9 +27,7 @@ def bench_service(
     blocks: Annotated[int, Option("--blocks", metavar="N", min=1, help="Blocks under load.")] = 100_000,
     seconds: Annotated[float, Option("--seconds", metavar="S", min=0.01, help="At each rate.")] = 20.0,
     kills: Annotated[int, Option("--kills", metavar="N", min=1, help="How often it is killed.")] = 200,
-    examples: Annotated[
-        int, Option("--examples", metavar="N", min=1, help="Requests from the schema.")
-    ] = 2000,
+    examples: Annotated[int, Option("--examples", metavar="N", min=1, help="Requests from the schema.")] = 2000,
     progress: Progress,
 ) -> BenchResult:
     """Start real servers on loopback: 32 clients at once, searches while a consolidation runs, kills beside readers,
@@ -42,13 +40,7 @@ def bench_service(
 
     effort = ServiceEffort(blocks=blocks, seconds=seconds, kills=kills, examples=examples)
     with tempfile.TemporaryDirectory() as temporary:
-        return run(
-            memory_rig(engine, progress),
-            data,
-            work or Path(temporary),
-            effort=effort,
-            model=engine.model_spec,
-        )
+        return run(memory_rig(engine, progress), data, work or Path(temporary), effort=effort, model=engine.model_spec)
 
 
 @bench(
@@ -59,9 +51,7 @@ def bench_service(
 def bench_scaleout(
     engine: Engine,
     *,
-    data: Annotated[
-        Path | None, Option("--data", metavar="DIR", help="A folder with books/ and locomo/.")
-    ] = None,
+    data: Annotated[Path | None, Option("--data", metavar="DIR", help="A folder with books/ and locomo/.")] = None,
     work: WorkFolder = None,
     only: Annotated[str, Option("--only", metavar="NAME,NAME", help="These subjects; else all.")] = "",
     blocks: Annotated[str, Option("--blocks", metavar="N,N", help="Sizes of the stores.")] = "10000,100000",

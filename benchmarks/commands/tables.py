@@ -48,14 +48,7 @@ def bench_result(result: BenchResult) -> ResultTable:
 @entry()
 def figures_checked(result: FiguresChecked) -> ResultTable:
     rows = [
-        (
-            one.figure.page,
-            one.figure.line,
-            one.figure.metric,
-            one.figure.printed,
-            one.found,
-            one.wrong or "holds",
-        )
+        (one.figure.page, one.figure.line, one.figure.metric, one.figure.printed, one.found, one.wrong or "holds")
         for one in result.checks
     ]
     wrong = sum(bool(one.wrong) for one in result.checks)
@@ -75,9 +68,7 @@ def label_report(result: LabelReport) -> ResultTable:
 
 @entry()
 def staged(result: Staged) -> ResultTable:
-    rows = [
-        (s.name, s.split, s.tokens, s.digest[:12], "written" if s.fresh else "kept") for s in result.shards
-    ]
+    rows = [(s.name, s.split, s.tokens, s.digest[:12], "written" if s.fresh else "kept") for s in result.shards]
     return sheet(f"Shards in {result.folder}", "text* split tokens:n digest was", rows)
 
 

@@ -20,23 +20,17 @@ if TYPE_CHECKING:
 
 ConfigKind = TypeVar("ConfigKind", bound="RunConfig")
 Config = Annotated[
-    Path,
-    Arg(metavar="CONFIG", help="The run's TOML file; see benchmarks/focus_training/GISTS.md."),
-    Takes("file"),
+    Path, Arg(metavar="CONFIG", help="The run's TOML file; see benchmarks/focus_training/GISTS.md."), Takes("file")
 ]
 Resume = Annotated[bool, Option("--resume", help="Resume the run in the folder, if there is one.")]
-Steps = Annotated[
-    int | None, Option("--steps", metavar="N", min=1, help="Stop after N steps; --resume continues.")
-]
+Steps = Annotated[int | None, Option("--steps", metavar="N", min=1, help="Stop after N steps; --resume continues.")]
 Out = Annotated[
     Path | None,
     Option("--out", metavar="DIR", help="The run's folder; default: `out` in the file."),
     Takes("folder", made=True),
 ]
 Texts = Annotated[
-    list[Path],
-    Arg(metavar="TEXT", help="Text files, or folders of them (.txt, .md, .py)."),
-    Takes("file"),
+    list[Path], Arg(metavar="TEXT", help="Text files, or folders of them (.txt, .md, .py)."), Takes("file")
 ]
 SUFFIXES = (".txt", ".md", ".py")
 
@@ -51,32 +45,20 @@ def label(
     engine: Engine,
     texts: Texts,
     *,
-    out: Annotated[
-        Path,
-        Option("--out", metavar="DIR", help="Where to keep the labels."),
-        Takes("folder", made=True),
-    ],
+    out: Annotated[Path, Option("--out", metavar="DIR", help="Where to keep the labels."), Takes("folder", made=True)],
     snapshots: Annotated[
-        int,
-        Option("--snapshots", metavar="N", min=1, help="How many snapshots the folder should hold."),
+        int, Option("--snapshots", metavar="N", min=1, help="How many snapshots the folder should hold.")
     ] = 50,
-    exact: Annotated[
-        int, Option("--exact", metavar="N", min=1, help="Candidates measured per snapshot.")
-    ] = 12,
+    exact: Annotated[int, Option("--exact", metavar="N", min=1, help="Candidates measured per snapshot.")] = 12,
     together: Annotated[
-        int,
-        Option("--together", metavar="N", min=0, help="Sets of blocks measured as a whole per snapshot."),
+        int, Option("--together", metavar="N", min=0, help="Sets of blocks measured as a whole per snapshot.")
     ] = 6,
     horizon: Annotated[
         list[int] | None,
         Option("--horizon", metavar="H", min=1, help="Tokens ahead; if repeated, one is drawn each time."),
     ] = None,
-    blocks: Annotated[
-        int, Option("--blocks", metavar="N", min=2, help="At most N blocks per lifetime.")
-    ] = 90,
-    facts: Annotated[
-        float, Option("--facts", min=0, max=1, help="Share of made-up facts with a question.")
-    ] = 0.3,
+    blocks: Annotated[int, Option("--blocks", metavar="N", min=2, help="At most N blocks per lifetime.")] = 90,
+    facts: Annotated[float, Option("--facts", min=0, max=1, help="Share of made-up facts with a question.")] = 0.3,
     progress: Progress | None = None,
 ) -> LabelReport:
     """Draw runs over the texts, stop each at a snapshot, and measure by exact recomputation what candidates for
@@ -92,10 +74,7 @@ def label(
 
     model = engine.load_model(progress)
     runs = LensRuns(
-        seed=engine.seed,
-        blocks=(min(30, blocks), blocks),
-        horizons=tuple(horizon or (32, 64)),
-        facts=facts,
+        seed=engine.seed, blocks=(min(30, blocks), blocks), horizons=tuple(horizon or (32, 64)), facts=facts
     )
     return label_runs(
         out,
@@ -112,10 +91,7 @@ def label(
 
 
 @operation(
-    "train-gistnet",
-    summary="Train gists on your own texts.",
-    example="train-gistnet gist.toml --steps 100",
-    long=True,
+    "train-gistnet", summary="Train gists on your own texts.", example="train-gistnet gist.toml --steps 100", long=True
 )
 def train_gistnet(
     engine: Engine,
@@ -154,30 +130,19 @@ def train_lensnet(
     texts: Texts,
     *,
     labels: Annotated[
-        list[Path],
-        Option("--labels", metavar="DIR", help="A folder written by `label`; may be repeated."),
+        list[Path], Option("--labels", metavar="DIR", help="A folder written by `label`; may be repeated.")
     ],
-    out: Annotated[
-        Path, Option("--out", metavar="DIR", help="The run's folder."), Takes("folder", made=True)
-    ],
+    out: Annotated[Path, Option("--out", metavar="DIR", help="The run's folder."), Takes("folder", made=True)],
     name: Annotated[str, Option("--name", help="Name of the checkpoint.")] = "lensnet",
     held_out: Annotated[
-        list[str] | None,
-        Option("--held-out", metavar="TEXT", help="Name of a text used for validation only."),
+        list[str] | None, Option("--held-out", metavar="TEXT", help="Name of a text used for validation only.")
     ] = None,
-    warm: Annotated[
-        int, Option("--warm", metavar="N", min=0, help="Lifetimes for the warm start; 0 for none.")
-    ] = 100,
-    warm_steps: Annotated[
-        int, Option("--warm-steps", metavar="N", min=0, help="Steps of the warm start.")
-    ] = 400,
+    warm: Annotated[int, Option("--warm", metavar="N", min=0, help="Lifetimes for the warm start; 0 for none.")] = 100,
+    warm_steps: Annotated[int, Option("--warm-steps", metavar="N", min=0, help="Steps of the warm start.")] = 400,
     steps: Annotated[
-        int,
-        Option("--steps", metavar="N", min=1, help="Steps on measured labels after the warm start."),
+        int, Option("--steps", metavar="N", min=1, help="Steps on measured labels after the warm start.")
     ] = 100,
-    resume: Annotated[
-        bool, Option("--resume", help="Resume the run in the folder, if there is one.")
-    ] = False,
+    resume: Annotated[bool, Option("--resume", help="Resume the run in the folder, if there is one.")] = False,
     progress: Progress | None = None,
 ) -> TrainedRun:
     """Train first on labels guessed from the texts, then on measured ones, validating on the held-out texts on the
@@ -194,9 +159,7 @@ def train_lensnet(
 
     model = engine.load_model(progress)
     guessed = warm_steps if warm else 0
-    settings = LensTraining(
-        LensShape(model.card.width), warm_steps=guessed, steps=guessed + steps, seed=engine.seed
-    )
+    settings = LensTraining(LensShape(model.card.width), warm_steps=guessed, steps=guessed + steps, seed=engine.seed)
     job = LensJob(
         name=name,
         out=out,
@@ -288,9 +251,7 @@ def _read(model: BaseModel, named: list[Path]) -> list[LensText]:
         if path.is_dir():
             files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES)
         if not files:
-            raise InputError(
-                f"{path} contains no text files.", way_out=f"Texts end in {', '.join(SUFFIXES)}."
-            )
+            raise InputError(f"{path} contains no text files.", way_out=f"Texts end in {', '.join(SUFFIXES)}.")
         for file in files:
             group = path.stem
             told = str(file.relative_to(path)) if path.is_dir() else file.stem

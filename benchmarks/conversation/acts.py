@@ -43,9 +43,7 @@ def read_utterances(path: Path) -> list[AskedSentence]:
     """The utterances of a file of MRDA, `speaker|text|general act|…` a line; Q is a question."""
     rows = [line.split("|") for line in path.read_text(encoding="utf-8").splitlines()]
     if any(len(row) < 3 for row in rows):
-        raise InputError(
-            f"{path} holds no dialogue acts of MRDA.", way_out="A line there is speaker|text|act|…."
-        )
+        raise InputError(f"{path} holds no dialogue acts of MRDA.", way_out="A line there is speaker|text|act|….")
     return [AskedSentence(row[1], row[2] == "Q") for row in rows]
 
 

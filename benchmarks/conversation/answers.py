@@ -98,9 +98,7 @@ def _of(one: Conversation, count: Callable[[str], int]) -> Iterator[Stretch]:
         messages.append({"speaker": speaker, "text": said, "at": draft.created_at})
     names = list(dict.fromkeys(of_session))
     members = [[place for place, name in enumerate(of_session) if name == session] for session in names]
-    lengths = [
-        sum(count(f"{messages[p]['speaker']}: {messages[p]['text']}\n") for p in held) for held in members
-    ]
+    lengths = [sum(count(f"{messages[p]['speaker']}: {messages[p]['text']}\n") for p in held) for held in members]
     asked: dict[tuple[int, ...], list[tuple[str, str, list[int]]]] = {}
     for question in one.questions:
         evidence = [places[source] for source in question.evidence]
@@ -133,10 +131,7 @@ def around(wanted: Sequence[int], lengths: Sequence[int], most: int = LENGTH) ->
 
 
 QUESTIONS = 120
-GOALS: Mapping[str, tuple[Comparator, float]] = {
-    "gap_kept_7": (">=", 0.85),
-    "gap_kept_7_of_evidence": (">=", 0.85),
-}
+GOALS: Mapping[str, tuple[Comparator, float]] = {"gap_kept_7": (">=", 0.85), "gap_kept_7_of_evidence": (">=", 0.85)}
 NONE, FULL, EVIDENCE, OURS = "nothing", "the whole stretch", "evidence alone", "amgs"
 RANDOM, RECENT, MASK, NEIGHBOURS = "random", "recent", "masking", "BM25 + neighbours"
 SHUFFLED = "amgs, answers of other questions"
@@ -194,14 +189,7 @@ def measure_answers(
         for method in (NONE, FULL, EVIDENCE, OURS, NEIGHBOURS, RANDOM, RECENT, MASK, SHUFFLED):
             kept, low, high = _kept(losses, method, groups_here)
             rows.append(
-                (
-                    name,
-                    method,
-                    str(len(groups_here)),
-                    float(np.mean(losses[method])),
-                    kept,
-                    f"{low:.2f}–{high:.2f}",
-                )
+                (name, method, str(len(groups_here)), float(np.mean(losses[method])), kept, f"{low:.2f}–{high:.2f}")
             )
             if method in _NAMES:
                 metrics[_NAMES[method] if name == "all" else f"{_NAMES[method]}_{name}"] = kept
@@ -256,9 +244,7 @@ def _contexts(one: Stretch, memory: Memory, question: AnsweredQuestion, seed: in
     ours = memory.conversation.optimise(one.name, question.text, budget=budget)
     masked = memory.conversation.optimise(one.name, question.text, budget=budget, strategy="mask")
     of_session = [str(number) for number in sessions(messages)]
-    scores = with_neighbours(
-        Bm25([f"{m.speaker}: {m.text}" for m in messages]).scores(question.text), of_session
-    )
+    scores = with_neighbours(Bm25([f"{m.speaker}: {m.text}" for m in messages]).scores(question.text), of_session)
     wanted = np.array([place in question.evidence for place in range(costs.size)])
     chance = np.random.default_rng([seed, *one.name.encode()])
     held: dict[str, NDArray[np.bool_]] = {

@@ -32,10 +32,7 @@ from benchmarks.conversation.coreference_judging import (
     read_friends,
 )
 
-GOALS: dict[str, tuple[Comparator, float]] = {
-    "friends_accuracy": (">=", 75.0),
-    "friends_precision_60": (">=", 90.0),
-}
+GOALS: dict[str, tuple[Comparator, float]] = {"friends_accuracy": (">=", 75.0), "friends_precision_60": (">=", 90.0)}
 _COVERAGES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -179,12 +176,7 @@ def _gold(episode: Episode, passage: CorefPassage) -> dict[int, frozenset[str]]:
 
 
 def _judged(
-    episode: Episode,
-    passage: CorefPassage,
-    number: int,
-    names: tuple[str, ...],
-    gold: frozenset[str],
-    right: bool,
+    episode: Episode, passage: CorefPassage, number: int, names: tuple[str, ...], gold: frozenset[str], right: bool
 ) -> JudgedMention:
     mention = passage.mentions[number]
     return JudgedMention(episode.name, CLASSES[mention.kind], mention.text, "", right, 0.0, "", names, gold)
@@ -199,9 +191,7 @@ def _cues(judged: Sequence[JudgedMention]) -> BenchTable:
         (kind, cue, str(len(group)), accuracy(group), 100 * sum(o.confidence for o in group) / len(group))
         for (kind, cue), group in sorted(groups.items(), key=lambda g: -len(g[1]))
     ]
-    return BenchTable(
-        "Friends: by what", ("mention", "cue", "answers", "right, %", "mean confidence, %"), tuple(rows)
-    )
+    return BenchTable("Friends: by what", ("mention", "cue", "answers", "right, %", "mean confidence, %"), tuple(rows))
 
 
 def _misses(judged: Sequence[JudgedMention], seed: int) -> BenchTable:
@@ -210,7 +200,6 @@ def _misses(judged: Sequence[JudgedMention], seed: int) -> BenchTable:
     sure = sorted(wrong, key=lambda one: -one.confidence)[:6]
     drawn = random.Random(seed).sample(wrong, min(6, len(wrong)))
     rows = [
-        (one.text, one.context, ", ".join(one.said), ", ".join(sorted(one.gold)), one.cue)
-        for one in (*sure, *drawn)
+        (one.text, one.context, ", ".join(one.said), ", ".join(sorted(one.gold)), one.cue) for one in (*sure, *drawn)
     ]
     return BenchTable("Friends: misses", ("mention", "around it", "said", "annotated", "cue"), tuple(rows))

@@ -95,13 +95,7 @@ def folder_of(data: Path) -> Path:
     return inside if inside.is_dir() else data
 
 
-CLASSES = {
-    Kind.I: "I",
-    Kind.YOU: "you",
-    Kind.WE: "we",
-    Kind.PERSON: "he, she",
-    Kind.NAME: "names",
-}
+CLASSES = {Kind.I: "I", Kind.YOU: "you", Kind.WE: "we", Kind.PERSON: "he, she", Kind.NAME: "names"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +113,7 @@ class JudgedMention:
     gold: frozenset[str]
 
 
-def judge_episode(
-    episode: Episode, passage: CorefPassage, found: Iterable[Resolution]
-) -> list[JudgedMention]:
+def judge_episode(episode: Episode, passage: CorefPassage, found: Iterable[Resolution]) -> list[JudgedMention]:
     """Gold mentions beside what was resolved.
 
     One name is right if it is one of the annotated people, or a part of the name of one who does not speak here.
@@ -227,8 +219,6 @@ def cue_scales(judged: Sequence[JudgedMention]) -> dict[str, float]:
         if one.said:
             by[one.cue].append(one)
     return {
-        cue: (sum(o.right for o in group) + 1)
-        / (len(group) + 2)
-        / (sum(o.confidence for o in group) / len(group))
+        cue: (sum(o.right for o in group) + 1) / (len(group) + 2) / (sum(o.confidence for o in group) / len(group))
         for cue, group in by.items()
     }

@@ -14,30 +14,17 @@ from amgs.text.intervals.grammar import IN_TEXT, RULES, day_of, longest, side_of
 from amgs.text.intervals.offsets import counted
 from amgs.text.intervals.reading import Found, Reading, Settled
 
-_LEADS: tuple[
-    tuple[Modality, bool, tuple[str, ...]], ...
-] = (  # how, whether the named days are left out, the words
+_LEADS: tuple[tuple[Modality, bool, tuple[str, ...]], ...] = (  # how, whether the named days are left out, the words
     (Modality.BEFORE, True, ("earlier than", "prior to", "before", "less than", "<")),
-    (
-        Modality.BEFORE,
-        False,
-        ("not later than", "no later than", "up until", "as late as", "until", "till", "by"),
-    ),
+    (Modality.BEFORE, False, ("not later than", "no later than", "up until", "as late as", "until", "till", "by")),
     (Modality.BEFORE, False, ("ending", "< =", "through")),
     (Modality.AFTER, True, ("later than", "greater than", "after", ">")),
-    (
-        Modality.AFTER,
-        False,
-        ("no earlier than", "not earlier than", "as early as", "any time from", "since", "from"),
-    ),
+    (Modality.AFTER, False, ("no earlier than", "not earlier than", "as early as", "any time from", "since", "from")),
     (Modality.AFTER, False, ("starting from", "starting on", "starting", "beginning", "> =")),
 )
 _TAILS: tuple[tuple[Modality, tuple[str, ...]], ...] = (
     (Modality.BEFORE, ("or earlier", "and earlier", "or before", "and before", "or sooner")),
-    (
-        Modality.AFTER,
-        ("or later", "and later", "or after", "and after", "and beyond", "onwards", "onward", "or newer"),
-    ),
+    (Modality.AFTER, ("or later", "and later", "or after", "and after", "and beyond", "onwards", "onward", "or newer")),
 )
 
 
@@ -98,9 +85,7 @@ _PHRASE_RULES = {**RULES, "open": (_open, _about)}
 _IN_A_SPAN = (*IN_TEXT, "open")
 
 
-def interval_of(
-    phrase: str, written: date | datetime, before: str = "", after: str = ""
-) -> DayInterval | None:
+def interval_of(phrase: str, written: date | datetime, before: str = "", after: str = "") -> DayInterval | None:
     """The interval that a phrase known to be a date names; None where it is not understood.
 
     before, after: the text around the phrase, whose verb says on which side a date without a year lies. "The next
@@ -127,9 +112,7 @@ _FROM_THE_TOLD_DAY = re.compile(
     r"the (?:previous|following|next|preceding) \w+day|[\w ]+ (?:earlier|later|before|after))",
     re.IGNORECASE,
 )
-_THAT_DAY = re.compile(
-    r"(?:on |until |by |since )?(?:then|that (?:same )?day|the (?:same )?day)", re.IGNORECASE
-)
+_THAT_DAY = re.compile(r"(?:on |until |by |since )?(?:then|that (?:same )?day|the (?:same )?day)", re.IGNORECASE)
 _LISTED = re.compile(r"\s*(?:,|and|or|to|through|-|–)\s*(?:the\s+)?")
 _REACH = 600
 
@@ -142,11 +125,7 @@ def told_before(phrase: str, before: str, today: date) -> DayInterval | date | N
     if number is None and not _FROM_THE_TOLD_DAY.fullmatch(phrase.strip()):
         return None
     near = before[-_REACH:]
-    days = [
-        m
-        for m in dates_in(near, today)
-        if m.interval.grain is Grain.DAY and m.interval.first == m.interval.last
-    ]
+    days = [m for m in dates_in(near, today) if m.interval.grain is Grain.DAY and m.interval.first == m.interval.last]
     if not days:
         return None
     last = days[-1].interval

@@ -76,16 +76,12 @@ def measure_turns(folder: Path) -> SubjectResult:
     for name, told in _METHODS.items():
         given = [(told(text, at), days) for text, at, days in asked]
         holds = _percent([any(_inside(g, t) for t in spans for g in days) for spans, days in given])
-        agrees = _percent(
-            [any(_inside(g, t) or _inside(t, g) for t in spans for g in days) for spans, days in given]
-        )
+        agrees = _percent([any(_inside(g, t) or _inside(t, g) for t in spans for g in days) for spans, days in given])
         widths = sorted((span[1] - span[0]).days + 1 for spans, _ in given for span in spans)
         rows.append((name, holds, agrees, float(widths[len(widths) // 2]) if widths else 0.0))
         if told is read_by_grammar:
             metrics = {"turn_interval": holds, "turn_agrees": agrees}
-    title = (
-        f"Evidence turns whose interval holds the asked days, % of {len(asked)} ({other} answers are no date)"
-    )
+    title = f"Evidence turns whose interval holds the asked days, % of {len(asked)} ({other} answers are no date)"
     return SubjectResult(
         metrics, {}, (BenchTable(title, ("interval", "contains", "agrees", "median days"), tuple(rows)),)
     )
@@ -127,8 +123,7 @@ def _beside(told: str, day: date) -> list[Days]:
         return [(shifted(day, side * n, "day"),) * 2] if unit == "day" else []
     if side == 0:
         near = min(
-            (day + timedelta(days=k) for k in range(-3, 4)),
-            key=lambda d: ((d.weekday() - wanted) % 7, abs(d - day)),
+            (day + timedelta(days=k) for k in range(-3, 4)), key=lambda d: ((d.weekday() - wanted) % 7, abs(d - day))
         )
     else:
         near = day + timedelta(days=side)
@@ -206,13 +201,7 @@ def recognizers_cases(folder: Path) -> Iterator[DatedPhrase]:
             relative = not _CALENDAR.search(result["Text"])
             text = spec["Input"]
             yield DatedPhrase(
-                kind,
-                relative,
-                text[:start],
-                text[start:end],
-                text[end:],
-                date.fromisoformat(written[:10]),
-                given,
+                kind, relative, text[:start], text[start:end], text[end:], date.fromisoformat(written[:10]), given
             )
 
 
@@ -244,13 +233,7 @@ def timebank_cases(folder: Path) -> Iterator[DatedPhrase]:
             if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
                 day = _day(value)
                 yield DatedPhrase(
-                    "timebank_relative_day",
-                    False,
-                    text[:start],
-                    text[start:end],
-                    text[end:],
-                    written,
-                    ((day, day),),
+                    "timebank_relative_day", False, text[:start], text[start:end], text[end:], written, ((day, day),)
                 )
 
 
@@ -306,8 +289,7 @@ def measure_dates(rig: MemoryRig, data: Path) -> SubjectResult | None:
     }
     metrics = {kind: share for kind, (share, _) in columns["grammar"].items()}
     rows: list[tuple[str | float, ...]] = [
-        (kind, str(n), *(column[kind][0] for column in columns.values()))
-        for kind, (_, n) in columns["grammar"].items()
+        (kind, str(n), *(column[kind][0] for column in columns.values())) for kind, (_, n) in columns["grammar"].items()
     ]
     tables = [BenchTable("Dates given as phrases, exact, %", ("kind", "n", *columns), tuple(rows))]
     tables.append(_by_confidence(cases))
@@ -316,12 +298,8 @@ def measure_dates(rig: MemoryRig, data: Path) -> SubjectResult | None:
     if books:
         found = [(path.stem, *_spans(path)) for path in books]
         metrics["novel_spans_per_1000"] = 1000 * sum(f[1] for f in found) / max(sum(f[2] for f in found), 1)
-        told = tuple(
-            (name, float(spans), str(words), 1000 * spans / max(words, 1)) for name, spans, words in found
-        )
-        tables.append(
-            BenchTable("Dates found in novels, right or not", ("book", "found", "words", "per 1000"), told)
-        )
+        told = tuple((name, float(spans), str(words), 1000 * spans / max(words, 1)) for name, spans, words in found)
+        tables.append(BenchTable("Dates found in novels, right or not", ("book", "found", "words", "per 1000"), told))
     if (data / "locomo").is_dir():
         turns = measure_turns(data / "locomo")
         metrics |= turns.metrics
@@ -365,9 +343,7 @@ def _misses(missed: list[DatedPhrase]) -> BenchTable:
         values = " or ".join(f"{first or ''}/{last or ''}" for first, last in case.values)
         got = f"{told.first or ''}/{told.last or ''}" if told else "nothing"
         rows.append((case.kind, " ".join(case.phrase.split()), str(case.written), values, got))
-    return BenchTable(
-        "Phrases read otherwise", ("kind", "phrase", "written", "annotated", "read"), tuple(rows)
-    )
+    return BenchTable("Phrases read otherwise", ("kind", "phrase", "written", "annotated", "read"), tuple(rows))
 
 
 def _spans(path: Path) -> tuple[int, int]:

@@ -51,9 +51,7 @@ _HALF = 0.5
 class _Kept:
     """Percent of the evidence kept by method and conversation; times of `optimise` in milliseconds."""
 
-    by_method: dict[str, dict[str, list[float]]] = field(
-        default_factory=lambda: defaultdict(lambda: defaultdict(list))
-    )
+    by_method: dict[str, dict[str, list[float]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
     milliseconds: list[float] = field(default_factory=list)
     processor: list[float] = field(default_factory=list)
     used: list[float] = field(default_factory=list)
@@ -78,9 +76,7 @@ def measure_evidence(rig: MemoryRig, data: Path) -> SubjectResult | None:
                 _measure(one, memory, kept, rig.seed, by_tokens=name == "qmsum")
         metrics[f"evidence_kept_7_{name}"] = kept.mean(OURS)
         metrics |= {
-            f"evidence_{name}_{_word(method)}": kept.mean(method)
-            for method in kept.by_method
-            if method != OURS
+            f"evidence_{name}_{_word(method)}": kept.mean(method) for method in kept.by_method if method != OURS
         }
         metrics[f"evidence_{name}_p50_ms"] = float(np.median(kept.milliseconds))
         metrics[f"evidence_{name}_p95_ms"] = float(np.quantile(kept.milliseconds, 0.95))

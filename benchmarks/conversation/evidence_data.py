@@ -81,17 +81,11 @@ def _meetings(folder: Path) -> Iterator[QuestionedConversation]:
     """Meetings with the spans of turns that a query is about; general queries name no span."""
     for path in sorted(folder.glob("*.jsonl")):
         try:
-            rows = [
-                json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()
-            ]
+            rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
             for place, row in enumerate(rows):
-                messages = [
-                    {"speaker": t["speaker"], "text": t["content"]} for t in row["meeting_transcripts"]
-                ]
+                messages = [{"speaker": t["speaker"], "text": t["content"]} for t in row["meeting_transcripts"]]
                 questions = [
-                    EvidenceQuestion(
-                        str(q["query"]), "span", _numbers(q["relevant_text_span"], len(messages))
-                    )
+                    EvidenceQuestion(str(q["query"]), "span", _numbers(q["relevant_text_span"], len(messages)))
                     for q in row["specific_query_list"]
                 ]
                 named = f"{path.stem}-{place}"

@@ -10,20 +10,7 @@ from typing import Any
 
 from amgs.types.conversation import Message, Role, ToolCall
 
-WORDS = (
-    "mast",
-    "keel",
-    "rope",
-    "sail",
-    "tide",
-    "harbour",
-    "lantern",
-    "compass",
-    "anchor",
-    "deck",
-    "cabin",
-    "storm",
-)
+WORDS = ("mast", "keel", "rope", "sail", "tide", "harbour", "lantern", "compass", "anchor", "deck", "cabin", "storm")
 _PLACES = ("north", "south", "east", "west", "upper", "lower", "inner", "outer", "old", "new")
 
 
@@ -41,9 +28,7 @@ def history(seed: int) -> list[Message]:
         if number == 1 and kind < 0.5:
             made.append(Message(number, "system", text(8)))
         elif waiting and kind < 0.45:
-            made.append(
-                Message(number, "tool", text(60), answers=waiting.pop(chance.randrange(len(waiting))))
-            )
+            made.append(Message(number, "tool", text(60), answers=waiting.pop(chance.randrange(len(waiting)))))
         elif kind < 0.65:
             calls = tuple(ToolCall(f"{number}-{n}", "look", "{}") for n in range(chance.randint(1, 3)))
             waiting += [call.id for call in calls]
@@ -105,26 +90,11 @@ def _planted(n: int, subject: str, chance: random.Random) -> tuple[str, str, str
     measured, digest = f"{chance.randint(100, 9999) / 10}", f"{chance.getrandbits(40):010x}"
     path, command = f"logs/{slug}/run{n}.txt", f"repair --part {slug} --level {n}"
     kinds = (
-        (
-            "number",
-            measured,
-            f"The {subject} measures {measured} cm.",
-            f"What number was measured at the {subject}?",
-        ),
+        ("number", measured, f"The {subject} measures {measured} cm.", f"What number was measured at the {subject}?"),
         ("date", day, f"The {subject} was checked on {day}.", f"On which date was the {subject} checked?"),
-        (
-            "path",
-            path,
-            f"The {subject} has its report in {path} now.",
-            f"Which file reports on the {subject}?",
-        ),
+        ("path", path, f"The {subject} has its report in {path} now.", f"Which file reports on the {subject}?"),
         ("id", digest, f"The {subject} has the id {digest} there.", f"Which id does the {subject} have?"),
-        (
-            "command",
-            command,
-            f"To mend the {subject} run `{command}` again.",
-            f"Which command mends the {subject}?",
-        ),
+        ("command", command, f"To mend the {subject} run `{command}` again.", f"Which command mends the {subject}?"),
         (
             "commitment",
             f"I will paint the {subject} in {measured} hours",

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING
 
 from amgs.errors import InputError, UsageError
 from amgs.extras import install_line, installed
-from benchmarks.bench_results import (
-    Bench,
-    BenchResult,
-    BenchTable,
-    Measure,
-    MemoryRig,
-    SubjectResult,
-    joined,
-    measured,
-)
+from benchmarks.bench_results import Bench, BenchResult, BenchTable, Measure, MemoryRig, SubjectResult, joined, measured
 from benchmarks.conversation.acts import measure_acts
 from benchmarks.conversation.answers import QUESTIONS, measure_answers
 from benchmarks.conversation.coreference import measure_coreference
@@ -55,9 +46,7 @@ def run(
     """
     unknown = [name for name in only if name not in SUBJECTS]
     if unknown:
-        raise UsageError(
-            f"There is no subject {unknown[0]!r}.", way_out="One of: " + ", ".join(SUBJECTS) + "."
-        )
+        raise UsageError(f"There is no subject {unknown[0]!r}.", way_out="One of: " + ", ".join(SUBJECTS) + ".")
     found = measured(rig, data, {name: SUBJECTS[name] for name in only} if only else SUBJECTS)
     if model is not None and not only:
         rig.progress(len(SUBJECTS), len(SUBJECTS), "answers")
@@ -76,9 +65,7 @@ def run(
     return BENCH.result({"subjects": list(found)}, dict(every.metrics), every.tables, goals=dict(every.goals))
 
 
-def _judged(
-    rig: MemoryRig, data: Path, model: Callable[[], BaseModel], questions: int
-) -> SubjectResult | None:
+def _judged(rig: MemoryRig, data: Path, model: Callable[[], BaseModel], questions: int) -> SubjectResult | None:
     """What answers to questions lose; a sentence instead where there is no model to say it."""
     if not installed("torch"):
         told = f"No language model is installed: {install_line('focus')}"

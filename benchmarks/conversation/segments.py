@@ -20,14 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.conversation.cohesion import Floats, depths, segment_vectors, word_vectors
-from amgs.conversation.segments import (
-    FEATURES,
-    LINKED,
-    boundaries,
-    boundary_evidence,
-    prior_log_odds,
-    probabilities,
-)
+from amgs.conversation.segments import FEATURES, LINKED, boundaries, boundary_evidence, prior_log_odds, probabilities
 from amgs.errors import InputError
 from amgs.types import Vector
 from benchmarks import measures
@@ -103,9 +96,7 @@ def measure_segments(rig: MemoryRig, data: Path) -> SubjectResult | None:
         return None
     forms = {path.stem: read_form(path, rig) for path in paths}
     known = {text for dialogues in forms.values() for one in dialogues for text in one.texts}
-    meetings = [
-        one for path in sorted((data / "qmsum").glob("*.jsonl")) for one in read_meetings(path, rig, known)
-    ]
+    meetings = [one for path in sorted((data / "qmsum").glob("*.jsonl")) for one in read_meetings(path, rig, known)]
     if meetings:
         forms["qmsum"] = meetings
     shipped = fit(list(forms.values()))
@@ -148,9 +139,7 @@ def measure_segments(rig: MemoryRig, data: Path) -> SubjectResult | None:
         metrics[f"pk_{name}_shipped"] = by_method["ours, as shipped"]
         metrics[f"pk_{name}_no_cut"] = by_method["no cut"]
         metrics[f"topics_share_{name}"] = next(
-            (float(row[5]) + 1.0) / (float(row[6]) + 1.0)
-            for row in scores
-            if row[:2] == (name, "ours, as shipped")
+            (float(row[5]) + 1.0) / (float(row[6]) + 1.0) for row in scores if row[:2] == (name, "ours, as shipped")
         )
     shown = [", ".join(f"{x:.2f}" for x in shipped), ", ".join(FEATURES)]
     tables = (
@@ -207,9 +196,7 @@ def read_meetings(path: Path, rig: MemoryRig, known: Collection[str] = ()) -> li
             spans = [(int(a), int(b)) for topic in row["topic_list"] for a, b in topic["relevant_text_span"]]
             if len(texts) > 1 and sum(len(text) > _LONG and text in known for text in texts) <= _SHARED:
                 vectors = rig.embedder.embed([f"{speaker}: {text}" for speaker, text in said], rig.progress)
-                found.append(
-                    Dialogue(texts, topic_cuts(spans, len(texts)), vectors, boundary_evidence(texts, vectors))
-                )
+                found.append(Dialogue(texts, topic_cuts(spans, len(texts)), vectors, boundary_evidence(texts, vectors)))
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} holds no meetings as QMSum has them: {error}.") from error
     return found

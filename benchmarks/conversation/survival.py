@@ -53,11 +53,7 @@ def measure_survival(rig: MemoryRig, histories: int = HISTORIES, turns: int = 60
         bare, other = _class_only(memory, facts, rig.seed)
     metrics["stable_prefix"], metrics["stable_prefix_share_replanned"] = _stable(said, rig)
     torn, impossible = _torn(histories)
-    metrics |= {
-        "orphans": float(torn),
-        "orphans_histories": float(histories),
-        "orphans_refused": float(impossible),
-    }
+    metrics |= {"orphans": float(torn), "orphans_histories": float(histories), "orphans_refused": float(impossible)}
     return SubjectResult(metrics | bare, GOALS, (table, other))
 
 
@@ -104,9 +100,7 @@ def _survival(memory: Memory, facts: list[HiddenFact], seed: int) -> tuple[dict[
         "growth_after_five_folds": max(one[2] for one in folded),
     }
     for method, by in kept.items():
-        metrics[f"survival_in_window_{method.lower()}"] = float(
-            np.mean([x for kind in kinds for x in by[kind]])
-        )
+        metrics[f"survival_in_window_{method.lower()}"] = float(np.mean([x for kind in kinds for x in by[kind]]))
     title = f"Planted facts in the window, percent, in 1/{SHARE} of the tokens; {len(facts)} facts"
     return metrics, BenchTable(title, ("method", *kinds, "all"), tuple(rows))
 
@@ -159,9 +153,7 @@ def _class_only(memory: Memory, facts: list[HiddenFact], seed: int) -> tuple[dic
         "survival_class_only_worst": min(ours.values()),
         "survival_class_only": float(np.mean(list(ours.values()))),
         "survival_class_only_best_control": max(float(np.mean(list(by.values()))) for by in rivals),
-        "survival_class_only_after_five_folds": (
-            sum(one[1] for one in folded) / max(sum(one[0] for one in folded), 1)
-        ),
+        "survival_class_only_after_five_folds": (sum(one[1] for one in folded) / max(sum(one[0] for one in folded), 1)),
     }
     title = f"The same facts, asked for by their class alone, percent, in 1/{SHARE} of the tokens"
     return metrics, BenchTable(title, ("method", *kinds, "all"), rows)
@@ -195,14 +187,7 @@ def _stable(said: list[dict[str, Any]], rig: MemoryRig) -> tuple[float, float]:
     for stop in range(5, len(messages) + 1, 4):
         so_far = messages[:stop]
         found = optimise(
-            "x",
-            so_far,
-            "",
-            budget,
-            "extractive",
-            counter,
-            partial(_nothing, stop),
-            plan or f"{stop}:k1-{stop}",
+            "x", so_far, "", budget, "extractive", counter, partial(_nothing, stop), plan or f"{stop}:k1-{stop}"
         )
         plan, turns = found.plan, turns + 1
         anew += bool(found.replanned)
@@ -247,10 +232,4 @@ def whole(messages: list[Message], found: OptimisedContext) -> bool:
     sums = all(row.before - row.taken + row.added == row.after for row in found.ledger)
     chained = all(one.after == other.before for one, other in pairwise(found.ledger))
     whole_calls = (made & answered) == {one.answers for one in present if one.answers}
-    return (
-        whole_calls
-        and sums
-        and chained
-        and found.tokens <= found.budget
-        and found.ledger[-1].after == found.tokens
-    )
+    return whole_calls and sums and chained and found.tokens <= found.budget and found.ledger[-1].after == found.tokens

@@ -79,11 +79,7 @@ class Streamed:
 
 
 def focused(
-    tree: LifetimeTree,
-    scorer: FocusScorer,
-    settings: FocusSettings,
-    future: Sequence[int],
-    clock: PerfClock,
+    tree: LifetimeTree, scorer: FocusScorer, settings: FocusSettings, future: Sequence[int], clock: PerfClock
 ) -> Streamed:
     """Refocus before every cadence of the future, read it, and let it join the lifetime, which is then cut
     back.
@@ -124,9 +120,7 @@ def windowed(
 def _nll(tree: LifetimeTree, context: WorkingContext, part: Sequence[int]) -> float:
     with torch.no_grad():
         rows = context.embeddings(tree, 0, context.used)
-        return float(
-            horizon_nll(tree.model, rows[None], torch.tensor([list(part)], dtype=torch.int64)).mean()
-        )
+        return float(horizon_nll(tree.model, rows[None], torch.tensor([list(part)], dtype=torch.int64)).mean())
 
 
 def plain_nll(model: BaseModel, shown: Sequence[int], part: Sequence[int]) -> float:

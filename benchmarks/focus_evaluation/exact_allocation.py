@@ -93,10 +93,7 @@ def is_open(context: WorkingContext, node: NodeRef) -> bool:
 
 
 def gates_of(
-    context: WorkingContext,
-    tree: TreeShape,
-    gains: Mapping[NodeRef, float],
-    fixed: Iterable[NodeRef] = (),
+    context: WorkingContext, tree: TreeShape, gains: Mapping[NodeRef, float], fixed: Iterable[NodeRef] = ()
 ) -> tuple[Gate, ...]:
     """Every gist that is open now or has a gain, and all above them, each before what lies below it."""
     size = context.block_size
@@ -141,9 +138,7 @@ def solve(gates: Sequence[Gate], room: int, block_size: int, n_diff: int | None 
         held = any(one.opened and one.fixed for one in below)
         skip = _shifted(tables[i + sizes[i]], 0, closings if n_diff is not None else 0, forbidden=held)
         opening = int(not gate.opened) if n_diff is not None else 0
-        take = gate.gain + _shifted(
-            tables[i + 1], costs[i], opening, forbidden=gate.fixed and not gate.opened
-        )
+        take = gate.gain + _shifted(tables[i + 1], costs[i], opening, forbidden=gate.fixed and not gate.opened)
         kept[i] = (take >= skip) if gate.opened else (take > skip)
         tables[i] = np.maximum(take, skip)
     if not np.isfinite(tables[0][-1, -1]):
@@ -151,9 +146,7 @@ def solve(gates: Sequence[Gate], room: int, block_size: int, n_diff: int | None 
     return _walk(gates, costs, sizes, kept, shape, counted=n_diff is not None)
 
 
-def with_open(
-    context: WorkingContext, before: Iterable[NodeRef], opened: Iterable[NodeRef]
-) -> WorkingContext:
+def with_open(context: WorkingContext, before: Iterable[NodeRef], opened: Iterable[NodeRef]) -> WorkingContext:
     """The context with other gists open: those that close first, the finest before what is above them."""
     old, new = set(before), set(opened)
     for node in sorted(old - new):

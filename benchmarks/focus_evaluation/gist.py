@@ -192,9 +192,7 @@ def variant_nll(
         }
 
 
-def constant_gist(
-    model: BaseModel, encoder: GistEncoder, tokens: Sequence[int], *, level: int = 1
-) -> torch.Tensor:
+def constant_gist(model: BaseModel, encoder: GistEncoder, tokens: Sequence[int], *, level: int = 1) -> torch.Tensor:
     """(slots, d): the mean of the gists of blocks spread evenly over a text.
 
     Raises TextError when it has not one span of that level.
@@ -202,9 +200,7 @@ def constant_gist(
     size = BLOCK**level
     whole = len(tokens) // size
     if not whole:
-        raise TextError(
-            f"The text has {len(tokens)} tokens and one gist needs {size}.", way_out="Give a longer text."
-        )
+        raise TextError(f"The text has {len(tokens)} tokens and one gist needs {size}.", way_out="Give a longer text.")
     taken = np.linspace(0, whole - 1, min(whole, max(1, CONSTANT_BLOCKS * BLOCK // size))).astype(int)
     spans = torch.tensor([tokens[place * size : (place + 1) * size] for place in taken], dtype=torch.int64)
     with torch.no_grad():
@@ -229,21 +225,13 @@ class _Prefixes:
     """(B, span + tail) ids; what stands before the horizon, by variant."""
 
     def __init__(
-        self,
-        model: BaseModel,
-        encoder: GistEncoder,
-        taken: torch.Tensor,
-        span: int,
-        level: int,
-        controls: GistControls,
+        self, model: BaseModel, encoder: GistEncoder, taken: torch.Tensor, span: int, level: int, controls: GistControls
     ) -> None:
         self._model, self._encoder, self._level, self._controls = model, encoder, level, controls
         self._ids = taken[:, :span]
         rows = model.embed(taken)
         self._replaced, self._tail = rows[:, :span], rows[:, span:]
-        self._sinks = model.embed(torch.tensor([model.sinks()], device=rows.device)).expand(
-            taken.shape[0], -1, -1
-        )
+        self._sinks = model.embed(torch.tensor([model.sinks()], device=rows.device)).expand(taken.shape[0], -1, -1)
 
     def prefix(self, variant: str) -> torch.Tensor:
         """(B, W, d): the sinks, the variant's entries and the tail."""

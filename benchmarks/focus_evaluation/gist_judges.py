@@ -73,9 +73,7 @@ class PolishedWay:
         parts = [slice(at, at + TOGETHER) for at in range(0, len(blocks), TOGETHER)]
         return torch.cat(
             [
-                polished(
-                    self.model, blocks[part], begun[part], tuple(n[part] for n in neighbours), self.plan
-                )[0]
+                polished(self.model, blocks[part], begun[part], tuple(n[part] for n in neighbours), self.plan)[0]
                 for part in parts
             ]
         )
@@ -115,9 +113,7 @@ def facts_answered(
     with torch.no_grad():
         rows = model.embed(blocks)
         sinks = model.embed(torch.tensor(model.sinks()))
-        for read, own, other, fact in zip(
-            rows, shipped.encode_tokens(rows, blocks), made.to(rows), facts, strict=True
-        ):
+        for read, own, other, fact in zip(rows, shipped.encode_tokens(rows, blocks), made.to(rows), facts, strict=True):
             for name, entries in zip(ASKED, (read, own, other), strict=True):
                 losses = needle_nll(model, torch.cat([sinks, entries]), fact)
                 right = losses.pop(fact.right)
@@ -149,9 +145,7 @@ class Judged:
 
     def gained(self, read: str = "gist") -> Interval:
         """other way − `read`, in nats a token: below zero, the other way is better."""
-        return resampled(
-            self.nll, lambda rows: rows["other way"] - rows[read], seed=self.seed, groups=self.groups
-        )
+        return resampled(self.nll, lambda rows: rows["other way"] - rows[read], seed=self.seed, groups=self.groups)
 
     def share(self, name: str) -> Interval | None:
         """The content share of a way against its own shuffled gists; None where tokens are not clearly better."""
@@ -161,8 +155,5 @@ class Judged:
         if gap.low <= 0:
             return None
         return resampled(
-            rows,
-            lambda of: (of["wrong"] - of["own"]) / (of["wrong"] - of["full"]),
-            seed=self.seed,
-            groups=self.groups,
+            rows, lambda of: (of["wrong"] - of["own"]) / (of["wrong"] - of["full"]), seed=self.seed, groups=self.groups
         )

@@ -132,9 +132,7 @@ def plant(
         wanted = block - max(1, len(key) // 2) if number % 2 else min(at, block - len(key))
         start += (wanted - at) % block if number % 2 else wanted - at
         tokens[start : start + len(whole)] = whole
-        placed.append(
-            Planted(needle, start, start + len(whole), start + len(head), start + len(head) + len(key))
-        )
+        placed.append(Planted(needle, start, start + len(whole), start + len(head), start + len(head) + len(key)))
     return tokens[:length], tuple(placed)
 
 
@@ -227,9 +225,7 @@ def asked(
     was.
     """
     length = tree.length
-    runtime = FocusRuntime(
-        tree.model, scorer=scorer, settings=settings, tree=tree, clock=clock, search=search
-    )
+    runtime = FocusRuntime(tree.model, scorer=scorer, settings=settings, tree=tree, clock=clock, search=search)
     try:
         runtime.question(question)
         record = runtime.refocus()
@@ -326,9 +322,7 @@ def ask_for(
 ) -> FactOutcome:
     """Ask, refocus once as after any question, look at tokens [start, end). The lifetime is then as it was."""
     length = tree.length
-    runtime = FocusRuntime(
-        tree.model, scorer=scorer, settings=settings, tree=tree, clock=clock, search=search
-    )
+    runtime = FocusRuntime(tree.model, scorer=scorer, settings=settings, tree=tree, clock=clock, search=search)
     try:
         runtime.question(question)
         runtime.refocus()

@@ -115,12 +115,7 @@ def filled(context: WorkingContext, values: Mapping[NodeRef, float]) -> WorkingC
 
 
 def climbed(
-    snapshot: LabelSnapshot,
-    context: WorkingContext,
-    gains: Mapping[NodeRef, float],
-    *,
-    steps: int,
-    breadth: int,
+    snapshot: LabelSnapshot, context: WorkingContext, gains: Mapping[NodeRef, float], *, steps: int, breadth: int
 ) -> tuple[WorkingContext, float]:
     """(a context at least as good, its NLL in nats a token): the best measured step from it, up to `steps` times.
 

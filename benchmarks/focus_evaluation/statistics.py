@@ -48,9 +48,7 @@ def resampled(
     """
     names = list(rows)
     table = np.array([rows[name] for name in names], np.float64).T  # (n, k)
-    _, of = np.unique(
-        np.arange(len(table)) if groups is None or len(set(groups)) < 2 else groups, return_inverse=True
-    )
+    _, of = np.unique(np.arange(len(table)) if groups is None or len(set(groups)) < 2 else groups, return_inverse=True)
     counts = np.bincount(of)
     means = _drawn(table[np.argsort(of, kind="stable")], counts, np.random.default_rng(seed))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -60,9 +58,7 @@ def resampled(
     return Interval(float(whole), float(low), float(high))
 
 
-def _drawn(
-    table: NDArray[np.float64], counts: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _drawn(table: NDArray[np.float64], counts: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
     """(n, k) rows in the order of their groups, (g,) rows a group -> (resamples, k) means."""
     starts, longest = np.cumsum(counts) - counts, int(counts.max())
     drawn = rng.integers(0, len(counts), size=(RESAMPLES, len(counts)))

@@ -40,14 +40,7 @@ from benchmarks.focus_training.corpus import TrainingCorpus
 from benchmarks.focus_training.data_parallel import DataParallel
 from benchmarks.focus_training.joint_config import ContextPhaseConfig
 from benchmarks.focus_training.records import Effect
-from benchmarks.focus_training.trainer import (
-    StepReport,
-    Trainable,
-    Trainer,
-    TrainerSettings,
-    TrainingState,
-    Weights,
-)
+from benchmarks.focus_training.trainer import StepReport, Trainable, Trainer, TrainerSettings, TrainingState, Weights
 
 
 class Trainee(Trainable, Protocol):
@@ -71,8 +64,7 @@ class GistTrainee:
         """Raises CheckpointError for gists that no net makes, or only some of which it makes."""
         if not isinstance(encoder, GistNetEncoder):
             raise CheckpointError(
-                f"The {encoder.name} gists have no net to train.",
-                way_out="Train one first: train-gistnet.",
+                f"The {encoder.name} gists have no net to train.", way_out="Train one first: train-gistnet."
             )
         if encoder.slots != encoder.trained_slots:
             raise CheckpointError(

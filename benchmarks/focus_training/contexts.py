@@ -53,11 +53,7 @@ class _Still:
 
 
 def situation(
-    model: BaseModel,
-    gist: GistEncoder,
-    scorer: FocusScorer,
-    settings: FocusSettings,
-    tokens: torch.Tensor,
+    model: BaseModel, gist: GistEncoder, scorer: FocusScorer, settings: FocusSettings, tokens: torch.Tensor
 ) -> TrainingContext:
     """The lifetime of all but the last H of the tokens under the policy, after one refocus.
 
@@ -111,9 +107,7 @@ def following_hidden(
     return torch.stack([one[len(row) - horizon : len(row)] for one, row in zip(hidden, rows, strict=True)])
 
 
-def following_nll(
-    model: BaseModel, prefixes: Sequence[torch.Tensor], cases: Sequence[TrainingContext]
-) -> torch.Tensor:
+def following_nll(model: BaseModel, prefixes: Sequence[torch.Tensor], cases: Sequence[TrainingContext]) -> torch.Tensor:
     """The same -> (n, H) NLL in nats."""
     hidden = following_hidden(model, prefixes, cases)
     logits = model.logits(hidden.flatten(0, 1))
@@ -129,10 +123,7 @@ def teacher_logits(model: BaseModel, cases: Sequence[TrainingContext]) -> torch.
 
 
 def divergence(
-    model: BaseModel,
-    prefixes: Sequence[torch.Tensor],
-    cases: Sequence[TrainingContext],
-    teacher: torch.Tensor,
+    model: BaseModel, prefixes: Sequence[torch.Tensor], cases: Sequence[TrainingContext], teacher: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """KL(teacher ‖ model on the prefixes) and NLL, each (n, H). The teacher's logits are used up."""
     hidden = following_hidden(model, prefixes, cases)
@@ -226,9 +217,7 @@ class HeldOut:
             self._windows += [tokens[at : at + need] for at in offsets]
 
     @torch.no_grad()
-    def sit(
-        self, model: BaseModel, gist: GistEncoder, scorer: FocusScorer, *, plain_too: bool = True
-    ) -> HeldOutResult:
+    def sit(self, model: BaseModel, gist: GistEncoder, scorer: FocusScorer, *, plain_too: bool = True) -> HeldOutResult:
         """NLL of every window with these modules; without `plain_too` only of the working contexts."""
         began = self._clock.perf()
         mixed: list[float] = []
@@ -273,8 +262,6 @@ def effect(phase: str, before: HeldOutResult, after: HeldOutResult, seed: int) -
 def _difference(before: Sequence[float], after: Sequence[float], seed: int) -> tuple[float, float, float]:
     """Mean of after − before with the ends of its interval; windows are drawn, as there are few texts."""
     found = resampled(
-        {"change": [b - a for a, b in zip(before, after, strict=True)]},
-        lambda means: means["change"],
-        seed=seed,
+        {"change": [b - a for a, b in zip(before, after, strict=True)]}, lambda means: means["change"], seed=seed
     )
     return found.mean, found.low, found.high

@@ -106,16 +106,12 @@ def stage(data: DataConfig, model: BaseModel, progress: ProgressCallback | None 
     return Staged(str(data.staged), tuple(shard for shards in made for shard in shards))
 
 
-def open_corpus(
-    data: DataConfig, model: BaseModel, progress: ProgressCallback | None = None
-) -> TrainingCorpus:
+def open_corpus(data: DataConfig, model: BaseModel, progress: ProgressCallback | None = None) -> TrainingCorpus:
     """The staged texts as a corpus over memory-mapped files; stages what is missing or out of date."""
     stage(data, model, progress)
     parts = []
     for text in data.texts:
-        (told, train), (_, validation) = (
-            read_shard(_file(data.staged, text.name, split)) for split in SPLITS
-        )
+        (told, train), (_, validation) = (read_shard(_file(data.staged, text.name, split)) for split in SPLITS)
         parts.append(Part(text.name, text.weight, train, validation, told.digest))
     return TrainingCorpus(tuple(parts))
 
@@ -133,9 +129,7 @@ def read_shard(path: Path) -> tuple[Provenance, torch.Tensor]:
         said["files"] = tuple(tuple(one) for one in said["files"])
         provenance = Provenance(**said)
     except (OSError, pa.ArrowInvalid, KeyError, TypeError, ValueError) as error:
-        raise TextError(
-            f"{path.name} is not a shard.", way_out="Remove it and stage the texts again."
-        ) from error
+        raise TextError(f"{path.name} is not a shard.", way_out="Remove it and stage the texts again.") from error
     chunks = table.column("tokens").chunks
     return provenance, from_dlpack(chunks[0].flatten()) if chunks else torch.zeros(0, dtype=torch.int32)
 
@@ -166,15 +160,11 @@ def _stage_text(
         _write(_file(folder, text.name, split), provenance, tokens[first : first + whole])
         shards.append(_shard(provenance, fresh=True))
     if not any(shard.tokens for shard in shards):
-        raise TextError(
-            f"{text.name} has {len(tokens)} tokens, less than a block of {BLOCK}.", way_out="Leave it out."
-        )
+        raise TextError(f"{text.name} has {len(tokens)} tokens, less than a block of {BLOCK}.", way_out="Leave it out.")
     return tuple(shards)
 
 
-def _encode(
-    text: str, model: BaseModel, name: str, progress: ProgressCallback | None
-) -> np.ndarray[Any, Any]:
+def _encode(text: str, model: BaseModel, name: str, progress: ProgressCallback | None) -> np.ndarray[Any, Any]:
     """The text's tokens, piece by piece; pieces end at a line break, where tokenisers break too."""
     pieces: list[list[int]] = []
     place = 0
@@ -191,9 +181,7 @@ def _encode(
 def _write(path: Path, provenance: Provenance, tokens: np.ndarray[Any, Any]) -> None:
     """One record batch, so that the whole column is one piece of the mapped file; renamed into place."""
     blocks = pa.FixedSizeListArray.from_arrays(pa.array(tokens, pa.int32()), BLOCK)
-    schema = pa.schema(
-        [pa.field("tokens", blocks.type)], metadata={_KEY: json.dumps(asdict(provenance)).encode()}
-    )
+    schema = pa.schema([pa.field("tokens", blocks.type)], metadata={_KEY: json.dumps(asdict(provenance)).encode()})
     partial = path.with_suffix(".partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -224,9 +212,7 @@ def _read(file: Path, name: str) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise TextError(
-            f"{name}: {file} cannot be read: {error.strerror}.", way_out="Correct its path."
-        ) from error
+        raise TextError(f"{name}: {file} cannot be read: {error.strerror}.", way_out="Correct its path.") from error
 
 
 def _decoded(content: bytes, file: Path) -> str:

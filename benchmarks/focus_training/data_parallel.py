@@ -81,9 +81,7 @@ SINGLE = DataParallel()
 class Job(Protocol):
     """What every worker runs; it must be importable by name, and its values picklable."""
 
-    def __call__(
-        self, parallel: DataParallel, report: Callable[[Any], None], stopped: Callable[[], bool]
-    ) -> None: ...
+    def __call__(self, parallel: DataParallel, report: Callable[[Any], None], stopped: Callable[[], bool]) -> None: ...
 
 
 def run_workers(job: Job, count: int, report: Callable[[Any], None]) -> None:
@@ -141,8 +139,7 @@ def _listen(wires: list[Connection], report: Callable[[Any], None]) -> None:
         raise failure
     if done < len(wires):
         raise FocusError(
-            "A worker ended without a message, perhaps because memory ran out.",
-            way_out="Resume with fewer workers.",
+            "A worker ended without a message, perhaps because memory ran out.", way_out="Resume with fewer workers."
         )
 
 
@@ -163,11 +160,7 @@ def _work(job: Job, wire: Connection, rank: int, count: int, meeting: str) -> No
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     try:
         distributed.init_process_group(
-            "gloo",
-            init_method=f"file://{meeting}",
-            rank=rank,
-            world_size=count,
-            timeout=datetime.timedelta(hours=1),
+            "gloo", init_method=f"file://{meeting}", rank=rank, world_size=count, timeout=datetime.timedelta(hours=1)
         )
         job(DataParallel(rank, count), lambda value: _send(wire, ("report", value)), wire.poll)
         distributed.destroy_process_group()

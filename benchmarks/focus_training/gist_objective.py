@@ -176,9 +176,7 @@ def _read_group(
             read = torch.cat([read[: student.opened * slots], raw, read[(student.opened + 1) * slots :]])
         end = student.blocks * entries
         styled = [style] if student.styled else []
-        prefixes.append(
-            torch.cat([window.sinks, *styled, read, full[student.sequence, end : end + horizon - 1]])
-        )
+        prefixes.append(torch.cat([window.sinks, *styled, read, full[student.sequence, end : end + horizon - 1]]))
         begin = len(window.sinks) + end - 1
         lessons.append(window.taught[student.sequence, begin : begin + horizon])
         answers.append(window.tokens[student.sequence, lead + end : lead + end + horizon])
@@ -203,9 +201,7 @@ def _weights(settings: GistTraining, gained: torch.Tensor) -> torch.Tensor:
 
 
 @torch.no_grad()
-def _dropped_nll(
-    model: BaseModel, window: Window, group: list[Student], level: int, cues: Cues
-) -> torch.Tensor:
+def _dropped_nll(model: BaseModel, window: Window, group: list[Student], level: int, cues: Cues) -> torch.Tensor:
     """The same students with nothing in place of their gists -> (students, H) NLL."""
     horizon, span = group[0].horizon, BLOCK**level
     tokens = window.tokens
@@ -228,9 +224,7 @@ def _recited(
     """NLL in nats a token of blocks' own tokens after their gists, of a part of the step's blocks in turn."""
     count = gists.shape[0] * gists.shape[1]
     blocks = window.tokens[:, : gists.shape[1] * BLOCK].reshape(count, BLOCK)
-    chosen = (
-        torch.arange(min(settings.recited, count)) * (count // min(settings.recited, count)) + step
-    ) % count
+    chosen = (torch.arange(min(settings.recited, count)) * (count // min(settings.recited, count)) + step) % count
     taken = blocks[chosen.to(blocks.device)]
     own = gists.flatten(0, 1)[chosen.to(gists.device)].to(window.full)
     opening = window.sinks.expand(len(chosen), -1, -1)

@@ -158,12 +158,7 @@ def _session(
 
 
 def _begin(
-    config: RunConfig,
-    settings: GistTraining,
-    part: PartName,
-    path: Path,
-    model: BaseModel,
-    parallel: DataParallel,
+    config: RunConfig, settings: GistTraining, part: PartName, path: Path, model: BaseModel, parallel: DataParallel
 ) -> GistState:
     """The state of before, or a new one."""
     if path.exists():
@@ -204,11 +199,7 @@ def widened(net: GistNet, shape: GistShape) -> GistNet:
     """
     if net.shape == shape:
         return net
-    if (
-        replace(net.shape, slots=shape.slots, layer=shape.layer) != shape
-        or net.shape.slots != 1
-        or net.shape.layer
-    ):
+    if replace(net.shape, slots=shape.slots, layer=shape.layer) != shape or net.shape.slots != 1 or net.shape.layer:
         raise CheckpointError(
             "The net to start from has another shape than the settings ask for.",
             way_out="Use its own shape with any number of slots and any layer, or start from scratch.",

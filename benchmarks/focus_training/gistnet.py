@@ -210,9 +210,7 @@ def draw_offsets(length: int, need: int, windows: int, seed: int) -> list[int]:
     """Sorted window starts, one in each of `windows` equal parts of the text, drawn with `seed`."""
     room = length - need
     if room < 0:
-        raise TextError(
-            f"The text has {length} tokens and one window needs {need}.", way_out="Give a longer text."
-        )
+        raise TextError(f"The text has {length} tokens and one window needs {need}.", way_out="Give a longer text.")
     generator = torch.Generator().manual_seed(seed)
     places = (torch.arange(windows) + torch.rand(windows, generator=generator)) / windows
     return sorted({min(room, math.floor(float(place) * (room + 1))) for place in places})
@@ -265,9 +263,7 @@ BEST_BY = {1: "content_", 2: "-harm_"}  # what judges the net of a level
 GistState = TrainingState[GistNet]
 
 
-def start(
-    settings: GistTraining, trained: GistNet | None = None, parallel: DataParallel = SINGLE
-) -> GistState:
+def start(settings: GistTraining, trained: GistNet | None = None, parallel: DataParallel = SINGLE) -> GistState:
     """A fresh net that equals its pointer, seeded; or a copy of a `trained` one, to go on from a checkpoint.
 
     Raises CheckpointError when the trained net has another shape.
@@ -287,11 +283,7 @@ def start(
     known = {id(p) for p in matrices}
     others = [p for p in net.parameters() if id(p) not in known]
     adam = torch.optim.AdamW(
-        [*others, *cues.parameters()],
-        lr=settings.learning_rate,
-        betas=(0.9, 0.98),
-        weight_decay=0.0,
-        fused=True,
+        [*others, *cues.parameters()], lr=settings.learning_rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True
     )
     muon = Muon(matrices, settings.learning_rate, settings.weight_decay, parallel=parallel)
     told = {"level": settings.level, "seed": settings.seed, "shape": asdict(settings.shape)}
@@ -371,9 +363,7 @@ class _GistObjective:
 
     def loss(self, step: int, part: DataParallel) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         self._net.train()
-        return step_loss(
-            self._settings, self._corpus, self._model, self._net, self._cues, step, self._lower, part
-        )
+        return step_loss(self._settings, self._corpus, self._model, self._net, self._cues, step, self._lower, part)
 
     def validation(self) -> dict[str, float]:
         return self._evaluator.evaluate(self._net)

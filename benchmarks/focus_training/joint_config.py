@@ -16,9 +16,7 @@ from benchmarks.focus_training.run_config import ConfigSection, RunConfig
 class ContextConfig(ConfigSection):
     """Working contexts that joint phases train and are judged on; the window itself is that of [focus]."""
 
-    lifetime: int = Field(
-        default=512, ge=BLOCK, description="Tokens that are read before those that are asked."
-    )
+    lifetime: int = Field(default=512, ge=BLOCK, description="Tokens that are read before those that are asked.")
     windows: int = Field(default=32, ge=2, description="Validation windows, spread over what is kept apart.")
 
 
@@ -32,16 +30,10 @@ class ContextPhaseConfig(ConfigSection):
     warmup: int = Field(default=10, ge=1)
     weight_decay: float = Field(default=0.0, ge=0)
     clip: float = Field(default=1.0, gt=0)
-    gap: float = Field(
-        default=1.0, ge=0, description="Weight of KL(frozen on the full text ‖ working context)."
-    )
+    gap: float = Field(default=1.0, ge=0, description="Weight of KL(frozen on the full text ‖ working context).")
     truth: float = Field(default=0.5, ge=0, description="Weight of the NLL of what really follows.")
-    stability: float = Field(
-        default=0.0, ge=0, description="Weight of staying near the weights it began with."
-    )
-    boundary: float = Field(
-        default=1.0, gt=0, description="How much more tokens beside a block's edge count."
-    )
+    stability: float = Field(default=0.0, ge=0, description="Weight of staying near the weights it began with.")
+    boundary: float = Field(default=1.0, gt=0, description="How much more tokens beside a block's edge count.")
     validate_every: int = Field(default=25, gt=0)
     patience: int = Field(default=3, ge=1, description="Validations without gain after which it ends early.")
 
@@ -70,9 +62,7 @@ class LensPhaseConfig(ConfigSection):
 
 class JointConfig(ConfigSection):
     cycles: int = Field(default=3, ge=1)
-    patience: int = Field(
-        default=1, ge=1, description="Cycles without gain after which the schedule ends early."
-    )
+    patience: int = Field(default=1, ge=1, description="Cycles without gain after which the schedule ends early.")
     phases: tuple[Literal["b1", "b2", "b3"], ...] = Field(
         default=("b1", "b2", "b3"), min_length=1, description="b1 gists, b2 lens, b3 LoRA."
     )

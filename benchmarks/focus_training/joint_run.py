@@ -22,13 +22,7 @@ from amgs_focus.lens import checkpoint as lens_checkpoint
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.adapter import Adapter, AdapterShape, attach, read_adapter
 from amgs_focus.protocols import PerfClock, ProgressCallback
-from benchmarks.focus_training.context_phase import (
-    ContextPhase,
-    GistTrainee,
-    LoraTrainee,
-    Trainee,
-    train_phase,
-)
+from benchmarks.focus_training.context_phase import ContextPhase, GistTrainee, LoraTrainee, Trainee, train_phase
 from benchmarks.focus_training.contexts import HeldOut
 from benchmarks.focus_training.corpus import TrainingCorpus, open_corpus
 from benchmarks.focus_training.gist_run import base_model, starting_gists
@@ -50,22 +44,12 @@ def joint_card(config: JointRunConfig, record: RunRecord, corpus: TrainingCorpus
         f"life, {focus.horizon} tokens asked. Kept: {', '.join(kept) or 'nothing, no phase had an effect'}.",
         "",
         *table(
-            (
-                "phase",
-                "steps",
-                "time",
-                "loss before",
-                "after",
-                "change [95 %]",
-                "beyond raw tokens [95 %]",
-                "verdict",
-            ),
+            ("phase", "steps", "time", "loss before", "after", "change [95 %]", "beyond raw tokens [95 %]", "verdict"),
             [
                 (
                     one.phase,
                     *next(
-                        ((f"{p.step:,}", duration(p.seconds)) for p in record.parts if p.part == one.phase),
-                        ("", ""),
+                        ((f"{p.step:,}", duration(p.seconds)) for p in record.parts if p.part == one.phase), ("", "")
                     ),
                     f"{one.before:.4f}",
                     f"{one.after:.4f}",
@@ -185,8 +169,7 @@ class _JointRun:
         self._model = base_model(config, progress)
         self._corpus = open_corpus(config.data, self._model, progress)
         self._trio = Trio(
-            starting_gists(config, self._model),
-            lens_checkpoint.for_model(self._model, config.focus.lens),
+            starting_gists(config, self._model), lens_checkpoint.for_model(self._model, config.focus.lens)
         )
         self._record = RunRecord.open(config.out, config, self._model.card, schedule.kind)
         self._judge, self._stopper = (self._held_out(half) for half in (1, 0))
@@ -245,13 +228,7 @@ class _JointRun:
         until = plan.steps if self._left is None else min(plan.steps, done + self._left)
         trainee = self._trainee(phase)
         run_session = RunSession(
-            config,
-            config.out,
-            name,
-            f"{name}, {LABELS[phase]}",
-            (done, until, plan.steps),
-            self._clock,
-            self._progress,
+            config, config.out, name, f"{name}, {LABELS[phase]}", (done, until, plan.steps), self._clock, self._progress
         )
         last = [done]
 
@@ -277,9 +254,7 @@ class _JointRun:
         run_session = RunSession(config, config.out, name, LABELS["b2"], (0, steps, steps), self._clock, None)
         reached = 0
         try:
-            found, scorer, path = train_lens_phase(
-                stage, plan, config.out / name, self._clock, self._progress
-            )
+            found, scorer, path = train_lens_phase(stage, plan, config.out / name, self._clock, self._progress)
             reached = steps
         finally:
             self._record = run_session.recorded(self._record, reached)
@@ -351,8 +326,6 @@ class _JointRun:
         better = [one.phase for one in self._record.effects if one.verdict == "better"]
         last = {phase: name for name in better for phase in [name.rpartition("-")[2]]}
         card = self._config.out / f"{self._config.name}.md"
-        card.write_text(
-            joint_card(self._config, self._record, self._corpus, tuple(last.values())), encoding="utf-8"
-        )
+        card.write_text(joint_card(self._config, self._record, self._corpus, tuple(last.values())), encoding="utf-8")
         kept = ", ".join(str(self._checkpoint(name)) for name in last.values())
         return replace(self._standing(), checkpoint=kept, card=str(card), complete=True)

@@ -65,10 +65,7 @@ def measured_example(labelled: LabelledSnapshot, reader: LensReader) -> LensExam
     for label in measured:
         nodes = (label.node,) if isinstance(label, Label) else label.nodes
         spans = [tree.span(node) for node in nodes]
-        inside = [
-            any(low <= entry.start and entry.end <= high for low, high in spans)
-            for entry in context.entries()
-        ]
+        inside = [any(low <= entry.start and entry.end <= high for low, high in spans) for entry in context.entries()]
         rows.append(torch.tensor(inside, dtype=torch.float32) / sum(inside))
         target.append(target_of(label.utility))
         noise = label.error * label.horizon / label.positions / UNIT
@@ -84,13 +81,7 @@ def measured_example(labelled: LabelledSnapshot, reader: LensReader) -> LensExam
 
 
 def warm_examples(
-    number: int,
-    texts: Sequence[LensText],
-    runs: LensRuns,
-    model: BaseModel,
-    gist: GistEncoder,
-    *,
-    each: int = 12,
+    number: int, texts: Sequence[LensText], runs: LensRuns, model: BaseModel, gist: GistEncoder, *, each: int = 12
 ) -> Iterator[LensExample]:
     """Examples of lifetime `number`: up to `each` questions about made-up facts that stand in it.
 
@@ -119,9 +110,7 @@ def _guessed(group: str, view: LensView, reader: LensReader, utilities: Sequence
     """An example in which every entry outside the tail, of level 1 or less, has a label."""
     context = view.context
     chosen = [
-        place
-        for place, entry in enumerate(context.entries())
-        if entry.level <= 1 and entry.end <= context.tail_start
+        place for place, entry in enumerate(context.entries()) if entry.level <= 1 and entry.end <= context.tail_start
     ]
     members = torch.zeros(len(chosen), len(context.entries()))
     members[torch.arange(len(chosen)), torch.tensor(chosen, dtype=torch.int64)] = 1.0
@@ -143,17 +132,11 @@ def _example(
     for entry in context.entries():
         outside = entry.end <= context.tail_start
         settled.append(outside)
-        gain.append(
-            float(children_cost(entry.node, context.block_size, context.slots)) if entry.level else 0.0
-        )
+        gain.append(float(children_cost(entry.node, context.block_size, context.slots)) if entry.level else 0.0)
         closable = outside and entry.level < max(1, tree.depth)
-        refund.append(
-            float(entry.cost - context.slots if entry.level == 0 else entry.cost) if closable else 0.0
-        )
+        refund.append(float(entry.cost - context.slots if entry.level == 0 else entry.cost) if closable else 0.0)
     single = torch.arange(len(labels[0])) < alone
-    return LensExample(
-        group, given, *labels, single, torch.tensor(settled), torch.tensor(gain), torch.tensor(refund)
-    )
+    return LensExample(group, given, *labels, single, torch.tensor(settled), torch.tensor(gain), torch.tensor(refund))
 
 
 def _layout(generator: random.Random, tree: LifetimeTree, runs: LensRuns) -> WorkingContext | None:

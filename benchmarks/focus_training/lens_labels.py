@@ -23,15 +23,7 @@ from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import NodeRef, parent_of
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.utility import (
-    Gained,
-    HorizonReader,
-    Label,
-    LabelledAction,
-    LabelSnapshot,
-    candidates,
-    counterfactuals,
-)
+from amgs_focus.utility import Gained, HorizonReader, Label, LabelledAction, LabelSnapshot, candidates, counterfactuals
 from amgs_focus.window.working_context import Entry, WorkingContext, gist_entry
 from benchmarks.focus_evaluation.exact_allocation import with_open
 from benchmarks.focus_training.lens_runs import LensRuns, LensSnapshot, LensText, snapshot_at
@@ -52,9 +44,7 @@ _LABEL = pa.struct(
         ("distance_to_cursor", pa.int64()),
     ]
 )
-_JOINT = pa.struct(
-    [("blocks", pa.list_(pa.int64())), ("gains", pa.list_(pa.float32())), ("positions", pa.int32())]
-)
+_JOINT = pa.struct([("blocks", pa.list_(pa.int64())), ("gains", pa.list_(pa.float32())), ("positions", pa.int32())])
 SCHEMA = pa.schema(
     [
         ("number", pa.int64()),
@@ -194,12 +184,7 @@ def opened_blocks(context: WorkingContext) -> list[NodeRef]:
     ]
 
 
-def choose(
-    drawn: LensSnapshot,
-    found: Sequence[LabelledAction],
-    exact: int,
-    generator: random.Random,
-) -> list[int]:
+def choose(drawn: LensSnapshot, found: Sequence[LabelledAction], exact: int, generator: random.Random) -> list[int]:
     """Which candidates are measured, in order of time: all that touch the fact asked about, those above level 1,
     then any of what is left.
     """
@@ -232,12 +217,7 @@ def joint_sets(drawn: LensSnapshot, count: int, generator: random.Random) -> lis
     return sets
 
 
-def write(
-    path: Path,
-    drawn: LensSnapshot,
-    labels: Sequence[Label],
-    jointly: Sequence[JointLabel] = (),
-) -> None:
+def write(path: Path, drawn: LensSnapshot, labels: Sequence[Label], jointly: Sequence[JointLabel] = ()) -> None:
     """One snapshot with its labels, in one rename."""
     snapshot = drawn.snapshot
     context, tree = snapshot.context, snapshot.tree
@@ -274,11 +254,7 @@ def write(
             for label in labels
         ],
         "joint": [
-            {
-                "blocks": [node.index for node in label.nodes],
-                "gains": label.gains,
-                "positions": label.positions,
-            }
+            {"blocks": [node.index for node in label.nodes], "gains": label.gains, "positions": label.positions}
             for label in jointly
         ],
     }
@@ -295,10 +271,7 @@ def read(path: Path, model: BaseModel, gist: GistEncoder) -> LabelledSnapshot:
     try:
         table = pq.read_table(path)
         if (table.schema.metadata or {}).get(b"format", b"").decode() != FORMAT:
-            raise TextError(
-                f"{path.name} holds no lens labels.",
-                way_out="Choose a folder that holds lens labels.",
-            )
+            raise TextError(f"{path.name} holds no lens labels.", way_out="Choose a folder that holds lens labels.")
         row = table.to_pylist()[0]
     except (OSError, pa.ArrowException, IndexError) as error:
         raise TextError(
@@ -312,12 +285,9 @@ def read(path: Path, model: BaseModel, gist: GistEncoder) -> LabelledSnapshot:
     tree = LifetimeTree(model, gist, block_size=row["block_size"])
     tree.append(row["tokens"])
     entries = tuple(
-        _entry(level, index, tree)
-        for level, index in zip(row["entry_levels"], row["entry_indexes"], strict=True)
+        _entry(level, index, tree) for level, index in zip(row["entry_levels"], row["entry_indexes"], strict=True)
     )
-    context = WorkingContext(
-        entries, tree.length, row["window"], tree.block_size, tree.slots, row["tail_blocks"]
-    )
+    context = WorkingContext(entries, tree.length, row["window"], tree.block_size, tree.slots, row["tail_blocks"])
     labels = tuple(
         Label(
             node=NodeRef(one["level"], one["index"]),

@@ -101,13 +101,7 @@ def train_lensnet(
             progress(report.step, report.steps, "lens")
 
     state = train(
-        settings,
-        found.warm,
-        found.measured,
-        found.held_out,
-        told,
-        state=state,
-        save=lambda kept: kept.save(path),
+        settings, found.warm, found.measured, found.held_out, told, state=state, save=lambda kept: kept.save(path)
     )
     seconds = clock.perf() - began
     checkpoint = job.out / f"{job.name}.safetensors"
@@ -128,12 +122,7 @@ def train_lensnet(
     card.write_text(said + "\n".join(card_section(made)) + "\n", encoding="utf-8")
     report = last.get("report")
     part = TrainedPart(
-        "lens",
-        state.step,
-        settings.steps,
-        seconds,
-        report.losses if report else {},
-        figures.get("held out", {}),
+        "lens", state.step, settings.steps, seconds, report.losses if report else {}, figures.get("held out", {})
     )
     return TrainedRun(job.name, str(job.out), (part,), str(checkpoint), str(card), complete=True)
 
@@ -153,11 +142,7 @@ def weights_of(net: LensNet) -> dict[str, float]:
 
 
 def _examples(
-    job: LensJob,
-    settings: LensTraining,
-    model: BaseModel,
-    gist: GistEncoder,
-    progress: ProgressCallback | None,
+    job: LensJob, settings: LensTraining, model: BaseModel, gist: GistEncoder, progress: ProgressCallback | None
 ) -> _Read:
     warm: list[LensExample] = []
     texts = [text for text in job.texts if text.group not in job.held_out]
@@ -242,11 +227,7 @@ def _card(
 
 
 def train_lens_phase(
-    stage: ContextPhase,
-    plan: LensPhaseConfig,
-    folder: Path,
-    clock: PerfClock,
-    progress: ProgressCallback | None = None,
+    stage: ContextPhase, plan: LensPhaseConfig, folder: Path, clock: PerfClock, progress: ProgressCallback | None = None
 ) -> tuple[Effect, FocusScorer, Path]:
     """Labels, trains and judges; the effect, the new lens and its checkpoint in `folder`.
 

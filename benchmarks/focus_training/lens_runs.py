@@ -166,9 +166,7 @@ def excerpt(
     return DrawnQuestion(tokens[:length], tokens[length:])
 
 
-def fact_lifetime(
-    generator: random.Random, text: LensText, length: int, model: BaseModel
-) -> FactLifetime | None:
+def fact_lifetime(generator: random.Random, text: LensText, length: int, model: BaseModel) -> FactLifetime | None:
     """Facts among paragraphs of the text, in about `length` tokens; None where the text is too short."""
     if len(text.tokens) < length:
         return None
@@ -236,9 +234,7 @@ def _run(
     return state.context
 
 
-def _grown(
-    state: FocusState, tokens: Sequence[int], tree: LifetimeTree, settings: FocusSettings
-) -> FocusState:
+def _grown(state: FocusState, tokens: Sequence[int], tree: LifetimeTree, settings: FocusSettings) -> FocusState:
     """The state with tokens read and room made for them."""
     tree.append(tokens)
     allocator = replace(state.allocator, headroom=0)

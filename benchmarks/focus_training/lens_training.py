@@ -32,9 +32,7 @@ SPREAD = 0.05  # variance of worths under which a snapshot counts no more
 GUESSED = 0.1  # what a guessed example counts
 
 
-def solved(
-    warm: Sequence[LensExample], measured: Sequence[LensExample], ridge: float = RIDGE
-) -> torch.Tensor:
+def solved(warm: Sequence[LensExample], measured: Sequence[LensExample], ridge: float = RIDGE) -> torch.Tensor:
     """(F,) weights of the features in float32; 0 for all where there is nothing that varies."""
     count = measured[0].given.features.shape[1]
     scatter = torch.zeros(count, count, dtype=torch.float64)
@@ -93,10 +91,7 @@ def start(settings: LensTraining) -> LensState:
     matrices = [weight for weight in net.parameters() if weight.dim() > 1]
     net.weights.requires_grad_(False)  # solved, not learnt
     others = [weight for weight in net.parameters() if weight.dim() <= 1 and weight is not net.weights]
-    groups = [
-        {"params": matrices, "weight_decay": settings.weight_decay},
-        {"params": others, "weight_decay": 0.0},
-    ]
+    groups = [{"params": matrices, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate)
     return TrainingState(net, (optimizer,), asdict(settings))
 

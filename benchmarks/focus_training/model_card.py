@@ -52,18 +52,14 @@ def commit(folder: Path = Path(__file__).parent) -> str:
     repository holds it.
     """
     try:
-        _git(
-            folder, "ls-files", "--error-unmatch", "__init__.py"
-        )  # not installed inside somebody else's repository
+        _git(folder, "ls-files", "--error-unmatch", "__init__.py")  # not installed inside somebody else's repository
         return _git(folder, "describe", "--always", "--dirty", "--abbrev=40", "--exclude", "*")
     except (OSError, subprocess.SubprocessError):
         return UNKNOWN
 
 
 def _git(folder: Path, *words: str) -> str:
-    told = subprocess.run(
-        ["git", *words], cwd=folder, capture_output=True, text=True, check=True, timeout=_WAIT
-    )
+    told = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True, timeout=_WAIT)
     return told.stdout.strip() or UNKNOWN
 
 
@@ -149,10 +145,7 @@ def data_table(corpus: TrainingCorpus) -> list[str]:
     """What was trained on and what was kept apart, as lines."""
     return table(
         ("text", "weight", "tokens trained on", "tokens kept apart"),
-        [
-            (one.name, f"{one.weight:g}", f"{len(one.train):,}", f"{len(one.validation):,}")
-            for one in corpus.parts
-        ],
+        [(one.name, f"{one.weight:g}", f"{len(one.train):,}", f"{len(one.validation):,}") for one in corpus.parts],
     )
 
 

@@ -116,12 +116,8 @@ class ModelConfig(ConfigSection):
 class TextConfig(ConfigSection):
     name: str = Field(pattern=r"^[\w.-]+$", description="Names the text in shards, logs and the model card.")
     path: Path = Field(description="A text file, or a folder of them.")
-    suffixes: tuple[str, ...] = Field(
-        default=(".txt", ".md", ".py"), description="Which files of a folder are read."
-    )
-    weight: float = Field(
-        default=1.0, ge=0, description="How often windows come from it, beside the others; 0 never."
-    )
+    suffixes: tuple[str, ...] = Field(default=(".txt", ".md", ".py"), description="Which files of a folder are read.")
+    weight: float = Field(default=1.0, ge=0, description="How often windows come from it, beside the others; 0 never.")
     held_out: float = Field(
         default=0.03, ge=0, le=1, description="The last share of its tokens is kept apart for validation."
     )
@@ -157,9 +153,7 @@ class DataConfig(ConfigSection):
 class OptimiserConfig(ConfigSection):
     learning_rate: float = Field(default=6e-4, gt=0)
     warmup: int = Field(default=100, ge=1, description="Steps in which the rate rises.")
-    decay: float = Field(
-        default=0.35, ge=0, le=1, description="Share of the steps, at the end, in which it falls."
-    )
+    decay: float = Field(default=0.35, ge=0, le=1, description="Share of the steps, at the end, in which it falls.")
     weight_decay: float = Field(default=0.01, ge=0)
     clip: float = Field(default=1.0, gt=0, description="Norm above which gradients are scaled down.")
     accumulate: int = Field(default=1, ge=1, description="Passes whose mean gradient makes one step.")
@@ -173,13 +167,9 @@ class LossConfig(ConfigSection):
     contrast: float = Field(
         default=0.03, ge=0, description="Weight of explaining what follows better than another block's gists."
     )
-    contrast_every: int = Field(
-        default=1, ge=1, description="Steps between two contrasts, which cost a pass."
-    )
+    contrast_every: int = Field(default=1, ge=1, description="Steps between two contrasts, which cost a pass.")
     content_weight: float = Field(
-        default=1.0,
-        ge=0,
-        description="How much more a token counts for each nat by which its own block helps.",
+        default=1.0, ge=0, description="How much more a token counts for each nat by which its own block helps."
     )
     style_share: float = Field(
         default=0.5, ge=0, le=1, description="Share of the students that find learned entries for the style."
@@ -214,9 +204,7 @@ class NetConfig(ConfigSection):
     token_ratio: int = Field(default=2, gt=0)
     slot_ratio: int = Field(default=3, gt=0)
     layer: int = Field(
-        default=0,
-        ge=0,
-        description="Layers of the frozen model after which its states are read too; 0: none.",
+        default=0, ge=0, description="Layers of the frozen model after which its states are read too; 0: none."
     )
     steps: int = Field(default=1000, ge=0)
     optimiser: OptimiserConfig = OptimiserConfig()
@@ -253,9 +241,7 @@ class GistConfig(ConfigSection):
 
 class LoggingConfig(ConfigSection):
     every: int = Field(default=1, ge=1, description="Steps between two lines of log.jsonl.")
-    wandb: str = Field(
-        default="", description="A Weights & Biases project to log to as well; needs the wandb package."
-    )
+    wandb: str = Field(default="", description="A Weights & Biases project to log to as well; needs the wandb package.")
 
 
 class RunConfig(ConfigSection):
@@ -320,13 +306,9 @@ def read_as(kind: type[Config], path: Path) -> Config:
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigurationError(
-            f"{path} cannot be read: {error.strerror}.", way_out="Give a TOML file."
-        ) from error
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}.", way_out="Give a TOML file.") from error
     except ValueError as error:
-        raise ConfigurationError(
-            f"{path.name} is not TOML: {error}.", way_out="Correct the line it names."
-        ) from error
+        raise ConfigurationError(f"{path.name} is not TOML: {error}.", way_out="Correct the line it names.") from error
     return parse_as(kind, given, path.parent, path.name)
 
 
@@ -335,9 +317,7 @@ def parse_config(given: Mapping[str, Any], folder: Path, name: str = "the config
     return parse_as(RunConfig, given, folder, name)
 
 
-def parse_as(
-    kind: type[Config], given: Mapping[str, Any], folder: Path, name: str = "the configuration"
-) -> Config:
+def parse_as(kind: type[Config], given: Mapping[str, Any], folder: Path, name: str = "the configuration") -> Config:
     """The same as a configuration with sections of its own."""
     # Defaults hold paths too, so they are placed by the same validators.
     filled = {"out": "run", **given}

@@ -52,13 +52,11 @@ class RunRecord:
             return fresh
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(
-                f"{folder / 'run.json'} is not the record of a run.",
-                way_out="Choose another folder.",
+                f"{folder / 'run.json'} is not the record of a run.", way_out="Choose another folder."
             ) from error
         if (said["kind"], said["model"]["name"]) != (kind, model.name):
             raise ConfigurationError(
-                f"{folder} holds a run of {said['kind']} on {said['model']['name']}.",
-                way_out="Choose another folder.",
+                f"{folder} holds a run of {said['kind']} on {said['model']['name']}.", way_out="Choose another folder."
             )
         return replace(fresh, legs=legs, parts=parts, effects=effects)
 

@@ -120,16 +120,7 @@ class TrainingState(Generic[Net]):
 
 
 # what a reader of damaged bytes is known to raise
-_TORN = (
-    pickle.UnpicklingError,
-    OSError,
-    EOFError,
-    RuntimeError,
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-)
+_TORN = (pickle.UnpicklingError, OSError, EOFError, RuntimeError, ValueError, LookupError, TypeError, AttributeError)
 _PROGRESS = ("step", "best", "best_step", "best_score", "waited")
 
 

@@ -15,18 +15,13 @@ if TYPE_CHECKING:
     from benchmarks.bench_results import BenchResult
 
 
-@bench(
-    "packs",
-    summary="Measure how packs are kept, chosen and read.",
-    example="packs --data data",
-)
+@bench("packs", summary="Measure how packs are kept, chosen and read.", example="packs --data data")
 def bench_packs(
     engine: Engine,
     *,
     data: Annotated[Path, Option("--data", metavar="DIR", help="A folder with multihop/ and others.")],
     questions: Annotated[
-        int,
-        Option("--questions", metavar="N", min=0, help="Answers that the language model judges; 0: none."),
+        int, Option("--questions", metavar="N", min=0, help="Answers that the language model judges; 0: none.")
     ] = 0,
     only: Annotated[str, Option("--only", metavar="NAME,NAME", help="These subjects; else all.")] = "",
     progress: Progress,

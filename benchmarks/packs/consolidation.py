@@ -276,11 +276,7 @@ def _listed(one: LearningText, rig: MemoryRig) -> str:
 
 
 def _again(
-    found: _Found,
-    sources: Sequence[Block],
-    made: Sequence[LearningText],
-    again: Sequence[str],
-    rig: MemoryRig,
+    found: _Found, sources: Sequence[Block], made: Sequence[LearningText], again: Sequence[str], rig: MemoryRig
 ) -> None:
     """Facts left after consolidating AGAIN times over: ours, and learnings made of learnings."""
     facts = {(e.kind, e.text) for own in findings(sources) for e in own if e.kind in CLASSES}
@@ -305,12 +301,7 @@ def _again(
 
 
 def _asked(
-    found: _Found,
-    memory: Memory,
-    asked: Sequence[LocomoQuestion],
-    one: Conversation,
-    when: str,
-    rig: MemoryRig,
+    found: _Found, memory: Memory, asked: Sequence[LocomoQuestion], one: Conversation, when: str, rig: MemoryRig
 ) -> None:
     """Of each question, the share of what answers it among the ten sources that are found first, and the share of the
     answer's words in what is read of what is found.
@@ -338,9 +329,7 @@ def _asked(
                 ],
                 "learnings": [block.content for block in hits if is_learning(block)],
                 "both, as found": [block.content for block in hits],
-                "both, any learning for each": [
-                    next(drawn) if is_learning(block) else block.content for block in hits
-                ],
+                "both, any learning for each": [next(drawn) if is_learning(block) else block.content for block in hits],
             }
         for name, own in read.items():
             text, used = "", 0

@@ -61,9 +61,7 @@ RULES: dict[str, Callable[[PackState], float]] = {
     "amgs, whatever the size": _worth,
     "last read (LRU)": lambda one: one.last - one.age,
     "most read (LFU)": lambda one: len(one.reads) + 1e-6 * (one.last - one.age),
-    "decay, slower with each reading": lambda one: (
-        (1 + log1p(len(one.reads))) * exp((one.last - one.age) / 30)
-    ),
+    "decay, slower with each reading": lambda one: (1 + log1p(len(one.reads))) * exp((one.last - one.age) / 30),
     "latest kept": lambda one: -one.age,
     "at random": lambda one: one.draw,
     "Belady": lambda one: -one.future,
@@ -85,14 +83,7 @@ def measure_continuum(rig: MemoryRig, data: Path) -> SubjectResult:
                 gain = [ours - theirs for ours, theirs in zip(found["amgs"], each, strict=True)]
                 low, high = mean_interval(gain)
                 rows.append(
-                    (
-                        kind,
-                        share,
-                        name,
-                        mean(each),
-                        mean(each) / best,
-                        f"{mean(gain):+.3f} [{low:+.3f}, {high:+.3f}]",
-                    )
+                    (kind, share, name, mean(each), mean(each) / best, f"{mean(gain):+.3f} [{low:+.3f}, {high:+.3f}]")
                 )
             mark = "" if (kind, share) == ("mixed", 0.5) else f"_{kind}_{round(100 * share)}"
             metrics[f"continuum_of_belady{mark}"] = mean(found["amgs"]) / best

@@ -17,10 +17,7 @@ from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectR
 from benchmarks.listwise import fit_classes
 from benchmarks.locomo_data import ADVERSARIAL, CATEGORIES, Conversation, read_folder
 
-GOALS: Mapping[str, tuple[Comparator, float]] = {
-    "intent_ece": ("<=", 0.05),
-    "intent_ahead_of_rule_low": (">=", 0.0),
-}
+GOALS: Mapping[str, tuple[Comparator, float]] = {"intent_ece": ("<=", 0.05), "intent_ahead_of_rule_low": (">=", 0.0)}
 _LEAST = 5
 """Questions that must show a sign for it to have weights."""
 _RIDGE = 1e-3
@@ -38,12 +35,7 @@ Method = Callable[["IntentQuestions", "IntentQuestions"], Chances]
 class IntentQuestions:
     """Questions with their intents (n,), by place in INTENTS, and conversations."""
 
-    def __init__(
-        self,
-        texts: Sequence[str],
-        labels: NDArray[np.int64],
-        conversations: Sequence[str],
-    ) -> None:
+    def __init__(self, texts: Sequence[str], labels: NDArray[np.int64], conversations: Sequence[str]) -> None:
         self.texts, self.labels = list(texts), labels
         self.conversations = np.array(conversations)
 
@@ -51,9 +43,7 @@ class IntentQuestions:
         """Those of a mask (n,)."""
         places = np.flatnonzero(kept).tolist()
         return IntentQuestions(
-            [self.texts[n] for n in places],
-            self.labels[places],
-            [str(one) for one in self.conversations[places]],
+            [self.texts[n] for n in places], self.labels[places], [str(one) for one in self.conversations[places]]
         )
 
 

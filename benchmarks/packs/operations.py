@@ -110,9 +110,7 @@ class _World:
         return text.replace(word, new, 1) if new != word.lower() else f"not {text}"
 
     def _blocks(self, texts: Sequence[str]) -> dict[str, Block]:
-        made = (
-            Block(block_id(text), text, NOW, NOW, confidence=self.chance.uniform(0.5, 0.95)) for text in texts
-        )
+        made = (Block(block_id(text), text, NOW, NOW, confidence=self.chance.uniform(0.5, 0.95)) for text in texts)
         return {block.id: replace(block, status="consolidated") for block in made}
 
     def _add(self, name: str, blocks: Mapping[str, Block], kind: str) -> None:
@@ -136,9 +134,7 @@ class _World:
         tokens = sum(len(block.content) // 4 + 1 for block in blocks.values())
         pack = Pack(name, 1, pack_id("", (), members), "", members, (), tokens, NOW - timedelta(days=age))
         likely = needed(len(reads), last, age, _YEAR)
-        usage = PackUsage(
-            pack, len(reads), NOW - timedelta(days=age - last) if reads else None, 0, None, likely
-        )
+        usage = PackUsage(pack, len(reads), NOW - timedelta(days=age - last) if reads else None, 0, None, likely)
         self.views.append(PackView(usage, blocks, heirs, age, age - last, likely, float(faded)))
 
     def _reads(self, age: float) -> tuple[list[float], bool]:
@@ -151,11 +147,7 @@ class _World:
             while (day := day + max(chance.gauss(period, 0.05 * period), 1.0)) < end:
                 every.append(day)
         elif kind in ("steady", "project"):
-            rate = (
-                chance.gammavariate(1.0, 0.05) + 0.002
-                if kind == "steady"
-                else chance.gammavariate(2.0, 0.125)
-            )
+            rate = chance.gammavariate(1.0, 0.05) + 0.002 if kind == "steady" else chance.gammavariate(2.0, 0.125)
             over = end if kind == "steady" else min(chance.expovariate(1 / 60), end)
             while (day := day + chance.expovariate(max(rate, 1e-4))) < over:
                 every.append(day)
@@ -206,9 +198,7 @@ def measure_operations(rig: MemoryRig, data: Path) -> SubjectResult | None:
             gain = [a - b for a, b in zip(each, found["the rule"][0], strict=True)]
             low, high = mean_interval(gain)
             told = f"{mean(gain):+.2f} [{low:+.2f}, {high:+.2f}]"
-            rows.append(
-                (corpus, name, mean(each), *(f"{counts[a][1]} of {counts[a][0]}" for a in COST), told)
-            )
+            rows.append((corpus, name, mean(each), *(f"{counts[a][1]} of {counts[a][0]}" for a in COST), told))
             own = wrong.setdefault(name.split(":")[0].replace(" ", "_"), [0, 0])
             for action in ("DELETE", "MERGE"):
                 own[0] += counts[action][1]
@@ -219,13 +209,7 @@ def measure_operations(rig: MemoryRig, data: Path) -> SubjectResult | None:
         metrics["false_delete_merge" if name == "the_rule" else f"false_delete_merge_{name}"] = (
             100.0 * false / max(every, 1)
         )
-    columns = (
-        "judged on",
-        "policy",
-        "worth a list",
-        *(f"{a}, wrong of" for a in COST),
-        "less the rule, 95 %",
-    )
+    columns = ("judged on", "policy", "worth a list", *(f"{a}, wrong of" for a in COST), "less the rule, 95 %")
     return SubjectResult(metrics, GOALS, (BenchTable("Proposals about packs", columns, tuple(rows)),))
 
 

@@ -43,11 +43,7 @@ class AskedUnits:
     """A question with its columns and what it costs to keep a unit."""
 
     def __init__(
-        self,
-        question: PruningQuestion,
-        columns: Columns,
-        costs: NDArray[np.int64],
-        units: Sequence[PackSentence],
+        self, question: PruningQuestion, columns: Columns, costs: NDArray[np.int64], units: Sequence[PackSentence]
     ) -> None:
         self.question, self.units = question, units
         self.wanted = np.array([unit.supports for unit in question.units])
@@ -118,9 +114,7 @@ def _as_written(memory: Memory, question: PruningQuestion, budget: int) -> float
     """Percent of what supports the answer that stands in the text of a reading, word for word."""
     ids = list(dict.fromkeys(block_id(draft.content) for draft in question.paragraphs))
     memory.packs.keep("paragraphs", blocks=ids, keywords=["paragraph"])
-    text = " ".join(
-        memory.packs.use("paragraphs", question.text, budget=budget, prune=True, log=False).text.split()
-    )
+    text = " ".join(memory.packs.use("paragraphs", question.text, budget=budget, prune=True, log=False).text.split())
     wanted = [
         " ".join(question.paragraphs[u.paragraph].content[u.start : u.end].split())
         for u in question.units
@@ -134,10 +128,7 @@ def _by_method(
 ) -> Iterator[tuple[str, list[float]]]:
     """Each method and what it keeps, question by question."""
     chance = np.random.default_rng(seed)
-    yield (
-        RANDOM,
-        [float(np.mean([one.kept(chance.random(one.costs.size)) for _ in range(_DRAWS)])) for one in asked],
-    )
+    yield (RANDOM, [float(np.mean([one.kept(chance.random(one.costs.size)) for _ in range(_DRAWS)])) for one in asked])
     for name, column in LEXICAL.items():
         yield name, [one.kept(one.columns[column]) for one in asked]
     tie = 1e-3
@@ -155,9 +146,7 @@ def _by_method(
 
 def _fitted(asked: Sequence[AskedUnits]) -> Floats:
     """(k,) a ridge on whether a unit supports the answer, every question counting the same."""
-    rows = np.concatenate(
-        [(one.matrix - one.matrix.mean(axis=0)) / np.sqrt(len(one.matrix)) for one in asked]
-    )
+    rows = np.concatenate([(one.matrix - one.matrix.mean(axis=0)) / np.sqrt(len(one.matrix)) for one in asked])
     aims = np.concatenate([(one.wanted - one.wanted.mean()) / np.sqrt(one.wanted.size) for one in asked])
     return np.asarray(np.linalg.solve(rows.T @ rows + _RIDGE * np.eye(rows.shape[1]), rows.T @ aims))
 
@@ -172,10 +161,5 @@ def row_of(name: str, method: str, shares: Sequence[float], seed: int) -> tuple[
 
 
 def _word(method: str) -> str:
-    known = {
-        OURS: "kept",
-        FITTED_BEYOND: "fitted_beyond",
-        FITTED_HALVES: "fitted_halves",
-        EVIDENCE: "evidence",
-    }
+    known = {OURS: "kept", FITTED_BEYOND: "fitted_beyond", FITTED_HALVES: "fitted_halves", EVIDENCE: "evidence"}
     return known.get(method, method.lower().replace(", ", "_").replace(" ", "_"))

@@ -55,9 +55,7 @@ def measure_routing(rig: MemoryRig, data: Path) -> SubjectResult | None:
             least += [low] if method in _BESIDE else []
     metrics["routing_ahead_of_best"] = 100.0 * min(least)
     columns = ("corpus", "tokens", "method", "questions", "evidence, percent", "amgs less it, 95 %")
-    return SubjectResult(
-        metrics, GOALS, (BenchTable("Evidence in the packs of a question", columns, tuple(rows)),)
-    )
+    return SubjectResult(metrics, GOALS, (BenchTable("Evidence in the packs of a question", columns, tuple(rows)),))
 
 
 def _filled(items: Sequence[RouteItem], budget: int) -> list[str]:

@@ -46,9 +46,7 @@ def run(
     model: gives the language model that judges so many answers; without it none are judged. Raises UsageError for a
     subject that does not exist, or where none of those named can be measured.
     """
-    asked: dict[str, Measure] = {
-        "pipeline": partial(measure_pipeline, model=model, questions=questions),
-    }
+    asked: dict[str, Measure] = {"pipeline": partial(measure_pipeline, model=model, questions=questions)}
     every = {**SUBJECTS, **asked}
     unknown = [name for name in only if name not in every]
     if unknown:

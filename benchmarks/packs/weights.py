@@ -23,9 +23,7 @@ _WORTH, _NOISE = 0.3, 0.3
 _SUCCESS = 0.8
 """How often a session succeeds; the useful packs are in every one."""
 _START = datetime(2030, 1, 1, tzinfo=UTC)
-GOALS: dict[str, tuple[Comparator, float]] = {
-    "companions_not_useful": (">=", 95.0),
-}
+GOALS: dict[str, tuple[Comparator, float]] = {"companions_not_useful": (">=", 95.0)}
 _METHODS = {
     "a verdict of each reading": "",
     "the reward of the session, each reading's": "_shared",
@@ -52,9 +50,7 @@ def _companions(seed: int, method: str) -> tuple[float, float]:
     """The share of companions that are thought useful, and of useful packs that are."""
     thought = {"companion": 0, "useful": 0}
     for world in range(_WORLDS):
-        for name in _thought_useful(
-            _sessions(f"companions {seed} {world}", method in ("_shared", "_session")), method
-        ):
+        for name in _thought_useful(_sessions(f"companions {seed} {world}", method in ("_shared", "_session")), method):
             thought[name.split()[0]] += 1
     every = _WORLDS * _USEFUL
     return thought["companion"] / every, thought["useful"] / every

@@ -161,10 +161,7 @@ def _listening(folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
     with (
         (folder.parent / "stderr").open("ab") as stderr,
         subprocess.Popen(
-            [sys.executable, "-c", _LISTENS, str(folder)],
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
+            [sys.executable, "-c", _LISTENS, str(folder)], stdout=subprocess.PIPE, stderr=stderr, text=True
         ) as running,
     ):
         assert running.stdout is not None
@@ -197,9 +194,7 @@ def _throughput(seconds: int) -> dict[str, float]:
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
             while time.monotonic() < end:
                 begun = time.perf_counter()
-                assert (
-                    _post(connection, bodies[counts[number] % len(bodies)], "application/x-protobuf") == 200
-                )
+                assert _post(connection, bodies[counts[number] % len(bodies)], "application/x-protobuf") == 200
                 waits.append(time.perf_counter() - begun)
                 counts[number] += 1
             connection.close()

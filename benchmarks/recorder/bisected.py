@@ -101,9 +101,7 @@ def _attended(model: PretrainedModel, planted: PlantedCause) -> int:
     return max(range(len(places)), key=places.__getitem__)
 
 
-def measure_causes(
-    model: BaseModel, progress: Progress, seed: int, causes: int
-) -> tuple[dict[str, float], BenchTable]:
+def measure_causes(model: BaseModel, progress: Progress, seed: int, causes: int) -> tuple[dict[str, float], BenchTable]:
     """How often the planted cause is named, by kind and way, and how often it is said rightly that none is there."""
     drawn, rows = random.Random(seed), []
     for number, planted in enumerate(planted_causes(causes, _EMPTY, seed)):

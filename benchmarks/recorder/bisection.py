@@ -149,10 +149,7 @@ def without(
 
 
 def weigh_spans(
-    messages: Sequence[WindowMessage],
-    spans: Sequence[WindowSpan],
-    score: Score,
-    progress: Progress | None = None,
+    messages: Sequence[WindowMessage], spans: Sequence[WindowSpan], score: Score, progress: Progress | None = None
 ) -> tuple[SpanWeight, ...]:
     """What a small model says of each, the heaviest first, in two readings a span and two more. score: in nats.
 
@@ -203,10 +200,7 @@ def ask_again(
 
 
 def find_cause(
-    messages: Sequence[WindowMessage],
-    small: Score,
-    asked: AskedModel | None = None,
-    progress: Progress | None = None,
+    messages: Sequence[WindowMessage], small: Score, asked: AskedModel | None = None, progress: Progress | None = None
 ) -> Bisection:
     """Weigh the spans by a small model, whose score is in nats, and ask the one that answered where it can be asked.
 
@@ -221,9 +215,7 @@ def find_cause(
     if last.loss >= asked.least:
         return Bisection(spans, weights, calls, (last.first, last.last), "without it the sentence is lost")
     if calls[0].score < asked.least:
-        return Bisection(
-            spans, weights, calls, None, "asked again with the whole window, it does not say the sentence"
-        )
+        return Bisection(spans, weights, calls, None, "asked again with the whole window, it does not say the sentence")
     why = "the sentence is said without any of the spans that weigh most: another span, several, or what stands twice"
     return Bisection(spans, weights, calls, None, why)
 

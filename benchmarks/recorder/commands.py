@@ -24,14 +24,10 @@ def bench_recorder(
     *,
     data: Annotated[
         Path | None,
-        Option(
-            "--data", metavar="DIR", help="Conversations in LoCoMo's format; without, nothing is compared."
-        ),
+        Option("--data", metavar="DIR", help="Conversations in LoCoMo's format; without, nothing is compared."),
     ] = None,
     kills: Annotated[int, Option("--kills", metavar="N", min=0, help="How often it is killed.")] = 100,
-    bodies: Annotated[
-        int, Option("--bodies", metavar="N", min=0, help="How many hostile bodies it gets.")
-    ] = 2_000,
+    bodies: Annotated[int, Option("--bodies", metavar="N", min=0, help="How many hostile bodies it gets.")] = 2_000,
     seconds: Annotated[int, Option("--seconds", metavar="N", min=1, help="How long it takes spans.")] = 10,
     causes: Annotated[
         int, Option("--causes", metavar="N", min=0, help="How many causes are planted for `bisect`.")

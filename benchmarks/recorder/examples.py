@@ -31,12 +31,7 @@ def _text(content: str) -> dict[str, Any]:
     return {"type": "text", "content": content}
 
 
-_CALL: Final = {
-    "type": "tool_call",
-    "id": "call_1",
-    "name": "get_weather",
-    "arguments": {"location": "Paris"},
-}
+_CALL: Final = {"type": "tool_call", "id": "call_1", "name": "get_weather", "arguments": {"location": "Paris"}}
 _CHATS: Final[list[dict[str, Any]]] = [
     {  # as attributes
         "gen_ai.input.messages": [_message("user", _text("Weather in Paris?"))],
@@ -46,9 +41,7 @@ _CHATS: Final[list[dict[str, Any]]] = [
         "gen_ai.system_instructions": json.dumps([_text("You are a helpful bot")]),
         "gen_ai.input.messages": json.dumps(
             [
-                _message(
-                    "user", _text("Weather in Paris?"), {"type": "uri", "modality": "image", "uri": "s3://a"}
-                ),
+                _message("user", _text("Weather in Paris?"), {"type": "uri", "modality": "image", "uri": "s3://a"}),
                 _message("assistant", {"type": "reasoning", "content": "I ask."}, _CALL),
                 _message("tool", {"type": "tool_call_response", "id": "call_1", "response": "rainy, 57°F"}),
             ]
@@ -65,11 +58,7 @@ def conventional() -> list[RecordedSpan]:
     told: list[tuple[str, dict[str, Any], tuple[SpanEvent, ...]]] = [
         ("create_memory_store", {}, ()),
         ("create_memory", {"gen_ai.memory.records": _RECORDS, "gen_ai.memory.record.count": 2}, ()),
-        (
-            "update_memory",
-            {"gen_ai.memory.record.id": "mem_123", "gen_ai.memory.records": json.dumps(_RECORDS)},
-            (),
-        ),
+        ("update_memory", {"gen_ai.memory.record.id": "mem_123", "gen_ai.memory.records": json.dumps(_RECORDS)}, ()),
         ("upsert_memory", {"gen_ai.memory.records": _RECORDS, "error.type": "timeout"}, ()),
         (
             "search_memory",
@@ -144,9 +133,7 @@ def planted(seed: int, searches: int = 400) -> tuple[list[RecordedSpan], dict[st
         if conversation:
             attributes["gen_ai.conversation.id"] = conversation
         number = len(spans) + 1
-        spans.append(
-            RecordedSpan(f"{number:032x}", f"{number:016x}", "", name, now, now + 10**6, attributes, 3)
-        )
+        spans.append(RecordedSpan(f"{number:032x}", f"{number:016x}", "", name, now, now + 10**6, attributes, 3))
 
     def store(id: str, content: str, reason: str) -> None:
         reasons[id] = reason
@@ -160,15 +147,9 @@ def planted(seed: int, searches: int = 400) -> tuple[list[RecordedSpan], dict[st
         if number % 5 == 1:
             reasons[f"fact-{number}"] = "superseded"
             now += DAY
-            store(
-                f"moved-{number}",
-                f"{owner} no longer keeps the {thing} at {place}, it moved to {_name(drawn)}.",
-                "",
-            )
+            store(f"moved-{number}", f"{owner} no longer keeps the {thing} at {place}, it moved to {_name(drawn)}.", "")
     texts = {
-        one["id"]: one["content"]
-        for span in spans
-        for one in json.loads(span.attributes["gen_ai.memory.records"])
+        one["id"]: one["content"] for span in spans for one in json.loads(span.attributes["gen_ai.memory.records"])
     }
     kept = [id for id, reason in reasons.items() if reason in ("", "superseded")]
     sound = [id for id in kept if not reasons[id] and id.replace("fact", "again") not in reasons]

@@ -142,9 +142,7 @@ def _cases(drawn: random.Random) -> Iterator[tuple[Kind, str, tuple[str, ...], s
     number = 0
     while True:
         slots = {name: drawn.choice(values) for name, values in _SLOTS.items()}
-        cause, one, other, question, sentence = (
-            text.format(**slots) for text in _SHARED[number % len(_SHARED)]
-        )
+        cause, one, other, question, sentence = (text.format(**slots) for text in _SHARED[number % len(_SHARED)])
         yield "shared words", cause, (one, other), question, sentence
         cause, one, question, sentence = _OTHER[number % len(_OTHER)]
         yield "other words", cause, (one,), question, sentence

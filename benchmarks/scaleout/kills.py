@@ -56,11 +56,7 @@ def measure_kills(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult:
     )
     return SubjectResult(
         metrics,
-        {
-            "writer_acknowledged_lost": ("<=", 0.0),
-            "writer_verified": (">=", 1.0),
-            "writer_lost_control": (">=", 1.0),
-        },
+        {"writer_acknowledged_lost": ("<=", 0.0), "writer_verified": (">=", 1.0), "writer_lost_control": (">=", 1.0)},
         (table,),
     )
 

@@ -37,9 +37,7 @@ def measure_latency(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | Non
             fill(place, books, size, vectors, rig.embedder, SEED, rig.progress)
             metrics[f"fill_blocks_per_s_postgres_{size}"] = size / (time.perf_counter() - begun)
             rig.progress(len(rows), 2 * len(setup.effort.blocks), f"searching {size:,} blocks")
-            for store, found in _asked(
-                rig, {"file": str(kept.path), "postgres": place}, books, size, setup
-            ).items():
+            for store, found in _asked(rig, {"file": str(kept.path), "postgres": place}, books, size, setup).items():
                 metrics |= {f"{name}_{store}_{size}": value for name, value in found.items()}
                 rows.append((f"{size:,}", store, *found.values(), os.getloadavg()[0]))
     columns = (

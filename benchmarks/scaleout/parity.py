@@ -46,9 +46,7 @@ def measure_parity(rig: MemoryRig, setup: ScaleoutSetup, corpus: Path | None = N
             ("control: a file with one of a sentence more", len(here), seen, "not named"),
         ),
     )
-    return SubjectResult(
-        metrics, {"parity_unequal": ("<=", 0.0), "parity_unequal_control": (">=", 1.0)}, (table,)
-    )
+    return SubjectResult(metrics, {"parity_unequal": ("<=", 0.0), "parity_unequal_control": (">=", 1.0)}, (table,))
 
 
 def _told(rig: MemoryRig, place: str, corpus: Path, add: str = "") -> dict[str, object]:

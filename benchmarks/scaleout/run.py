@@ -49,10 +49,7 @@ def run(
     with running_server(store) as server:
         found = measured(rig, ScaleoutSetup(server, work, data, effort), chosen)
     if only and not found:
-        raise UsageError(
-            f"There is no data for {', '.join(chosen)}.",
-            way_out="Give its folder: `--data DIR`.",
-        )
+        raise UsageError(f"There is no data for {', '.join(chosen)}.", way_out="Give its folder: `--data DIR`.")
     made = joined(found.values())
     settings = {
         "subjects": list(found),

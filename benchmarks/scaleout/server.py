@@ -89,9 +89,7 @@ def own_server() -> Iterator[OwnServer]:
         data = Path(folder) / "data"
         # In a session of its own: an interrupt at the keyboard is not meant for it.
         watch = subprocess.Popen(
-            [sys.executable, server_watch.__file__, str(data)],
-            stdin=subprocess.PIPE,
-            start_new_session=True,
+            [sys.executable, server_watch.__file__, str(data)], stdin=subprocess.PIPE, start_new_session=True
         )
         try:
             try:
@@ -107,9 +105,7 @@ def own_server() -> Iterator[OwnServer]:
 
 
 def _children(pid: int) -> list[int]:
-    told = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
-    )
+    told = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
     return [int(word) for word in told.stdout.split()]
 
 

@@ -65,16 +65,7 @@ def measure_servers(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult:
     }
     table = BenchTable(
         "One of two servers killed",
-        (
-            "kills",
-            "acknowledged",
-            "of these lost",
-            "the other: refused",
-            "p50 ms",
-            "p95 ms",
-            "never sent",
-            "missed",
-        ),
+        ("kills", "acknowledged", "of these lost", "the other: refused", "p50 ms", "p95 ms", "never sent", "missed"),
         (
             (
                 kills,
@@ -97,9 +88,7 @@ def measure_servers(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult:
     return SubjectResult(metrics, goals, (table,))
 
 
-def killed(
-    place: str, work: Path, kills: int, chance: random.Random, progress: Callable[[int], None]
-) -> ServerKills:
+def killed(place: str, work: Path, kills: int, chance: random.Random, progress: Callable[[int], None]) -> ServerKills:
     """Kill one of two servers `kills` times, and look through the other whether all that was acknowledged is there."""
     found = ServerKills()
 

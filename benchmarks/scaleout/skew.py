@@ -125,9 +125,7 @@ def relieved(tenants: Tenants, shards: Shards, count: int, *, most: float = 1.2)
         busiest, idlest = int(queries.argmax()), int(queries.argmin())
         held = np.flatnonzero(moved == busiest)
         fits = held[queries[idlest] + tenants.queries[held] < queries[busiest]]
-        wanted = fits[
-            tenants.queries[fits] >= min(queries[busiest] - limit, tenants.queries[fits].max(initial=0)) / 8
-        ]
+        wanted = fits[tenants.queries[fits] >= min(queries[busiest] - limit, tenants.queries[fits].max(initial=0)) / 8]
         if not wanted.size:
             break
         cost = tenants.bytes[wanted] / np.maximum(tenants.queries[wanted], 1e-12)
@@ -188,10 +186,7 @@ def spread(tenants: Tenants, copies: int) -> Tenants:
     """
     hot = tenants.queries > np.quantile(tenants.queries, 0.999)
     repeats = np.where(hot, copies, 1)
-    return Tenants(
-        np.repeat(tenants.bytes, repeats),
-        np.repeat(tenants.queries / repeats, repeats),
-    )
+    return Tenants(np.repeat(tenants.bytes, repeats), np.repeat(tenants.queries / repeats, repeats))
 
 
 def compared(count: int, tenants: int, sizes: float, queries: float, seed: int) -> dict[str, Evenness]:
@@ -205,9 +200,7 @@ def compared(count: int, tenants: int, sizes: float, queries: float, seed: int) 
         found[name] = evenness(given, place(given, count, chance), count, chance)
     hashed = by_hash(given, count)
     chance = np.random.default_rng([seed, 2])
-    found["hash, hot ones moved"] = evenness(
-        given, relieved(given, hashed, count), count, chance, before=hashed
-    )
+    found["hash, hot ones moved"] = evenness(given, relieved(given, hashed, count), count, chance, before=hashed)
     copied = spread(given, 4)
     placed = by_hash(copied, count)
     found["hash, hot ones in 4 copies"] = evenness(copied, placed, count, chance)
@@ -254,16 +247,7 @@ def measure_skew(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult:
         given = Tenants.drawn(TENANTS, sizes, queries, np.random.default_rng(SEED))
         floors.append((f"{sizes:g} / {queries:g}", floor(given.bytes, SHARDS), floor(given.queries, SHARDS)))
         for name, found in compared(SHARDS, TENANTS, sizes, queries, SEED).items():
-            rows.append(
-                (
-                    f"{sizes:g} / {queries:g}",
-                    name,
-                    found.bytes,
-                    found.queries,
-                    found.p99,
-                    f"{found.moved:.1%}",
-                )
-            )
+            rows.append((f"{sizes:g} / {queries:g}", name, found.bytes, found.queries, found.p99, f"{found.moved:.1%}"))
             if (sizes, queries) == LAWS[-1]:
                 key = "".join(c if c.isalnum() else "_" for c in name).strip("_")
                 metrics[f"skew_p99_{key}"] = found.p99
@@ -273,9 +257,7 @@ def measure_skew(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult:
         metrics,
         {},
         (
-            BenchTable(
-                f"{TENANTS:,} tenants on {SHARDS} shards: the fullest over the mean", columns, tuple(rows)
-            ),
+            BenchTable(f"{TENANTS:,} tenants on {SHARDS} shards: the fullest over the mean", columns, tuple(rows)),
             BenchTable(
                 "What no placement of whole tenants can undercut",
                 ("Zipf sizes / queries", "bytes", "queries"),

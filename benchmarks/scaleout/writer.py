@@ -35,9 +35,7 @@ _LATEST = 0.05
 
 def note(name: str, number: int) -> str:
     """The text of a note: another for every writer and number."""
-    return (
-        f"Writer {name}, entry {number}: the tide stood at {number * 7 % 311} inches by mark {name}-{number}."
-    )
+    return f"Writer {name}, entry {number}: the tide stood at {number * 7 % 311} inches by mark {name}-{number}."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,9 +204,7 @@ def measure_writers(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult:
     )
     columns = ("writers", "notes a second", "least", "most", "refused", "load average")
     title = f"Writers, {rounds} rounds of {seconds:g} seconds, {os.cpu_count()} cores"
-    return SubjectResult(
-        metrics, {"writers_scale_8_over_1": (">=", 1.7)}, (BenchTable(title, columns, rows),)
-    )
+    return SubjectResult(metrics, {"writers_scale_8_over_1": (">=", 1.7)}, (BenchTable(title, columns, rows),))
 
 
 def _together(places: Sequence[str], seconds: float) -> tuple[float, int]:

@@ -105,10 +105,7 @@ def live_a_day(
     """Serve an empty store for a day. questions: what is asked and noted, from the first again when all were."""
     words = (str(store), model)
     log = store.with_suffix(".log")
-    with (
-        ServerProcess.start(words, log, "benchmarks.service.day_server") as server,
-        server.client(timeout=300) as http,
-    ):
+    with ServerProcess.start(words, log, "benchmarks.service.day_server") as server, server.client(timeout=300) as http:
         return _Worker(store, server, http, questions, effort, progress).day()
 
 
@@ -154,9 +151,7 @@ class _Worker:
         """One note, and its share of the hour's questions."""
         effort = self._effort
         note = f"At {hour}:{60 * within // effort.notes:02d}, number {within}: {next(self._questions)}"
-        self._noted += [
-            (hour, id) for id in self._post("/v1/memory/ingest", {"content": note}).get("added", ())
-        ]
+        self._noted += [(hour, id) for id in self._post("/v1/memory/ingest", {"content": note}).get("added", ())]
         for _ in range(_share(effort.searches, within, effort.notes)):
             self._post("/v1/memory/search", {"query": next(self._questions)})
         for _ in range(_share(effort.assemblies, within, effort.notes)):

@@ -28,9 +28,7 @@ def escapes(http: httpx2.Client, hidden: str, block: str, files: Path, count: in
     """
     chance = random.Random(seed)
     found = []
-    for _, (method, path, headers, body) in zip(
-        range(count), _attempts(chance, hidden, block, files), strict=False
-    ):
+    for _, (method, path, headers, body) in zip(range(count), _attempts(chance, hidden, block, files), strict=False):
         try:
             answer = http.request(method, path, headers=headers, json=body)
         except (httpx2.HTTPError, UnicodeError, ValueError):
@@ -80,9 +78,7 @@ def _attempts(chance: random.Random, hidden: str, block: str, files: Path) -> It
     paths = [str(files), f"file://{files}", f"../{files.name}", f"own.files/../../{files.name}"]
     while True:
         name = chance.choice(names)
-        whole = chance.choice(
-            [block, block[:12], block[:4], block.upper(), quote(block[:8] + "/../" + block)]
-        )
+        whole = chance.choice([block, block[:12], block[:4], block.upper(), quote(block[:8] + "/../" + block)])
         yield chance.choice(
             [
                 ("POST", "/v1/memory/search", {"AMGS-Namespace": _sendable(name)}, {"query": "harbour key"}),
@@ -98,12 +94,7 @@ def _attempts(chance: random.Random, hidden: str, block: str, files: Path) -> It
                 ("POST", "/v1/memory/ingest", {}, {"content": chance.choice(paths)}),
                 ("POST", "/v1/operations/import", {}, {"path": chance.choice(paths)}),
                 ("POST", "/v1/frame/assemble", {"AMGS-Namespace": _sendable(name)}, {"name": "INBOX"}),
-                (
-                    "GET",
-                    f"/v1/events?after=0&namespace={quote(name, safe='')}",
-                    {"Authorization": "Bearer x"},
-                    None,
-                ),
+                ("GET", f"/v1/events?after=0&namespace={quote(name, safe='')}", {"Authorization": "Bearer x"}, None),
                 ("POST", "/v1/operations/pack_list", {"AMGS-Namespace": _sendable(name)}, {}),
                 ("POST", "/v1/operations/pack_show", {"AMGS-Namespace": _sendable(name)}, {"name": whole}),
                 ("GET", "/v1/journal?limit=1000", {"AMGS-Namespace": _sendable(name)}, None),
@@ -131,9 +122,7 @@ class SchemaReport:
     told: str
 
 
-def probe_schema(
-    address: str, token: str, examples: int, seed: int, work: Path, *, seconds: int = 600
-) -> SchemaReport:
+def probe_schema(address: str, token: str, examples: int, seed: int, work: Path, *, seconds: int = 600) -> SchemaReport:
     """Ask about so many examples of all operations together, within so many seconds, checked for server errors.
 
     token: of a caller who may read and write; what may take the machine for minutes it may not start.

@@ -43,9 +43,7 @@ def at_rate(
     return asyncio.run(_drive(address, rate, seconds, questions, seed, clients))
 
 
-async def _drive(
-    address: str, rate: float, seconds: float, questions: Sequence[str], seed: int, clients: int
-) -> Load:
+async def _drive(address: str, rate: float, seconds: float, questions: Sequence[str], seed: int, clients: int) -> Load:
     chance = random.Random(seed)
     kinds = chance.choices([k for k, _ in MIX], [w for _, w in MIX], k=max(1, int(rate * seconds)))
     load = Load(rate, seconds)

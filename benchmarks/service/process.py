@@ -37,11 +37,7 @@ class ServerProcess:
         """
         with log.open("w", encoding="utf-8") as out:
             process = subprocess.Popen(
-                [sys.executable, "-m", module, *words],
-                stderr=out,
-                stdout=out,
-                text=True,
-                env=os.environ | _UNASKED,
+                [sys.executable, "-m", module, *words], stderr=out, stdout=out, text=True, env=os.environ | _UNASKED
             )
         ends = time.monotonic() + _PATIENCE
         while time.monotonic() < ends and process.poll() is None:

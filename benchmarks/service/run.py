@@ -49,10 +49,7 @@ def first_paint(address: str, starts: int = STARTS) -> dict[str, float]:
                 if terminal.wait(sign, PATIENCE) is None:
                     raise AmgsError("The attached workstation did not draw the served memory.")
                 times.append((perf_counter() - terminal.began) * 1000)
-    return {
-        "attach_first_paint_ms": statistics.median(painted),
-        "attach_ready_ms": statistics.median(ready),
-    }
+    return {"attach_first_paint_ms": statistics.median(painted), "attach_ready_ms": statistics.median(ready)}
 
 
 BENCH = Bench(
@@ -114,9 +111,7 @@ def run(
     shared = ("--model", model)
     metrics: dict[str, float] = {}
     rig.progress(0, 7, "filling a store")
-    store = prepare(
-        books, effort.blocks, work, rig.embedder, sample=effort.sample, seed=SEED, progress=rig.progress
-    )
+    store = prepare(books, effort.blocks, work, rig.embedder, sample=effort.sample, seed=SEED, progress=rig.progress)
     copy = work / "served.duckdb"
     _copied(store.path, copy)
     questions = books.queries(QUESTIONS, SEED)
@@ -167,9 +162,7 @@ def run(
     day_store = work / "day.duckdb"
     _removed(day_store)
     hours = effort.day.hours
-    day = live_a_day(
-        day_store, model, questions, effort.day, lambda hour: rig.progress(hour, hours, "living a day")
-    )
+    day = live_a_day(day_store, model, questions, effort.day, lambda hour: rig.progress(hour, hours, "living a day"))
     metrics |= day.metrics()
     tables.append(day.table())
     settings = {
@@ -252,15 +245,7 @@ def _under_load(
         "lost": float(missing),
         "acknowledged": float(len(acknowledged)),
     }
-    columns = (
-        "a second",
-        "answered",
-        "search p50 ms",
-        "search p95 ms",
-        "assemble p95 ms",
-        "ingest p95 ms",
-        "errors",
-    )
+    columns = ("a second", "answered", "search p50 ms", "search p95 ms", "assemble p95 ms", "ingest p95 ms", "errors")
     return metrics, BenchTable("Mixed load by rate", columns, tuple(rows))
 
 

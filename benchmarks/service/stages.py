@@ -77,10 +77,7 @@ def stage_table(memory: Memory, questions: Sequence[str]) -> BenchTable:
     for question in questions[:3]:
         search(question)
         assemble(question)
-    found = {
-        "search": stages_of(search, questions[3:half]),
-        "ATTENTION": stages_of(assemble, questions[half:]),
-    }
+    found = {"search": stages_of(search, questions[3:half]), "ATTENTION": stages_of(assemble, questions[half:])}
     names = list(dict.fromkeys(name for each in found.values() for name in each))
     rows: tuple[tuple[str | float, ...], ...] = tuple(
         (name, *(each.get(name, 0.0) for each in found.values())) for name in names

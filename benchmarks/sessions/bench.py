@@ -74,15 +74,11 @@ class _Read:
     session: Session
 
 
-def run(
-    rig: Rig, data: Path, *, mutations: int = 2_000, strategies: bool = True, only: str = ""
-) -> BenchResult:
+def run(rig: Rig, data: Path, *, mutations: int = 2_000, strategies: bool = True, only: str = "") -> BenchResult:
     """Measure the session files below a folder. strategies: replay our own, half a minute for each compacted
     session.
     """
-    files = [
-        path for path in sorted(data.rglob("*")) if path.suffix in (".jsonl", ".json") and path.is_file()
-    ]
+    files = [path for path in sorted(data.rglob("*")) if path.suffix in (".jsonl", ".json") and path.is_file()]
     read = [_Read(path, session) for path in files if (session := _open(path)) is not None]
     metrics = {
         "sessions_files": float(len(files)),
@@ -185,10 +181,7 @@ def _by_kind(read: Sequence[_Read], metrics: dict[str, float]) -> BenchTable:
     away = {session.path: elsewhere(session, places=24) for session in others}
     rows = []
     for kind in REGRET_KINDS:
-        cells: list[str | float] = [
-            kind,
-            float(sum(r.kind == kind for found, _ in after.values() for r in found)),
-        ]
+        cells: list[str | float] = [kind, float(sum(r.kind == kind for found, _ in after.values() for r in found))]
         for held in (after, same, away):
             rate, low, high = _rate(held, (kind,))
             cells.append(f"{rate:.1f} [{low:.1f}, {high:.1f}]")
@@ -198,16 +191,12 @@ def _by_kind(read: Sequence[_Read], metrics: dict[str, float]) -> BenchTable:
     metrics["elsewhere_per_1000"] = _rate(same, CAUSED)[0]
     metrics["other_sessions_per_1000"] = _rate(away, CAUSED)[0]
     columns = ("kind", "times", "after compactions", "elsewhere in these sessions", "in sessions without any")
-    return BenchTable(
-        "Tokens done again for 1,000 dropped, with intervals over sessions", columns, tuple(rows)
-    )
+    return BenchTable("Tokens done again for 1,000 dropped, with intervals over sessions", columns, tuple(rows))
 
 
 def _rate(held: dict[str, tuple[list[Regret], int]], kinds: Sequence[str]) -> tuple[float, float, float]:
     """(rate, low, high): tokens of kinds for 1,000 that stood there; sessions are drawn with replacement."""
-    parts = [
-        (sum(r.tokens for r in found if r.kind in kinds), tokens) for found, tokens in held.values() if tokens
-    ]
+    parts = [(sum(r.tokens for r in found if r.kind in kinds), tokens) for found, tokens in held.values() if tokens]
     if not parts:
         return 0.0, 0.0, 0.0
     rng = random.Random(1)
@@ -337,11 +326,7 @@ def _replace(data: bytes, rng: random.Random) -> bytes:
     if not places:
         return data
     at = data.find(word, rng.choice(places)) + len(word)
-    return (
-        data[:at] + rng.choice(others) + b"," + data[at:]
-        if rng.random() < 0.3
-        else _swap(data, at, rng, others)
-    )
+    return data[:at] + rng.choice(others) + b"," + data[at:] if rng.random() < 0.3 else _swap(data, at, rng, others)
 
 
 def _swap(data: bytes, at: int, rng: random.Random, others: Sequence[bytes]) -> bytes:
@@ -354,15 +339,7 @@ def _swap(data: bytes, at: int, rng: random.Random, others: Sequence[bytes]) -> 
 
 def _nest(data: bytes, rng: random.Random) -> bytes:
     deep = rng.choice((50, 500, 5_000))
-    return (
-        data + b'\n{"type":"user","message":{"role":"user","content":' + b"[" * deep + b"]" * deep + b"}}\n"
-    )
+    return data + b'\n{"type":"user","message":{"role":"user","content":' + b"[" * deep + b"]" * deep + b"}}\n"
 
 
-_DAMAGES: Final[tuple[Callable[[bytes, random.Random], bytes], ...]] = (
-    _cut,
-    _flip,
-    _shuffle,
-    _replace,
-    _nest,
-)
+_DAMAGES: Final[tuple[Callable[[bytes, random.Random], bytes], ...]] = (_cut, _flip, _shuffle, _replace, _nest)

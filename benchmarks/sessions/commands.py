@@ -29,9 +29,7 @@ def bench_sessions(
     strategies: Annotated[
         bool, Option("--strategies/--no-strategies", help="Also replay our own ways to drop.")
     ] = True,
-    only: Annotated[
-        str, Option("--only", metavar="PART", help="Only this part: brief, which judges hand-overs.")
-    ] = "",
+    only: Annotated[str, Option("--only", metavar="PART", help="Only this part: brief, which judges hand-overs.")] = "",
     progress: Progress,
 ) -> BenchResult:
     """Read every session file below a folder; hold regret against verdicts given by reading, against the same rule
@@ -41,6 +39,4 @@ def bench_sessions(
     from benchmarks.bench_results import Rig
     from benchmarks.sessions.bench import run
 
-    return run(
-        Rig(progress=progress, seed=engine.seed), data, mutations=mutations, strategies=strategies, only=only
-    )
+    return run(Rig(progress=progress, seed=engine.seed), data, mutations=mutations, strategies=strategies, only=only)

@@ -10,9 +10,7 @@ from types import MappingProxyType
 from amgs.errors import UsageError
 
 # λ per hour and the half-lives they give: 6.9 hours, 2.9 days, 28.9 days, 289 days.
-PROFILES: Mapping[str, float] = MappingProxyType(
-    {"ephemeral": 0.1, "standard": 0.01, "durable": 0.001, "core": 0.0001}
-)
+PROFILES: Mapping[str, float] = MappingProxyType({"ephemeral": 0.1, "standard": 0.01, "durable": 0.001, "core": 0.0001})
 
 
 def check_lambda(decay_lambda: float) -> float:

@@ -286,13 +286,7 @@ class TooMuchError(ServiceError):
     title = "Too much"
 
     def __init__(
-        self,
-        message: str,
-        *,
-        way_out: str = "",
-        title: str | None = None,
-        about: str = "",
-        retry_after: int = 0,
+        self, message: str, *, way_out: str = "", title: str | None = None, about: str = "", retry_after: int = 0
     ) -> None:
         super().__init__(message, way_out=way_out, title=title, about=about)
         self.retry_after = retry_after

@@ -99,11 +99,7 @@ _BY_WORD: Final = (
     ("bearer", "authorization", r"(?i)\bbearer\s+(?=[\w.~+/=-]{0,40}\d)([\w.~+/=-]{12,})"),
     ("machine", "password", r"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s+([^\s\"'\\]+)"),
     ("cookie", "cookie", r"(?i)\bcookie\\?[\"']?\s*:\s*\\?[\"']?([\w.!#$%&*+^|~-]+=[^\r\n\"'\[\\]{6,})"),
-    (
-        "curl",
-        "password",
-        r"(?i)\bcurl\b[^\n|]{0,500}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,80}:([^\s\"'{\\]{3,})",
-    ),
+    ("curl", "password", r"(?i)\bcurl\b[^\n|]{0,500}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,80}:([^\s\"'{\\]{3,})"),
     (
         "--",
         "password",
@@ -134,9 +130,7 @@ _HARMLESS: Final = re.compile(
     r"secretar\w*|authenticat\w*|authentic|authored|passive\w*|passion\w*|passport)$|"
     r"token_?(?:count|type|limit|budget|id|url|name|length|endpoint)|(?:max|min|num|total|next|page|input|output)_?tokens?"
 )
-_STRONG: Final = re.compile(
-    r"(?=.*[a-z])(?=.*[A-Z])|(?=.*[A-Za-z])(?=.*\d)|(?=.*[A-Za-z\d])(?=.*[!#$%&*+^~?@=/])"
-)
+_STRONG: Final = re.compile(r"(?=.*[a-z])(?=.*[A-Z])|(?=.*[A-Za-z])(?=.*\d)|(?=.*[A-Za-z\d])(?=.*[!#$%&*+^~?@=/])")
 
 
 @dataclass(slots=True)
@@ -210,9 +204,7 @@ def _mask_member(key: Any, member: T, taken: TakenSecrets | None, depth: int) ->
 
 def find_marks(values: Iterable[str]) -> tuple[str, ...]:
     """The kinds of the masked secrets in texts, each secret once."""
-    found = dict.fromkeys(
-        (mark[1], mark[2]) for text in values if "[masked: " in text for mark in _MARK.finditer(text)
-    )
+    found = dict.fromkeys((mark[1], mark[2]) for text in values if "[masked: " in text for mark in _MARK.finditer(text))
     return tuple(kind for kind, _ in found)
 
 
@@ -279,9 +271,7 @@ def _kind_of_assigned(text: str, start: int, found: re.Match[str]) -> str:
         return ""
     password, digits = "pass" in small or "pwd" in small, any(character.isdigit() for character in value)
     if password:
-        likely = (
-            (name.isupper() and sign == "=") or bool(_STRONG.search(value)) or (digits and len(value) > 4)
-        )
+        likely = (name.isupper() and sign == "=") or bool(_STRONG.search(value)) or (digits and len(value) > 4)
     else:
         likely = len(value) >= 10 and digits and bool(_STRONG.search(value))
     if not likely:

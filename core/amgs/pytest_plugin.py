@@ -79,7 +79,5 @@ def _memory(config: pytest.Config) -> Answering:
 
         place = config.getoption("--amgs")
         served = place.startswith(("http://", "https://"))
-        config.stash[_MEMORY] = (
-            amgs.MemoryClient(place) if served else amgs.open(place, read_only=True, create=False)
-        )
+        config.stash[_MEMORY] = amgs.MemoryClient(place) if served else amgs.open(place, read_only=True, create=False)
     return config.stash[_MEMORY]

@@ -16,6 +16,4 @@ def real_path(path: Path) -> Path:
 def check_ends(path: Path) -> None:
     """Raise InputError for a pipe, a device or a socket, which may have no end; what is not there passes."""
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise InputError(
-            f"{path} is not a file.", way_out="Choose a file; what a pipe holds can be saved in one."
-        )
+        raise InputError(f"{path} is not a file.", way_out="Choose a file; what a pipe holds can be saved in one.")

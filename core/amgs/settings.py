@@ -24,9 +24,7 @@ class SettingsSection(BaseModel):
 class IngestSettings(SettingsSection):
     max_file_bytes: int = Field(default=32 * 2**20, gt=0, description="Larger files are refused.")
     max_block_chars: int = Field(
-        default=1600,
-        ge=200,
-        description="Longer texts are split at headings and paragraphs into linked blocks.",
+        default=1600, ge=200, description="Longer texts are split at headings and paragraphs into linked blocks."
     )
     secrets: Literal["mask", "keep"] = Field(
         default="mask",
@@ -46,18 +44,14 @@ class ConsolidationSettings(SettingsSection):
         default=32, gt=0, description="Blocks embedded at a time; the unit of progress and cancellation."
     )
     transaction: int = Field(
-        default=2048,
-        gt=0,
-        description="Blocks consolidated in one transaction; stopping loses at most this many.",
+        default=2048, gt=0, description="Blocks consolidated in one transaction; stopping loses at most this many."
     )
     neighbours: int = Field(default=5, ge=0, description="At most this many `related` edges per new block.")
     similarity: float = Field(default=0.45, ge=0, le=1, description="Minimum cosine of two `related` blocks.")
     interval_minutes: float = Field(
         default=15.0, gt=0, description="A block that waits this long makes a consolidation due."
     )
-    volume: int = Field(
-        default=50, gt=0, description="This many raw blocks in the inbox make a consolidation due."
-    )
+    volume: int = Field(default=50, gt=0, description="This many raw blocks in the inbox make a consolidation due.")
     automatic: bool = Field(
         default=False,
         description="Consolidate as soon as it is due, while the workstation is open; it looks every minute.",
@@ -122,12 +116,8 @@ class GraphSettings(SettingsSection):
 class ProfileSettings(SettingsSection):
     """The decay profiles of AMGS §7.1: λ per hour, relevance = exp(−λ · hours)."""
 
-    ephemeral: float = Field(
-        default=PROFILES["ephemeral"], ge=0, description="λ per hour of what fades within a day."
-    )
-    standard: float = Field(
-        default=PROFILES["standard"], ge=0, description="λ per hour of notes, tasks and dialogues."
-    )
+    ephemeral: float = Field(default=PROFILES["ephemeral"], ge=0, description="λ per hour of what fades within a day.")
+    standard: float = Field(default=PROFILES["standard"], ge=0, description="λ per hour of notes, tasks and dialogues.")
     durable: float = Field(
         default=PROFILES["durable"], ge=0, description="λ per hour of facts, people, places and procedures."
     )
@@ -138,9 +128,7 @@ class ProfileSettings(SettingsSection):
     @model_validator(mode="after")
     def _slower_and_slower(self) -> Self:
         if not self.ephemeral >= self.standard >= self.durable >= self.core:
-            raise ValueError(
-                "each of ephemeral, standard, durable, core decays no faster than the one before"
-            )
+            raise ValueError("each of ephemeral, standard, durable, core decays no faster than the one before")
         return self
 
     def of(self, name: str) -> float:
@@ -157,9 +145,7 @@ DEFAULT_PROFILES = ProfileSettings()
 
 class DecaySettings(SettingsSection):
     profiles: ProfileSettings = DEFAULT_PROFILES
-    threshold: float = Field(
-        default=0.05, gt=0, lt=1, description="Relevance below which a block counts as faded."
-    )
+    threshold: float = Field(default=0.05, gt=0, lt=1, description="Relevance below which a block counts as faded.")
 
 
 class PruningSettings(SettingsSection):
@@ -182,9 +168,7 @@ class PruningSettings(SettingsSection):
 
 
 class CalibrationSettings(SettingsSection):
-    fewest_outcomes: int = Field(
-        default=20, gt=1, description="Minimum number of verdicts for a recalibration."
-    )
+    fewest_outcomes: int = Field(default=20, gt=1, description="Minimum number of verdicts for a recalibration.")
     answers: int = Field(
         default=10_000,
         ge=0,

@@ -90,9 +90,7 @@ def enhance(client: MemoryClient, orders: Orders) -> str:
     done = ask(client, "enhance", apply=orders.apply)
     found = ask(client, "review scan")
     told = "carried out" if orders.apply else "made"
-    return (
-        f"{plural(len(done.proposals), 'proposal')} {told}, {plural(len(found.items), 'finding')} to review"
-    )
+    return f"{plural(len(done.proposals), 'proposal')} {told}, {plural(len(found.items), 'finding')} to review"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +127,7 @@ def run(
     """
     unknown = [name for name in names if name not in SCHEDULES]
     if unknown:
-        raise UsageError(
-            f"There is no agent {unknown[0]!r}.", way_out=f"The agents are: {', '.join(SCHEDULES)}."
-        )
+        raise UsageError(f"There is no agent {unknown[0]!r}.", way_out=f"The agents are: {', '.join(SCHEDULES)}.")
     if orders.watch is not None and not orders.watch.is_dir():
         raise UsageError(f"{orders.watch} is not a folder.", way_out="Give the folder to watch.")
     due = {name: now() for name in SCHEDULES if not names or name in names}

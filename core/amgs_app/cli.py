@@ -22,14 +22,7 @@ from amgs_app.calls.operation import Operation, unwrap
 from amgs_app.calls.parsing import callback_of, for_typer
 from amgs_app.calls.plain_values import PlainCommand, PlainGroup
 from amgs_app.calls.registry import Registry
-from amgs_app.command_line.front_ends import (
-    one_shot,
-    open_demo,
-    open_shell,
-    open_workstation,
-    run_script,
-    serve_web,
-)
+from amgs_app.command_line.front_ends import one_shot, open_demo, open_shell, open_workstation, run_script, serve_web
 from amgs_app.command_line.global_options import (
     ANNOTATIONS,
     EVERYWHERE,
@@ -49,13 +42,7 @@ from amgs_app.command_line.global_options import (
     Token,
     Version,
 )
-from amgs_app.command_line.service_commands import (
-    new_token,
-    run_agents,
-    serve_gateway,
-    serve_memory,
-    speak_mcp,
-)
+from amgs_app.command_line.service_commands import new_token, run_agents, serve_gateway, serve_memory, speak_mcp
 from amgs_app.operations.groups import EXAMPLES, FRONT_ENDS, PANELS, describe
 from amgs_app.operations.standard import beginning_with, standard
 from amgs_app.shell.output import complain, intended
@@ -109,11 +96,7 @@ _FRONT_ENDS: Mapping[str, Callable[..., int]] = {
 
 
 def run(
-    arguments: Sequence[str],
-    screen: Screen | None = None,
-    *,
-    registry: Registry | None = None,
-    program: str = "amgs",
+    arguments: Sequence[str], screen: Screen | None = None, *, registry: Registry | None = None, program: str = "amgs"
 ) -> int:
     """Carry out a command line and give its exit code.
 
@@ -161,8 +144,7 @@ def build(registry: Registry | None = None, *, front_ends: bool = True) -> typer
         _add_front_ends(app)
     panel_of = {noun: panel for panel, nouns in PANELS.items() for noun in nouns}
     nouns = sorted(
-        registry.nouns().items(),
-        key=lambda each: list(panel_of).index(each[0]) if each[0] in panel_of else 99,
+        registry.nouns().items(), key=lambda each: list(panel_of).index(each[0]) if each[0] in panel_of else 99
     )
     for noun, operations in nouns:
         _add_below(app, operations, 0, panel_of.get(noun))
@@ -180,10 +162,7 @@ def _add_front_ends(app: typer.Typer) -> None:
         )(_with_globals(command))
     token = typer.Typer(cls=PlainGroup, help="Make tokens for the service.", suggest_commands=False)
     token.command(
-        "new",
-        cls=PlainCommand,
-        help=unwrap(inspect.getdoc(new_token) or ""),
-        epilog=_shown(EXAMPLES["token new"]),
+        "new", cls=PlainCommand, help=unwrap(inspect.getdoc(new_token) or ""), epilog=_shown(EXAMPLES["token new"])
     )(_with_globals(new_token))
     app.add_typer(token, name="token", rich_help_panel=FRONT_ENDS)
 
@@ -313,18 +292,7 @@ def _root(
 ) -> int:
     screen: Screen | None = context.obj
     context.obj = Globals(
-        store,
-        corpus,
-        model,
-        now,
-        seed,
-        theme,
-        format,
-        settings,
-        connect,
-        token,
-        read_only,
-        screen=screen,
+        store, corpus, model, now, seed, theme, format, settings, connect, token, read_only, screen=screen
     )
     if version:
         sys.stdout.write(f"amgs {__version__}\n")
@@ -352,9 +320,7 @@ def _complain_of_usage(error: typer.TyperException) -> int:
         said = [each.name for each in deeper if unknown[1] in each.synonyms][:3]
         meant = said or near(unknown[1], [*known, *(each.name for each in deeper)])
         if meant:
-            text = (
-                f"There is no command {unknown[1]!r}. Did you mean {' or '.join(repr(one) for one in meant)}?"
-            )
+            text = f"There is no command {unknown[1]!r}. Did you mean {' or '.join(repr(one) for one in meant)}?"
         else:
             text = f"There is no command {unknown[1]!r}."
     sys.stderr.write(printable(f"amgs: {hide_secrets(text)}\nSee `{path} --help`.\n"))

@@ -123,9 +123,7 @@ class Engine:
         self._memory: Memory | None = None
         self._model_server: ModelServer | None = None
         self._models = LoadedModels(lambda: self.settings, options.model)
-        self._open = OpenContext(
-            self._models, lambda: self.settings, self.clock, self.seed, lambda: self.trace_path
-        )
+        self._open = OpenContext(self._models, lambda: self.settings, self.clock, self.seed, lambda: self.trace_path)
 
     # --- carrying out ---------------------------------------------------------------------------------
 
@@ -235,9 +233,7 @@ class Engine:
             return None
         self.make_data_folder()
         if not path.parent.is_dir():
-            raise StoreError(
-                f"The folder {path.parent} does not exist.", way_out="Check the path of the store."
-            )
+            raise StoreError(f"The folder {path.parent} does not exist.", way_out="Check the path of the store.")
         return path.with_name(f"{path.name}.trace")
 
     # --- the engines ----------------------------------------------------------------------------------
@@ -511,9 +507,7 @@ class Engine:
                 raise StoreLockedError(error.message, way_out=way_out, title="The store is served") from error
             if SILENT_SECONDS <= waited < patience and not said:
                 said, who = True, f"process {error.process}" if error.process else "another process"
-                self.warn(
-                    f"{self.store_name} is in use by {who}: waiting up to {patience:g} seconds; ctrl-c stops."
-                )
+                self.warn(f"{self.store_name} is in use by {who}: waiting up to {patience:g} seconds; ctrl-c stops.")
 
         return wait_for_store(place, open_memory, patience, look)
 
@@ -530,12 +524,7 @@ class Engine:
         was done.
         """
         asked = self.creates or self.options.corpus is not None
-        if (
-            self.options.store is not None
-            or self.is_own
-            or not self.corpus.is_sample
-            or self.options.read_only
-        ):
+        if self.options.store is not None or self.is_own or not self.corpus.is_sample or self.options.read_only:
             return False
         from amgs_app.places.sample_store import unpack
 

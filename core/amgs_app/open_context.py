@@ -163,8 +163,7 @@ class OpenContext:
 
         if self._runtime is not None:
             raise UsageError(
-                "A working context is open already.",
-                way_out="Resume in a new session, before opening anything.",
+                "A working context is open already.", way_out="Resume in a new session, before opening anything."
             )
         told = self._left()
         if told is None:

@@ -42,9 +42,7 @@ class ModelSettings(SettingsSection):
         pattern=r"^(cpu|cuda(:\d+)?)$",
         description="Where the language model runs: cpu, or cuda if available.",
     )
-    adapter: str = Field(
-        default="", description="A LoRA adapter, as a training run wrote it; empty for none."
-    )
+    adapter: str = Field(default="", description="A LoRA adapter, as a training run wrote it; empty for none.")
     gists: str = Field(
         default="",
         description="A file of trained gists; empty for the latest of the model in "
@@ -61,8 +59,7 @@ class ModelSettings(SettingsSection):
         "languages (the extra `languages`); empty for the packaged MiniLM, else the hub's.",
     )
     recogniser: str = Field(
-        default="",
-        description="A folder or package of a spaCy pipeline; empty for the packaged small English model.",
+        default="", description="A folder or package of a spaCy pipeline; empty for the packaged small English model."
     )
     server: str = Field(
         default="",
@@ -74,8 +71,7 @@ class ModelSettings(SettingsSection):
 
 class PathSettings(SettingsSection):
     data: str = Field(
-        default="",
-        description="Folder of stores, traces and the shell's history; empty for the user's data folder.",
+        default="", description="Folder of stores, traces and the shell's history; empty for the user's data folder."
     )
     checkpoints: str = Field(
         default="",
@@ -168,21 +164,16 @@ def ignored_settings(file: Path | None = None) -> tuple[str, ...]:
     path = file if file is not None else default_file()
     _, unknown = _known(_given(path, named=file is not None), WorkstationSettings)
     return tuple(
-        f"The setting {key} ({_place(key.split('.'), path, {}) or path}) is ignored: {_unknown(key)}"
-        for key in unknown
+        f"The setting {key} ({_place(key.split('.'), path, {}) or path}) is ignored: {_unknown(key)}" for key in unknown
     )
 
 
-def _known(
-    given: Mapping[str, Any], kind: type[BaseModel], prefix: str = ""
-) -> tuple[dict[str, Any], list[str]]:
+def _known(given: Mapping[str, Any], kind: type[BaseModel], prefix: str = "") -> tuple[dict[str, Any], list[str]]:
     """Split what is given for a section into what it takes, and the keys that it does not have."""
     known: dict[str, Any] = {}
     unknown: list[str] = []
     for name, value in given.items():
-        if name not in inspect.get_annotations(
-            kind
-        ):  # what it inherits are constants of an engine, no settings
+        if name not in inspect.get_annotations(kind):  # what it inherits are constants of an engine, no settings
             unknown.append(f"{prefix}{name}")
             continue
         below = kind.model_fields[name].annotation
@@ -232,9 +223,7 @@ def every_setting(file: Path | None = None) -> tuple[Setting, ...]:
 
 def _walk(prefix: str, section: BaseModel, plain: BaseModel) -> Iterator[tuple[str, Any, Any, str]]:
     """Key, value, default and sentence of each field below a section."""
-    for name in inspect.get_annotations(
-        type(section)
-    ):  # what it inherits are constants of an engine, no settings
+    for name in inspect.get_annotations(type(section)):  # what it inherits are constants of an engine, no settings
         field = type(section).model_fields[name]
         value, default = getattr(section, name), getattr(plain, name)
         if isinstance(value, BaseModel):
@@ -273,9 +262,7 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError(
-            f"{path} cannot be read: {error}.",
-            title="The settings cannot be read",
-            way_out="Give a TOML file.",
+            f"{path} cannot be read: {error}.", title="The settings cannot be read", way_out="Give a TOML file."
         ) from error
 
 
@@ -306,9 +293,7 @@ def _value(steps: Sequence[str], value: str) -> Any:
     """A variable's value as its key takes it: JSON for a section, a table or a choice of numbers, else the words."""
     kind: Any = WorkstationSettings
     for step in steps:
-        field = (
-            kind.model_fields.get(step) if isinstance(kind, type) and issubclass(kind, BaseModel) else None
-        )
+        field = kind.model_fields.get(step) if isinstance(kind, type) and issubclass(kind, BaseModel) else None
         kind = None if field is None else field.annotation
     table = get_origin(kind) is dict or (isinstance(kind, type) and issubclass(kind, BaseModel))
     if not table and not (get_origin(kind) is Literal and not isinstance(get_args(kind)[0], str)):
@@ -365,9 +350,7 @@ def _unknown(key: str) -> str:
     *section, name = key.split(".")
     plain = WorkstationSettings.model_construct()
     keys = [each.split(".") for each, *_ in _walk("", plain, plain)]
-    beside = {
-        each[len(section)] for each in keys if each[: len(section)] == section and len(each) > len(section)
-    }
+    beside = {each[len(section)] for each in keys if each[: len(section)] == section and len(each) > len(section)}
     meant = [".".join([*section, one]) for one in near(name, sorted(beside))]
     meant = meant or [".".join(each) for each in keys if each[-1] == name]
     return "there is no such setting" + (f"; did you mean {' or '.join(meant[:3])}?" if meant else ".")

@@ -18,9 +18,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 _HOME_OF = {
     name: module
     for module, name in re.findall(
-        r"^from (\S+) import (\w+) as \2$",
-        Path(__file__).with_suffix(".pyi").read_text("utf-8"),
-        re.MULTILINE,
+        r"^from (\S+) import (\w+) as \2$", Path(__file__).with_suffix(".pyi").read_text("utf-8"), re.MULTILINE
     )
 }
 

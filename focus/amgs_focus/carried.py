@@ -91,9 +91,7 @@ class Carried:
         return np.array([(each.tokens, each.own, each.elsewhere) for each in self.windows])
 
     def _interval(
-        self,
-        statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-        *more: NDArray[np.float64],
+        self, statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]], *more: NDArray[np.float64]
     ) -> tuple[float, float, float]:
         columns = np.column_stack([self._columns(), *more])
         drawn = np.random.default_rng(0).integers(0, len(columns), (_DRAWS, len(columns)))
@@ -136,9 +134,7 @@ def carried(tree: LifetimeTree, windows: int = WINDOWS, progress: ProgressCallba
         found.append(one)
     if len(found) < _FEWEST:
         raise FocusError(
-            "Most of this lifetime was purged.",
-            title="Nothing to measure",
-            way_out="Open a text that is whole.",
+            "Most of this lifetime was purged.", title="Nothing to measure", way_out="Open a text that is whole."
         )
     return Carried(tuple(found))
 

@@ -56,14 +56,9 @@ class RunConstants(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    block_size: int = Field(
-        default=32, ge=2, le=1024, description="K: tokens in a block, and children of a gist."
-    )
+    block_size: int = Field(default=32, ge=2, le=1024, description="K: tokens in a block, and children of a gist.")
     focus_share: float = Field(
-        default=0.0,
-        ge=0,
-        lt=1,
-        description="Share of the window that a new layout leaves free for the focus.",
+        default=0.0, ge=0, lt=1, description="Share of the window that a new layout leaves free for the focus."
     )
     slack: float = Field(
         default=0.125,
@@ -88,9 +83,7 @@ class RunConstants(BaseModel):
     cooldown: int = Field(
         default=2, ge=0, description="For how many refocuses the opposite of an action stays blocked."
     )
-    refinement_passes: int = Field(
-        default=1, ge=1, le=8, description="Score-and-allocate passes in a refocus."
-    )
+    refinement_passes: int = Field(default=1, ge=1, le=8, description="Score-and-allocate passes in a refocus.")
     question_passes: int = Field(
         default=16, ge=1, le=64, description="The same for the first refocus after a question."
     )
@@ -101,25 +94,17 @@ class RunConstants(BaseModel):
         "so that the best span is expanded down to its tokens before the next is begun.",
     )
     horizon: int = Field(default=32, gt=0, description="H: tokens over which a counterfactual is measured.")
-    history: int = Field(
-        default=24, ge=1, description="Refocuses whose level-of-detail map is kept for the screen."
-    )
+    history: int = Field(default=24, ge=1, description="Refocuses whose level-of-detail map is kept for the screen.")
 
 
 class FocusSettings(RunConstants):
     """What a run of the engine is told: its settings and, below them, its constants."""
 
-    window: int = Field(
-        default=512, gt=0, description="W_max: positions of the working context, sinks included."
-    )
+    window: int = Field(default=512, gt=0, description="W_max: positions of the working context, sinks included.")
     cadence: int = Field(default=32, gt=0, description="Tokens decoded between two refocuses.")
-    tail_blocks: int = Field(
-        default=2, ge=0, description="Whole blocks at the end that are always held as tokens."
-    )
+    tail_blocks: int = Field(default=2, ge=0, description="Whole blocks at the end that are always held as tokens.")
     tau_expand: float = Field(default=0.2, ge=0, le=1, description="A score above this asks for more detail.")
-    tau_collapse: float = Field(
-        default=0.2, ge=0, le=1, description="A score below minus this asks for less."
-    )
+    tau_collapse: float = Field(default=0.2, ge=0, le=1, description="A score below minus this asks for less.")
     n_diff: int = Field(default=4, ge=0, description="Maximum actions in one pass of the allocator.")
     lens: str = Field(
         default="linear",
@@ -150,8 +135,7 @@ class FocusSettings(RunConstants):
         """The same with one of CHANGEABLE read from text. Raises SettingError, which says what is allowed."""
         if key not in CHANGEABLE:
             raise SettingError(
-                f"{key!r} cannot be changed while a lifetime is open.",
-                way_out=f"These can: {', '.join(CHANGEABLE)}.",
+                f"{key!r} cannot be changed while a lifetime is open.", way_out=f"These can: {', '.join(CHANGEABLE)}."
             )
         try:
             return FocusSettings.model_validate({**self.model_dump(), key: value})
@@ -168,14 +152,9 @@ class ForgetRules(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     half_life: int = Field(
-        default=65_536,
-        gt=0,
-        description="Tokens of the lifetime after which a span that is not opened counts half.",
+        default=65_536, gt=0, description="Tokens of the lifetime after which a span that is not opened counts half."
     )
     half_lives: dict[str, int] = Field(
-        default_factory=dict,
-        description='The same by domain: "log" = 8192 fades fast, "spec" = 1048576 slowly.',
+        default_factory=dict, description='The same by domain: "log" = 8192 fades fast, "spec" = 1048576 slowly.'
     )
-    recent: int = Field(
-        default=4096, ge=0, description="Number of last tokens whose detail is never forgotten."
-    )
+    recent: int = Field(default=4096, ge=0, description="Number of last tokens whose detail is never forgotten.")

@@ -20,12 +20,7 @@ from amgs_focus.window.working_context import SINKS, Codes, Entry, TreeShape, Wo
 
 
 def measure(
-    context: WorkingContext,
-    tree: LifetimeTree,
-    place: int,
-    horizon: int,
-    clock: PerfClock,
-    kind: Action | None = None,
+    context: WorkingContext, tree: LifetimeTree, place: int, horizon: int, clock: PerfClock, kind: Action | None = None
 ) -> Measurement:
     """NLL of the last tokens with an entry coarse less with it fine, in nats a token, whether or not it
     would fit.
@@ -260,9 +255,7 @@ class HorizonReader:
             logits = model.logits(hidden)
         self._codes = codes
         if self._teacher is None:
-            losses = torch.nn.functional.cross_entropy(
-                logits.double(), targets.to(logits.device), reduction="none"
-            )
+            losses = torch.nn.functional.cross_entropy(logits.double(), targets.to(logits.device), reduction="none")
         else:
             said = logits.double().log_softmax(dim=-1)
             losses = (self._teacher.exp() * (self._teacher - said)).sum(dim=-1)

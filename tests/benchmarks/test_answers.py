@@ -41,9 +41,7 @@ def written(tmp_path: Path) -> Path:
         ]
         for n in (4, 9, 15):
             question = f"How old is the {THINGS[n % 10]} of ship {session}?"
-            asked.append(
-                {"question": question, "category": 4, "evidence": [f"D{session}:{n + 1}"], "answer": str(n)}
-            )
+            asked.append({"question": question, "category": 4, "evidence": [f"D{session}:{n + 1}"], "answer": str(n)})
     asked.append({"question": "Who swam?", "category": 5, "evidence": ["D1:1"], "adversarial_answer": "Kim"})
     (tmp_path / "locomo").mkdir()
     (tmp_path / "locomo" / "1.json").write_text(json.dumps({**made, "qa": asked}))

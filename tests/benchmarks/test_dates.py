@@ -44,15 +44,11 @@ _DAYS = st.dates(date(1800, 1, 1), date(2200, 1, 1))
 
 
 @given(
-    st.sampled_from(
-        ["yesterday", "two weeks ago", "last Friday", "the week before last", "in 3 days", "this weekend"]
-    ),
+    st.sampled_from(["yesterday", "two weeks ago", "last Friday", "the week before last", "in 3 days", "this weekend"]),
     _DAYS,
     st.integers(-500, 500),
 )
-def test_a_later_writer_by_whole_weeks_means_days_later_by_as_much(
-    phrase: str, day: date, weeks: int
-) -> None:
+def test_a_later_writer_by_whole_weeks_means_days_later_by_as_much(phrase: str, day: date, weeks: int) -> None:
     by = timedelta(weeks=weeks)
     here, there = interval_of(phrase, day), interval_of(phrase, day + by)
     assert here is not None and here.first is not None and here.last is not None

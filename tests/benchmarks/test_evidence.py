@@ -17,11 +17,7 @@ THINGS = ("mast", "keel", "rope", "sail", "tide", "harbour", "lantern", "compass
 
 def test_evidence_that_the_query_names_is_kept_and_chance_keeps_its_share(tmp_path: Path) -> None:
     turns = [
-        {
-            "speaker": ("Ann", "Ben")[n % 2],
-            "dia_id": f"D1:{n + 1}",
-            "text": f"The {thing} is {n} years old today.",
-        }
+        {"speaker": ("Ann", "Ben")[n % 2], "dia_id": f"D1:{n + 1}", "text": f"The {thing} is {n} years old today."}
         for n, thing in enumerate(THINGS * 6)
     ]
     for place in range(0, 60, 6):
@@ -45,9 +41,7 @@ def test_evidence_that_the_query_names_is_kept_and_chance_keeps_its_share(tmp_pa
     assert metrics["evidence_locomo_random"] < 60.0 > metrics["evidence_locomo_recent"]
     assert metrics["evidence_locomo_bm25_neighbours"] == 100.0
     assert 30.0 < metrics["evidence_kept_7_qmsum"] <= 100.0
-    assert (
-        measure_evidence(MemoryRig(embedder=HashingEmbedder(), count_tokens=len), tmp_path / "qmsum") is None
-    )
+    assert measure_evidence(MemoryRig(embedder=HashingEmbedder(), count_tokens=len), tmp_path / "qmsum") is None
 
 
 def test_greedy_keeps_the_best_that_fit() -> None:

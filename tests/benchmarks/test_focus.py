@@ -17,14 +17,7 @@ from amgs_focus.lens.scoring import FocusScorer, LensView, TailSimilarity
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.working_context import Scores
-from benchmarks import (
-    focus_budget,
-    focus_gist,
-    focus_passkey,
-    focus_policy,
-    focus_questions,
-    focus_scale,
-)
+from benchmarks import focus_budget, focus_gist, focus_passkey, focus_policy, focus_questions, focus_scale
 from benchmarks.__main__ import run as run_benchmark
 from benchmarks.bench_results import BenchResult
 from benchmarks.focus_evaluation.needles import FactQuestion
@@ -33,9 +26,7 @@ from tests.benchmarks.rigs import focus_rig
 
 torch.set_num_threads(1)
 
-TEXT = "".join(
-    f"On day {day} the keeper of light {day % 7} wrote {day * day} words, and slept. " for day in range(90)
-)
+TEXT = "".join(f"On day {day} the keeper of light {day % 7} wrote {day * day} words, and slept. " for day in range(90))
 
 
 class Told:
@@ -103,9 +94,7 @@ def test_the_gist_bench_gives_every_metric_and_measures_nothing_twice(text: Path
     assert model.passes == passes
 
 
-def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(
-    text: Path, tmp_path: Path
-) -> None:
+def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(text: Path, tmp_path: Path) -> None:
     rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-policy"))
     settings = focus_policy.SETTINGS.model_copy(update={"horizon": 8})
     found = focus_policy.run(rig, places=3, lifetime=1300, settings=settings)
@@ -152,9 +141,7 @@ def test_pass_keys_are_asked_at_every_depth_and_lifetimes_are_kept(text: Path, t
 
 def test_the_budget_bench_compares_systems_with_the_same_entries(text: Path, tmp_path: Path) -> None:
     rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-budget"))
-    found = focus_budget.run(
-        rig, HashingEmbedder(), places=2, windows=[256], lifetime=1300, future=64, longest=600
-    )
+    found = focus_budget.run(rig, HashingEmbedder(), places=2, windows=[256], lifetime=1300, future=64, longest=600)
     systems = ("focus", "window", "rag", "dense")
     asked = {f"{kind}_{system}_256" for kind in ("nll", "fact_acc") for system in systems}
     assert asked | {"fact_acc_grid_256", "fact_gain_rag_low_256"} <= set(found.metrics)
@@ -192,9 +179,7 @@ def test_a_bench_without_its_text_says_so(capsys: pytest.CaptureFixture[str], tm
     assert "no.txt" in capsys.readouterr().err
 
 
-def test_questions_are_asked_in_own_and_in_other_words_beside_their_controls(
-    text: Path, tmp_path: Path
-) -> None:
+def test_questions_are_asked_in_own_and_in_other_words_beside_their_controls(text: Path, tmp_path: Path) -> None:
     facts = [
         FactQuestion("Zoë hid the zither by the quay.", "Where did Zoë hide the zither?", "zither quay zone"),
         FactQuestion("Quinn vexed the xylophone jury.", "Whom did Quinn vex?", "xylophone jury quiz"),

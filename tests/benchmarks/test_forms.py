@@ -16,8 +16,7 @@ from benchmarks.documents import read_projects
 from tests.benchmarks.rigs import memory_rig
 
 LONG = (
-    "The {0} is kept dry, and whoever turns the {0} writes down the hour, the place and the weather of that day. "
-    * 3
+    "The {0} is kept dry, and whoever turns the {0} writes down the hour, the place and the weather of that day. " * 3
 )
 
 MANUAL = f"""---
@@ -55,10 +54,7 @@ def projects(tmp_path: Path) -> Path:
 
 def test_a_heading_over_enough_words_is_asked_for_and_stands_in_no_block(projects: Path) -> None:
     (project,) = read_projects(projects)
-    assert [q.text for q in project.questions] == [
-        "Winding the lantern in harbour",
-        "Mending sails in harbour",
-    ]
+    assert [q.text for q in project.questions] == ["Winding the lantern in harbour", "Mending sails in harbour"]
     contents = {str(draft.meta["source"]): draft.content for draft in project.drafts}
     for question in project.questions:
         assert all("##" not in contents[s].replace("## no heading", "") for s in question.sources)
@@ -94,9 +90,7 @@ def test_a_fact_is_found_among_documents_and_bad_lines_are_named(tmp_path: Path)
     among.mkdir()
     (among / "manual.md").write_text(MANUAL, encoding="utf-8")
     file = tmp_path / "facts.tsv"
-    file.write_text(
-        "The gate opens with 8830.\twhat opens the gate\twhich digits open it\n", encoding="utf-8"
-    )
+    file.write_text("The gate opens with 8830.\twhat opens the gate\twhich digits open it\n", encoding="utf-8")
     found = facts.run(memory_rig(), file, among)
     assert found.metrics == {"hit1_own_words": 1.0, "hit1_other_words": 1.0}
     file.write_text("one cell only\n", encoding="utf-8")
@@ -107,9 +101,7 @@ def test_a_fact_is_found_among_documents_and_bad_lines_are_named(tmp_path: Path)
 def test_findings_are_right_where_they_were_planted_or_a_reader_says_so(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
-    (notes / "a-kiln.md").write_text(
-        "The kiln at the quarry burns 41 sacks of coal a week.\n", encoding="utf-8"
-    )
+    (notes / "a-kiln.md").write_text("The kiln at the quarry burns 41 sacks of coal a week.\n", encoding="utf-8")
     (notes / "kiln.md").write_text(
         "The kiln at the quarry now burns 38 sacks of coal a week, not 41.\n", encoding="utf-8"
     )

@@ -21,9 +21,7 @@ from benchmarks.focus_training.run_config import GistConfig, RunConfig, parse_co
 from tests.focus.model_world import write_model
 from tests.focus.training_world import LAMPS, keys_of, written_keys
 
-MANUAL = (Path(__file__).parents[2] / "benchmarks" / "focus_training" / "GISTS.md").read_text(
-    encoding="utf-8"
-)
+MANUAL = (Path(__file__).parents[2] / "benchmarks" / "focus_training" / "GISTS.md").read_text(encoding="utf-8")
 TOY, REFERENCE = re.findall(r"```toml\n(.*?)```", MANUAL, flags=re.S)
 
 
@@ -74,10 +72,7 @@ def test_what_was_trained_is_used_where_the_settings_name_it(tmp_path: Path) -> 
     llama = write_model(tmp_path / "llama")
     shape = GistShape(width=16, hidden=16, heads=2, slots=2)
     save_checkpoint(
-        tmp_path / "mine.safetensors",
-        GistNet(shape),
-        GistNet(shape),
-        model=load(str(llama), precision="fp32"),
+        tmp_path / "mine.safetensors", GistNet(shape), GistNet(shape), model=load(str(llama), precision="fp32")
     )
     attach(load(str(llama), precision="fp32"), AdapterShape(rank=2)).save(tmp_path / "small.safetensors")
     told = tmp_path / "settings.toml"
@@ -86,9 +81,7 @@ def test_what_was_trained_is_used_where_the_settings_name_it(tmp_path: Path) -> 
         f'adapter = "{tmp_path}/small.safetensors"\n',
         encoding="utf-8",
     )
-    with Operator(
-        Engine(Options(store=str(tmp_path / "s.duckdb"), model=str(llama), settings=told))
-    ) as session:
+    with Operator(Engine(Options(store=str(tmp_path / "s.duckdb"), model=str(llama), settings=told))) as session:
         session.engine.open_focus([Segment(LAMPS[:900])])
         header = session.engine.focus_trace().header
         assert (header.gist, session.engine.focus.tree.slots) == ("mine", 2)

@@ -24,11 +24,7 @@ def books(folder: Path) -> Path:
 
 
 def run(
-    folder: Path,
-    blocks: int = 120,
-    sample: int = 20,
-    progress: Progress | None = None,
-    documents: Path | None = None,
+    folder: Path, blocks: int = 120, sample: int = 20, progress: Progress | None = None, documents: Path | None = None
 ) -> BenchResult:
     rig = Rig(progress=progress or Progress(), seed=1)
     return ingest.run(rig, folder, blocks=blocks, sample=sample, model="tiny", models={}, documents=documents)

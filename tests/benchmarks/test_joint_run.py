@@ -112,9 +112,7 @@ def run(train: Any, told: RunConfig, **more: Any) -> TrainedRun:
 # --- the adapter ------------------------------------------------------------------------------------------
 
 
-def test_a_fresh_adapter_changes_nothing_and_a_trained_one_can_be_switched_off(
-    llama: Path, tmp_path: Path
-) -> None:
+def test_a_fresh_adapter_changes_nothing_and_a_trained_one_can_be_switched_off(llama: Path, tmp_path: Path) -> None:
     model = load(llama)
     rows = model.embed(torch.tensor([model.encode("the lamps")]))
     plain = model.forward(rows)

@@ -10,9 +10,7 @@ import pytest
 
 import benchmarks.__main__
 
-MANUAL = (Path(__file__).parents[2] / "benchmarks" / "focus_training" / "README.md").read_text(
-    encoding="utf-8"
-)
+MANUAL = (Path(__file__).parents[2] / "benchmarks" / "focus_training" / "README.md").read_text(encoding="utf-8")
 WORDS = "the lamp stood by the river and the quilt lay on the stone while Ember told a fable at noon. "
 
 

@@ -17,13 +17,7 @@ from benchmarks.focus_evaluation.exact_allocation import with_open
 from benchmarks.focus_training.lens_examples import LensExample
 from benchmarks.focus_training.lens_labels import full_text, label_runs, opened_blocks, read
 from benchmarks.focus_training.lens_runs import LensSnapshot, snapshot_at
-from benchmarks.focus_training.lens_training import (
-    LensTraining,
-    evaluate,
-    lens_losses,
-    resumed,
-    train,
-)
+from benchmarks.focus_training.lens_training import LensTraining, evaluate, lens_losses, resumed, train
 from benchmarks.focus_training.trainer import StepReport
 from tests.focus.focus_world import MODEL
 from tests.focus.lens_samples import GIST, RUNS, SHAPE, net, texts
@@ -154,9 +148,7 @@ def test_the_losses_are_the_specification_s() -> None:
         given_back += float(refund) * max(0.0, -score)
         wrong += max(0.0, score) * (gain == 0) + max(0.0, -score) * (refund == 0)
     least = 0.1 * float(one.gain.sum() + one.refund.sum())
-    assert float(found["budget"]) == pytest.approx(
-        ((asked - given_back) / (least + asked + given_back)) ** 2, rel=1e-4
-    )
+    assert float(found["budget"]) == pytest.approx(((asked - given_back) / (least + asked + given_back)) ** 2, rel=1e-4)
     assert float(found["legality"]) == pytest.approx(wrong / len(settled), rel=1e-4)
     errors = [abs(value - float(target)) for value, target in zip(worth, one.target, strict=True)]
     huber = [error**2 / 2 if error <= 1 else error - 0.5 for error in errors]

@@ -25,12 +25,7 @@ def test_lives_repeat_and_hold_every_event_and_no_value_twice() -> None:
 def test_revised_lives_are_right_and_lives_that_are_only_added_to_are_not() -> None:
     rig = MemoryRig(embedder=HashingEmbedder(), count_tokens=approximate_tokens, seed=1)
     found = lives.run(rig, 3, 4)
-    assert (
-        found.metrics["lives_right"]
-        == found.metrics["past_right"]
-        == found.metrics["lives_right_anew"]
-        == 1.0
-    )
+    assert found.metrics["lives_right"] == found.metrics["past_right"] == found.metrics["lives_right_anew"] == 1.0
     assert found.metrics["lives_right_plain"] < 1.0
     assert found.tables[0].title == "Single checks that held, per cent"
     assert any(table.title.startswith("Misses, plain ingest") for table in found.tables)

@@ -42,24 +42,9 @@ def conversation(shift: int = 0) -> dict[str, object]:
         ]
     made["session_1_summary"] = "Rosa adopted a parrot: leaks the answer"
     made["qa"] = [
-        {
-            "question": "What is Rosa's parrot called?",
-            "answer": "Biscuit",
-            "evidence": ["D1:3; D9:9"],
-            "category": 4,
-        },
-        {
-            "question": "What cracked for Emil?",
-            "answer": "mirror",
-            "evidence": ["D:1:4", "D2:4"],
-            "category": 1,
-        },
-        {
-            "question": "What cracked for Rosa?",
-            "adversarial_answer": "x",
-            "evidence": ["D1:4"],
-            "category": 5,
-        },
+        {"question": "What is Rosa's parrot called?", "answer": "Biscuit", "evidence": ["D1:3; D9:9"], "category": 4},
+        {"question": "What cracked for Emil?", "answer": "mirror", "evidence": ["D:1:4", "D2:4"], "category": 1},
+        {"question": "What cracked for Rosa?", "adversarial_answer": "x", "evidence": ["D1:4"], "category": 5},
         {"question": "Nothing known?", "answer": "", "evidence": [], "category": 3},
         {"question": "Only a missing turn?", "answer": "", "evidence": ["D7:1"], "category": 3},
     ]
@@ -77,11 +62,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_protocol_is_read_as_it_is_written(data: Path) -> None:
     first = read_folder(data)[0]
     assert first.now == datetime(2023, 5, 3, 14, 5, tzinfo=UTC)
-    assert [q.evidence for q in first.questions] == [
-        ("session-1#3",),
-        ("session-1#4", "session-2#4"),
-        ("session-1#4",),
-    ]
+    assert [q.evidence for q in first.questions] == [("session-1#3",), ("session-1#4", "session-2#4"), ("session-1#4",)]
     turn = first.drafts[2]
     assert turn.content == "Rosa: Biscuit. It whistles at night. \n(1:05 pm on 1 May, 2023)"
     assert turn.meta["follows"] == "session-1#2" and turn.meta["speaker"] == "Rosa"

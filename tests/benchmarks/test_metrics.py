@@ -24,9 +24,7 @@ def corpus(tmp_path: Path) -> Path:
         ("Who may speak after ten?", "values/quiet.md"),
     ]
     lines = [
-        json.dumps(
-            {"id": f"q{n}", "question": asked[n % 4][0], "kind": "single", "answers": [asked[n % 4][1]]}
-        )
+        json.dumps({"id": f"q{n}", "question": asked[n % 4][0], "kind": "single", "answers": [asked[n % 4][1]]})
         for n in range(16)
     ]
     (tmp_path / "questions.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -40,11 +38,7 @@ def test_every_metric_is_a_number_and_the_last_third_is_told_apart(corpus: Path)
     assert 0 < found.metrics["questions_held_out"] < 16
     for name in ("precision_held_out", "recall_held_out", "brier", "brier_held_out", "attention_stability"):
         assert 0 <= found.metrics[name] <= 1, name
-    assert all(
-        goal.met == (found.metrics[name] >= goal.value)
-        for name, goal in found.goals.items()
-        if goal.op == ">="
-    )
+    assert all(goal.met == (found.metrics[name] >= goal.value) for name, goal in found.goals.items() if goal.op == ">=")
 
 
 def test_the_same_run_gives_the_same_figures(corpus: Path) -> None:

@@ -13,13 +13,7 @@ from amgs_focus.errors import WindowBudgetError
 from amgs_focus.records import NodeRef, parent_of
 from amgs_focus.window.layout import assemble, coarsest
 from amgs_focus.window.working_context import WorkingContext
-from benchmarks.focus_evaluation.exact_allocation import (
-    Gate,
-    best,
-    gates_of,
-    solve,
-    total_gain,
-)
+from benchmarks.focus_evaluation.exact_allocation import Gate, best, gates_of, solve, total_gain
 from tests.focus.focus_world import Shape
 
 SIZE = 4
@@ -66,18 +60,14 @@ def test_the_dynamic_program_agrees_with_trying_everything(
     shape = Shape(length, SIZE, slots)
     base = coarsest(shape, 10**6, 2)
     context = assemble(shape, base.used + opened, 2)
-    nodes = [
-        NodeRef(level, index) for level in (1, 2, 3) for index in range(min(shape.count(level), 20 // level))
-    ]
+    nodes = [NodeRef(level, index) for level in (1, 2, 3) for index in range(min(shape.count(level), 20 // level))]
     gains = data.draw(
         st.dictionaries(st.sampled_from(nodes), st.sampled_from([-0.5, 0.0, 0.25, 0.5, 1.0]), max_size=5)
         if nodes
         else st.just({})
     )
     plain = gates_of(context, shape, gains)
-    stuck = data.draw(
-        st.sets(st.sampled_from([gate.node for gate in plain]), max_size=2) if plain else st.just(set())
-    )
+    stuck = data.draw(st.sets(st.sampled_from([gate.node for gate in plain]), max_size=2) if plain else st.just(set()))
     gates = gates_of(context, shape, gains, stuck)
     assume(len(gates) <= 13)
     expected = twin(gates, room, n_diff)

@@ -28,9 +28,7 @@ def test_both_kinds_of_store_answer_alike_and_the_comparison_can_tell(postgres: 
     assert found["parity_unequal_control"] > 10
 
 
-def test_what_a_killed_writer_acknowledged_is_there_and_a_promise_is_found_out(
-    postgres: str, tmp_path: Path
-) -> None:
+def test_what_a_killed_writer_acknowledged_is_there_and_a_promise_is_found_out(postgres: str, tmp_path: Path) -> None:
     setup = ScaleoutSetup(postgres, tmp_path, effort=ScaleoutEffort(kills=2))
     found = measure_kills(memory_rig(), setup).metrics
     assert found["writer_acknowledged"] >= 2 and found["writer_acknowledged_lost"] == 0

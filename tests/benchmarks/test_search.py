@@ -62,9 +62,7 @@ def test_a_prepared_store_is_sound_and_is_not_made_twice(data: Path, tmp_path: P
         assert status.blocks == {"raw": RAW, "consolidated": 400 - RAW} and status.edges > 400
 
 
-def test_the_bench_prints_what_it_promises(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_bench_prints_what_it_promises(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = ["--model", "tiny", "search", "--blocks", "200,300", "--data", str(data), "--json"]
     more = ["--work", str(tmp_path), "--questions", "6", "--frames", "2", "--sample", "10"]
     assert run_benchmark([*line, *more]) == 0

@@ -13,9 +13,7 @@ from benchmarks import focus_stability
 from benchmarks.focus_rig import TokenCorpus
 from tests.benchmarks.rigs import focus_rig
 
-TEXT = "".join(
-    f"On day {day} the keeper of light {day % 7} wrote {day * day} words, and slept. " for day in range(90)
-)
+TEXT = "".join(f"On day {day} the keeper of light {day % 7} wrote {day * day} words, and slept. " for day in range(90))
 
 
 def test_the_stability_bench_counts_what_moves_under_real_and_under_shaken_scores(tmp_path: Path) -> None:

@@ -62,9 +62,7 @@ def test_every_subject_of_an_error_has_a_hint_and_every_hint_names_a_command() -
     from amgs_app.operations.hints import REMEDIES
     from amgs_app.operations.standard import standard
 
-    written = " ".join(
-        path.read_text(encoding="utf-8") for engine in ENGINES for path in engine.rglob("*.py")
-    )
+    written = " ".join(path.read_text(encoding="utf-8") for engine in ENGINES for path in engine.rglob("*.py"))
     subjects = set(re.findall(r'about ?= ?"(\w+)"', written))
     assert subjects == set(REMEDIES)
     for hint in REMEDIES.values():

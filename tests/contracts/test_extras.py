@@ -54,9 +54,7 @@ def requirements(listed: list[str]) -> list[Requirement]:
     return [one for each in listed if (one := Requirement(each)).name != PROJECT["name"]]
 
 
-def test_without_extras_a_memory_takes_in_consolidates_and_answers_and_says_what_is_missing(
-    tmp_path: Path,
-) -> None:
+def test_without_extras_a_memory_takes_in_consolidates_and_answers_and_says_what_is_missing(tmp_path: Path) -> None:
     done = run(
         """
 import amgs
@@ -149,9 +147,7 @@ def test_all_extras_are_in_all() -> None:
 
 
 def test_what_ships_asks_for_ranges_and_exact_versions_stand_in_the_constraints() -> None:
-    for one in requirements(
-        [*PROJECT["dependencies"], *(r for n in EXTRAS if n != "dev" for r in EXTRAS[n])]
-    ):
+    for one in requirements([*PROJECT["dependencies"], *(r for n in EXTRAS if n != "dev" for r in EXTRAS[n])]):
         operators = {specifier.operator for specifier in one.specifier}
         assert operators == ({"=="} if one.name in WEIGHTS else {">=", "<"}), one
 

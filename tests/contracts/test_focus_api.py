@@ -12,15 +12,7 @@ import pytest
 
 import amgs_focus
 
-ENTRIES = (
-    "FocusRuntime",
-    "LifetimeTree",
-    "TraceWriter",
-    "WorkingContext",
-    "BaseModel",
-    "FocusScorer",
-    "GistEncoder",
-)
+ENTRIES = ("FocusRuntime", "LifetimeTree", "TraceWriter", "WorkingContext", "BaseModel", "FocusScorer", "GistEncoder")
 
 
 def annotations_of(cls: type[Any]) -> list[ast.expr]:
@@ -35,10 +27,7 @@ def annotations_of(cls: type[Any]) -> list[ast.expr]:
     found = [
         annotation
         for method in methods
-        for annotation in (
-            method.returns,
-            *(a.annotation for a in (*method.args.args, *method.args.kwonlyargs)),
-        )
+        for annotation in (method.returns, *(a.annotation for a in (*method.args.args, *method.args.kwonlyargs)))
     ]
     return [annotation for annotation in found if annotation is not None]
 
@@ -56,8 +45,7 @@ def test_every_type_that_public_methods_take_and_give_is_exported(name: str) -> 
         node.id
         for annotation in annotations_of(cls)
         for node in ast.walk(annotation)
-        if isinstance(node, ast.Name)
-        and (is_ours(getattr(module, node.id, None)) or hasattr(records, node.id))
+        if isinstance(node, ast.Name) and (is_ours(getattr(module, node.id, None)) or hasattr(records, node.id))
     } - {"Any", "Literal", "Mapping"}
     assert found - set(amgs_focus.__all__) == set()
 

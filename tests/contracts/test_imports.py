@@ -21,9 +21,7 @@ ROOT = Path(__file__).parents[2]
 def modules_after(statement: str) -> set[str]:
     """The names in sys.modules of a fresh interpreter that ran the statement."""
     script = f"import sys\n{statement}\nprint('\\n'.join(sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
-    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     return set(done.stdout.split())
 
 
@@ -47,38 +45,22 @@ MODELS = {"torch", "transformers", "spacy"}
             "amgs.storage.opening",
             {*MODELS, "textual", "amgs_app", "amgs_tui", "amgs_focus"},
         ),
-        (
-            every_module("amgs"),
-            "amgs.text.minilm",
-            {*MODELS, "textual", "amgs_app", "amgs_tui", "amgs_focus"},
-        ),
+        (every_module("amgs"), "amgs.text.minilm", {*MODELS, "textual", "amgs_app", "amgs_tui", "amgs_focus"}),
         (
             every_module("amgs_focus"),
             "amgs_focus.runtime.runtime",
             {"textual", "amgs", "amgs_app", "amgs_tui", "duckdb"},
         ),
         ("import amgs_focus.records", "amgs_focus.records", {"torch", "transformers"}),
-        (
-            every_module("amgs_app.operations"),
-            "amgs_app.operations.lifecycle",
-            {*MODELS, "textual", "duckdb"},
-        ),
-        (
-            every_module("amgs_app.render.figures"),
-            "amgs_app.render.figures.frame",
-            {*MODELS, "textual", "duckdb"},
-        ),
+        (every_module("amgs_app.operations"), "amgs_app.operations.lifecycle", {*MODELS, "textual", "duckdb"}),
+        (every_module("amgs_app.render.figures"), "amgs_app.render.figures.frame", {*MODELS, "textual", "duckdb"}),
         (every_module("amgs_app"), "amgs_app.shell.script", {"textual", "amgs_tui"}),
         (
             "import amgs_app.shell.prompt, amgs_app.cli, amgs_app.render.snapshot",
             "amgs_app.shell.script",
             {*MODELS, "textual"},
         ),
-        (
-            "import amgs_tui.app",
-            "amgs_tui.dispatcher",
-            {*MODELS, "duckdb", "numpy", "amgs_app.results.memory"},
-        ),
+        ("import amgs_tui.app", "amgs_tui.dispatcher", {*MODELS, "duckdb", "numpy", "amgs_app.results.memory"}),
     ],
     ids=lambda value: value if isinstance(value, str) and "\n" not in value else "",
 )
@@ -118,9 +100,7 @@ def test_a_search_by_words_imports_no_other_command_and_shows_its_result_alone(t
     commands = {name for name in found if name.startswith("amgs_app.operations.")}
     kept = {"search", "standard", "groups", "arguments", "hints"}
     assert commands == {f"amgs_app.operations.{name}" for name in kept}
-    assert {name for name in found if name.startswith("amgs_app.render.entries.")} == {
-        "amgs_app.render.entries.search"
-    }
+    assert {name for name in found if name.startswith("amgs_app.render.entries.")} == {"amgs_app.render.entries.search"}
     assert found & {*MODELS, "tokenizers", "scipy", "networkx", "pyarrow", "amgs_focus.records"} == set()
     libraries = {"asyncio", "ssl", "pydantic_settings", "rapidfuzz", "rustworkx"}
     assert found & libraries == set()
@@ -149,20 +129,13 @@ def test_a_first_word_brings_all_operations_that_begin_with_it(word: str) -> Non
 def test_no_top_level_package_squats_on_a_common_name(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "wheel"]
     subprocess.run(
-        [*pip, "--no-deps", "--no-build-isolation", "-w", str(tmp_path), str(ROOT)],
-        check=True,
-        capture_output=True,
+        [*pip, "--no-deps", "--no-build-isolation", "-w", str(tmp_path), str(ROOT)], check=True, capture_output=True
     )
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = {name.split("/")[0] for name in archive.namelist()}
         data = {name for name in archive.namelist() if name.startswith("amgs_app/_data/")}
         assert [name for name in archive.namelist() if name == "amgs_app/_data/amgs.1"]
-    assert {name for name in names if not name.endswith(".dist-info")} == {
-        "amgs",
-        "amgs_app",
-        "amgs_focus",
-        "amgs_tui",
-    }
+    assert {name for name in names if not name.endswith(".dist-info")} == {"amgs", "amgs_app", "amgs_focus", "amgs_tui"}
     assert any(name.startswith("amgs_app/_data/themes/") for name in data)
     assert any(name.startswith("amgs_app/_data/sample_corpus/notes/") for name in data)

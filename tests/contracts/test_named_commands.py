@@ -27,11 +27,7 @@ from amgs_tui.panes.by_key import PANE_TYPES
 from amgs_tui.widgets.keybar import name_key
 
 ROOT = Path(__file__).parents[2]
-WRITTEN = [
-    ROOT / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-    *sorted((ROOT / "docs/panes").glob("*.md")),
-]
+WRITTEN = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/panes").glob("*.md"))]
 SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*(?![\w-])")
 GLOBAL = {flag_of(name) for name in SHARED_OPTIONS} | {
@@ -60,9 +56,7 @@ def options() -> dict[str, frozenset[str]]:
     ways = {**cli._FRONT_ENDS, "token new": new_token}
     assert set(ways) == set(EXAMPLES)
     found = {
-        name: frozenset(
-            FLAG.findall(" ".join(map(str, inspect.signature(way, eval_str=True).parameters.values())))
-        )
+        name: frozenset(FLAG.findall(" ".join(map(str, inspect.signature(way, eval_str=True).parameters.values()))))
         for name, way in ways.items()
     }
     for each in standard():
@@ -73,9 +67,7 @@ def options() -> dict[str, frozenset[str]]:
 @cache
 def beginnings() -> frozenset[str]:
     """The words that commands begin with: `block`, `frame`, `frame assemble`."""
-    return frozenset(
-        " ".join(name.split()[:count]) for name in options() for count in range(1, len(name.split()) + 1)
-    )
+    return frozenset(" ".join(name.split()[:count]) for name in options() for count in range(1, len(name.split()) + 1))
 
 
 def fault_of(line: str) -> str:
@@ -142,9 +134,7 @@ def test_settings_that_a_text_names_exist() -> None:
     keys = {each.key for each in every_setting()}
     sections = {key.split(".")[0] for key in keys}
     known = keys | {key.rsplit(".", count)[0] for key in keys for count in (1, 2)} | set(METRICS)
-    known |= {
-        str(binding.id) for kind in PANE_TYPES for binding in kind.BINDINGS if isinstance(binding, Binding)
-    }
+    known |= {str(binding.id) for kind in PANE_TYPES for binding in kind.BINDINGS if isinstance(binding, Binding)}
     wrong, seen = [], 0
     for where, text in texts():
         for span in SPAN.findall(text):

@@ -89,9 +89,7 @@ def test_it_runs_on_an_engine_that_many_clients_share(operator: Operator) -> Non
     assert tally("dome", block).run(operator.engine) == Tally("dome", 2, "times")
 
 
-def test_an_operator_resolves_the_block_before_it_is_called_and_records_a_complete_line(
-    operator: Operator,
-) -> None:
+def test_an_operator_resolves_the_block_before_it_is_called_and_records_a_complete_line(operator: Operator) -> None:
     (block,) = operator.listed
     for call in (tally("dome"), tally("dome", "@1")):
         assert operator.run(call) == Tally("dome", 2, "times")
@@ -190,7 +188,5 @@ def test_parameters_that_operations_share_stand_in_each_with_their_defaults(regi
 
 
 def test_typer_is_known_to_the_command_line_and_to_its_adapter_alone() -> None:
-    users = {
-        path.relative_to(APP).as_posix() for path in APP.rglob("*.py") if "import typer" in path.read_text()
-    }
+    users = {path.relative_to(APP).as_posix() for path in APP.rglob("*.py") if "import typer" in path.read_text()}
     assert users == {"cli.py", "command_line/global_options.py", "calls/parsing.py"}

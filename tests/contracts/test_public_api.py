@@ -30,16 +30,11 @@ def types_of_public_methods() -> set[str]:
 def types_in(part: type) -> set[str]:
     tree = ast.parse(inspect.getsource(import_module(part.__module__)))
     (cls,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == part.__name__)
-    methods = [
-        node for node in cls.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
-    ]
+    methods = [node for node in cls.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
     annotations = [
         annotation
         for method in methods
-        for annotation in (
-            method.returns,
-            *(a.annotation for a in (*method.args.args, *method.args.kwonlyargs)),
-        )
+        for annotation in (method.returns, *(a.annotation for a in (*method.args.args, *method.args.kwonlyargs)))
         if annotation is not None
     ]
     names = {node.id for each in annotations for node in ast.walk(each) if isinstance(node, ast.Name)}
@@ -48,8 +43,7 @@ def types_in(part: type) -> set[str]:
         for node in ast.walk(tree)  # some are imported for their annotations alone
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "amgs"
         for alias in node.names
-        if isinstance(getattr(import_module(str(node.module)), alias.name, None), type)
-        or alias.name == "Status"
+        if isinstance(getattr(import_module(str(node.module)), alias.name, None), type) or alias.name == "Status"
     }
     return names & ours
 
@@ -74,11 +68,7 @@ def is_literal(value: object) -> bool:
     return typing.get_origin(value) is typing.Literal
 
 
-LAZY = [
-    amgs,
-    amgs.types,
-    *(w for w in map(import_module, (f"amgs.wings.{n}" for n in WINGS)) if hasattr(w, "__all__")),
-]
+LAZY = [amgs, amgs.types, *(w for w in map(import_module, (f"amgs.wings.{n}" for n in WINGS)) if hasattr(w, "__all__"))]
 
 
 @pytest.mark.parametrize("package", LAZY)

@@ -40,8 +40,7 @@ def named(docstring: str) -> Iterator[str]:
 def trees(package: str) -> dict[str, ast.Module]:
     base = ROOT / FOLDERS[package] / package
     return {
-        str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8"))
-        for path in sorted(base.rglob("*.py"))
+        str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(base.rglob("*.py"))
     }
 
 

@@ -18,9 +18,7 @@ DAY = "2026-03-01"
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    who = {
-        f"GIT_{one}_{two}": "t@example.org" for one in ("AUTHOR", "COMMITTER") for two in ("NAME", "EMAIL")
-    }
+    who = {f"GIT_{one}_{two}": "t@example.org" for one in ("AUTHOR", "COMMITTER") for two in ("NAME", "EMAIL")}
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, env={**os.environ, **who})
 
 
@@ -32,9 +30,7 @@ def release(folder: Path, version: str) -> subprocess.CompletedProcess[str]:
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout with what a release touches and what the wheel and its man page are made of, and little else."""
     folder = tmp_path_factory.mktemp("release") / "checkout"
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"][
-        "wheel"
-    ]
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
     for name in {*wheel["packages"], *wheel["force-include"]} - {"core/amgs_app", "core/amgs"}:
         if (ROOT / name).is_dir():
             (folder / name).mkdir(parents=True)

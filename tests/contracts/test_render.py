@@ -74,19 +74,11 @@ def told_apart(tree: ast.AST) -> Iterator[tuple[int, str]]:
             asked = [node.args[1]]
         elif isinstance(node, ast.MatchClass):
             asked = [node.cls]
-        elif isinstance(node, ast.FunctionDef) and any(
-            "register" in ast.unparse(d) for d in node.decorator_list
-        ):
+        elif isinstance(node, ast.FunctionDef) and any("register" in ast.unparse(d) for d in node.decorator_list):
             asked = [each.annotation for each in node.args.args if each.annotation is not None]
         for one in asked:
             for part in ast.walk(one):
-                name = (
-                    part.id
-                    if isinstance(part, ast.Name)
-                    else part.attr
-                    if isinstance(part, ast.Attribute)
-                    else ""
-                )
+                name = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
                 yield getattr(node, "lineno", getattr(one, "lineno", 0)), name
 
 
@@ -96,9 +88,7 @@ def test_nothing_else_tells_one_type_of_result_from_another() -> None:
         if path == HINTS:
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        found += [
-            f"{path.relative_to(APP)}:{line}: {name}" for line, name in told_apart(tree) if name in entries()
-        ]
+        found += [f"{path.relative_to(APP)}:{line}: {name}" for line, name in told_apart(tree) if name in entries()]
     assert found == []
 
 

@@ -35,11 +35,7 @@ def _requests() -> Iterator[tuple[str, ast.Call]]:
     """Every call of `submit`, with the place where it stands."""
     for path in sorted(SCREEN.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and node.func.attr == "submit"
-            ):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "submit":
                 yield f"{path.relative_to(SCREEN)}:{node.lineno}", node
 
 

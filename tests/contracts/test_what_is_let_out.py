@@ -45,16 +45,10 @@ SAFE: dict[tuple[str, str], tuple[Right, str]] = {
     ("focus describe", "key"): ("operate", "`path` is the name of a field of a span"),
     ("focus spans", "find"): ("operate", "a path that a span tells; nothing is opened by it"),
     ("focus telemetry", "run"): ("operate", "a trace beside the store, read by whoever operates it"),
-    ("focus telemetry", "wandb"): (
-        "operate",
-        "a project; figures alone go there, by the operator's own account",
-    ),
+    ("focus telemetry", "wandb"): ("operate", "a project; figures alone go there, by the operator's own account"),
     ("source delete", "source"): ("write", "the name of a source in the store; no file is touched"),
     ("source show", "source"): ("read", "the name of a source in the store; nothing is opened"),
-    ("source update", "source"): (
-        "write",
-        "only a file from which the operator took that source is read again",
-    ),
+    ("source update", "source"): ("write", "only a file from which the operator took that source is read again"),
     ("source update", "text"): ("write", "the text itself; without it see `source`"),
     ("ingest", "source"): ("write", "a name; no file is opened by it"),
 }
@@ -107,13 +101,7 @@ def test_a_served_memory_opens_no_file_asks_no_address_and_starts_no_program_tha
     auditing = True
 
     def hear(event: str, arguments: tuple[object, ...]) -> None:
-        if auditing and event in (
-            "open",
-            "socket.getaddrinfo",
-            "socket.connect",
-            "subprocess.Popen",
-            "os.system",
-        ):
+        if auditing and event in ("open", "socket.getaddrinfo", "socket.connect", "subprocess.Popen", "os.system"):
             heard.extend(f"{event} {each}" for each in arguments if "planted" in str(each))
 
     sys.addaudithook(hear)
@@ -125,22 +113,11 @@ def test_a_served_memory_opens_no_file_asks_no_address_and_starts_no_program_tha
             for parameter in operation.parameters:
                 if parameter.takes not in ("text", "frame", "entity") or parameter.name in closed(operation):
                     continue
-                for planted in (
-                    str(secret),
-                    f"file://{secret}",
-                    "http://planted.invalid/v1",
-                    "| touch planted",
-                ):
-                    given = {
-                        each.name: ["x"] if each.many else "x"
-                        for each in operation.parameters
-                        if each.required
-                    }
+                for planted in (str(secret), f"file://{secret}", "http://planted.invalid/v1", "| touch planted"):
+                    given = {each.name: ["x"] if each.many else "x" for each in operation.parameters if each.required}
                     given[parameter.name] = [planted] if parameter.many else planted
                     with suppress(AmgsError, ValidationError):
-                        call_from_json(operation, given).apply(
-                            Operator(engine) if operation.of_operator else engine
-                        )
+                        call_from_json(operation, given).apply(Operator(engine) if operation.of_operator else engine)
     auditing = False
     assert heard == []
 
@@ -190,9 +167,7 @@ def test_no_error_repeats_a_key_of_an_address(text: str, shown: str) -> None:
     ids=["upstream", "model.server", "connect", "client", "collector", "database"],
 )
 @pytest.mark.parametrize("address", ["http://me:PLANTED@host/v1", "http://me:PLAN/PLANTED@host"])
-def test_no_address_with_a_password_is_taken_or_repeated(
-    opens: Callable[[str], object], address: str
-) -> None:
+def test_no_address_with_a_password_is_taken_or_repeated(opens: Callable[[str], object], address: str) -> None:
     with pytest.raises(UsageError) as refused:
         opens(address)
     assert "PLANTED" not in str(refused.value)

@@ -60,9 +60,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("command", WRITING, ids=lambda each: each.name.replace(" ", "-"))
-def test_a_command_without_its_argument_leaves_an_empty_store_empty(
-    command: Operation[..., Any], empty: Path
-) -> None:
+def test_a_command_without_its_argument_leaves_an_empty_store_empty(command: Operation[..., Any], empty: Path) -> None:
     run("--store", str(empty), *command.words)
     assert blocks_in(empty) == 0
 

@@ -18,11 +18,7 @@ def agent(turns: int = 12) -> list[dict[str, Any]]:
         said += [
             {"role": "user", "content": f"How old is the {thing}?", "timestamp": f"2026-03-01T09:{n:02}:00Z"},
             {"role": "assistant", "content": None, "tool_calls": [call]},
-            {
-                "role": "tool",
-                "tool_call_id": f"c{n}",
-                "content": f"{thing}: built {1900 + n}. " + "log " * 60,
-            },
+            {"role": "tool", "tool_call_id": f"c{n}", "content": f"{thing}: built {1900 + n}. " + "log " * 60},
             {"role": "assistant", "content": f"The {thing} was built in {1900 + n}."},
         ]
     return said

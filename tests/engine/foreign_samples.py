@@ -23,10 +23,7 @@ CHATGPT: list[dict[str, Any]] = [
                     "content": {
                         "content_type": "multimodal_text",
                         "parts": [
-                            {
-                                "content_type": "image_asset_pointer",
-                                "asset_pointer": "file-service://file-1",
-                            },
+                            {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-1"},
                             "Which motor is this?",
                         ],
                     },
@@ -203,12 +200,7 @@ ANTHROPIC: list[dict[str, Any]] = [
 ]
 
 MCP: list[dict[str, Any]] = [
-    {
-        "type": "entity",
-        "name": "Alex",
-        "entityType": "person",
-        "observations": ["Speaks Welsh", "Keeps bees"],
-    },
+    {"type": "entity", "name": "Alex", "entityType": "person", "observations": ["Speaks Welsh", "Keeps bees"]},
     {"type": "entity", "name": "Ulm", "entityType": "city", "observations": []},
     {"type": "relation", "from": "Alex", "to": "Ulm", "relationType": "lives_in"},
 ]

@@ -8,25 +8,11 @@ from amgs.types import Block, Candidate, ScoreParts
 from tests.engine.retrieval_world import Link, note
 
 CATEGORIES = ("fact", "person", "place", "value")
-WORDS = (
-    "dome",
-    "motor",
-    "encoder",
-    "rye bread",
-    "grandmother",
-    "QX-7741-B",
-    "router",
-    "rain",
-    "quiet mornings",
-)
+WORDS = ("dome", "motor", "encoder", "rye bread", "grandmother", "QX-7741-B", "router", "rain", "quiet mornings")
 
 
-def candidate(
-    content: str, score: float, tokens: int, *, category: str = "fact", child: str = "A"
-) -> Candidate:
-    return Candidate(
-        note(content, category=category), ScoreParts(similarity=score), score, tokens, child=child
-    )
+def candidate(content: str, score: float, tokens: int, *, category: str = "fact", child: str = "A") -> Candidate:
+    return Candidate(note(content, category=category), ScoreParts(similarity=score), score, tokens, child=child)
 
 
 def candidates(most: int = 25) -> st.SearchStrategy[list[Candidate]]:

@@ -55,7 +55,5 @@ def _make_lively(path: Path | str) -> Memory:
 def content(memory: Memory) -> Any:
     """Everything the store holds but its journal: blocks with embeddings, edges, the review queue."""
     blocks = tuple(sorted(memory.blocks(EVERY), key=lambda b: b.id))
-    vectors = tuple(
-        None if (e := memory.block(b.id).embedding) is None else tuple(e.tolist()) for b in blocks
-    )
+    vectors = tuple(None if (e := memory.block(b.id).embedding) is None else tuple(e.tolist()) for b in blocks)
     return blocks, vectors, memory.edges()

@@ -20,15 +20,11 @@ from tests.prepared_store import copy_store
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 NOTES = {
-    "people/ilse.md": (
-        "---\ndate: 2026-02-01\ntags: [person]\n---\n# Ilse\n\nMechanic. Keeps the QX-7741-B valve.\n"
-    ),
+    "people/ilse.md": ("---\ndate: 2026-02-01\ntags: [person]\n---\n# Ilse\n\nMechanic. Keeps the QX-7741-B valve.\n"),
     "places/dome.md": (
         "---\ndate: 2026-02-02\ntags: [place]\n---\n# Dome\n\nThe dome has valve QX-7741-B. See [[ilse]].\n"
     ),
-    "values/self.md": (
-        "---\ndate: 2026-02-03\ntags: [self]\nauthor: Tally\n---\n# What I am\n\nI keep notes.\n"
-    ),
+    "values/self.md": ("---\ndate: 2026-02-03\ntags: [self]\nauthor: Tally\n---\n# What I am\n\nI keep notes.\n"),
     "talks/first.md": (
         "---\nkind: dialogue\ndate: 2026-02-10T20:00:00Z\nparticipants: [Ilse, Tally]\n---\n"
         "**Ilse:** The dome stalls again.\n\n**Tally:** Since yesterday?\n\n**Ilse:** Yes, at azimuth 200.\n"
@@ -46,13 +42,9 @@ def write_notes(folder: Path, notes: dict[str, str] | None = None) -> Path:
     return folder
 
 
-def open_memory(
-    path: Path | str | None = None, *, now: datetime = NOW, settings: Settings | None = None
-) -> Memory:
+def open_memory(path: Path | str | None = None, *, now: datetime = NOW, settings: Settings | None = None) -> Memory:
     """A memory that stands still at `now`, a new one where no path is given."""
-    return Memory.open(
-        copy_store(_make_empty) if path is None else path, clock=FixedClock(now), settings=settings
-    )
+    return Memory.open(copy_store(_make_empty) if path is None else path, clock=FixedClock(now), settings=settings)
 
 
 def consolidated(folder: Path, path: Path | str | None = None) -> Memory:
@@ -61,11 +53,7 @@ def consolidated(folder: Path, path: Path | str | None = None) -> Memory:
     path: where its file is to lie; as a string ":memory:" or an address, where nothing can be copied to.
     """
     write_notes(folder)
-    return (
-        _make_consolidated(path)
-        if isinstance(path, str)
-        else open_memory(copy_store(_make_consolidated, path))
-    )
+    return _make_consolidated(path) if isinstance(path, str) else open_memory(copy_store(_make_consolidated, path))
 
 
 def _make_empty(path: Path) -> Memory:

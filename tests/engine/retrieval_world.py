@@ -40,9 +40,7 @@ def note(
 ) -> Block:
     """A consolidated block of the given age."""
     at = NOW - timedelta(hours=hours_ago)
-    block = Block(
-        block_id(content), content, at, at, category, confidence, decay_lambda, status="consolidated"
-    )
+    block = Block(block_id(content), content, at, at, category, confidence, decay_lambda, status="consolidated")
     return replace(block, **rest)  # type: ignore[arg-type]
 
 
@@ -83,9 +81,7 @@ def traits(blocks: Sequence[Block]) -> FeatureColumns:
         name = str(block.meta.get("speaker") or block.meta.get("author") or "").lower()
         marks = [c for c in block.content if c in ".!?…"]
         number = episodes.setdefault(source, len(episodes))
-        rows.append(
-            (number, name, len(block.content.encode()), marks.count("?"), len(marks), marks[-1:] == ["?"])
-        )
+        rows.append((number, name, len(block.content.encode()), marks.count("?"), len(marks), marks[-1:] == ["?"]))
     episode, names, characters, questions, sentences, asks = zip(*rows, strict=True) if rows else ((),) * 6
     return FeatureColumns(
         np.arange(1, len(blocks) + 1, dtype=np.int64),
@@ -118,9 +114,7 @@ class Reader:
         return ScoringFacts(
             numbers=np.array([row.number for row in rows], dtype=np.int64),
             ids=np.array([row.block.id for row in rows], dtype=object),
-            reinforced=np.array(
-                [microseconds_of(row.block.last_reinforced_at) for row in rows], dtype=np.int64
-            ),
+            reinforced=np.array([microseconds_of(row.block.last_reinforced_at) for row in rows], dtype=np.int64),
             decay_lambda=np.array([row.block.decay_lambda for row in rows], dtype=np.float64),
             confidence=np.array([row.block.confidence for row in rows], dtype=np.float64),
             reinforcements=np.array([row.reinforcements for row in rows], dtype=np.int64),

@@ -67,11 +67,7 @@ CODEX: list[dict[str, Any]] = [
         ("session_meta", {"id": "x1", "cwd": "/home/ada/dome"}),
         (
             "response_item",
-            {
-                "type": "message",
-                "role": "user",
-                "content": [{"type": "input_text", "text": "How old is the dome?"}],
-            },
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "How old is the dome?"}]},
         ),
         (
             "response_item",
@@ -80,11 +76,7 @@ CODEX: list[dict[str, Any]] = [
         ("response_item", {"type": "function_call_output", "call_id": "k1", "output": "1904"}),
         (
             "response_item",
-            {
-                "type": "message",
-                "role": "assistant",
-                "content": [{"type": "output_text", "text": "From 1904."}],
-            },
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "From 1904."}]},
         ),
         ("event_msg", {"type": "agent_message", "message": "From 1904."}),
     )

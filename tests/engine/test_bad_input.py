@@ -134,11 +134,7 @@ def test_front_matter_may_use_the_words_of_the_engine(strange: Memory) -> None:
     assert block.meta["source"] == "front.md"
     assert block.meta["note_source"] == "https://example.org"
     assert block.meta["note_superseded_by"] == "nobody"
-    assert (block.meta["title"], block.meta["author"], block.meta["kind"]) == (
-        "a, b",
-        "Ilse, Tally",
-        "note, letter",
-    )
+    assert (block.meta["title"], block.meta["author"], block.meta["kind"]) == ("a, b", "Ilse, Tally", "note, letter")
 
 
 @pytest.mark.parametrize("text", ["", " \n\t ", "\ud800", "---\ntags: [a]\n---\n"])
@@ -348,8 +344,7 @@ def test_a_wrong_lambda_or_confidence_changes_nothing(strange: Memory, wrong: fl
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [(1, 1, 1, 1, 1), (math.nan, 0, 0, 0, 1), (math.inf, 0, 0, 0, 0), (-1, 2, 0, 0, 0), (0, 0, 0, 0, 0)],
+    "wrong", [(1, 1, 1, 1, 1), (math.nan, 0, 0, 0, 1), (math.inf, 0, 0, 0, 0), (-1, 2, 0, 0, 0), (0, 0, 0, 0, 0)]
 )
 def test_weights_that_are_none_are_said_with_their_names(wrong: tuple[float, ...]) -> None:
     with pytest.raises(WeightsError, match="recency") as caught:
@@ -379,8 +374,7 @@ INSTANTS = (
 def test_at_any_instant_every_stage_works_and_can_be_undone(instant: datetime) -> None:
     with open_memory() as memory:
         memory.ingest_many(
-            RawBlock(f"Note {n} about kiln {n % 3} and the dome.", NOW - timedelta(hours=n))
-            for n in range(12)
+            RawBlock(f"Note {n} about kiln {n % 3} and the dome.", NOW - timedelta(hours=n)) for n in range(12)
         )
         memory.apply_consolidation(memory.plan_consolidation())
         some = memory.blocks(BlockFilter(), limit=1)[0].id

@@ -96,9 +96,7 @@ def test_what_was_used_counts_as_useful_until_a_verdict_says_otherwise() -> None
         memory.calibration.note_answer(ANSWER, query=QUERY)
         assert memory.calibration.usefulness([leak])[leak].mean == pytest.approx(2 / 3)
         unused = [one.block.id for one in frame.selected if one.block.id != leak]
-        assert not memory.calibration.usefulness(unused), (
-            "what shows no use may have been used in other words"
-        )
+        assert not memory.calibration.usefulness(unused), "what shows no use may have been used in other words"
         plan = memory.calibration.plan()
         assert plan.outcomes == len(frame.selected)
         explained = {sign.name: sign for sign in memory.lifecycle.explain_pruning(leak).signs}
@@ -115,6 +113,4 @@ def test_an_erased_block_leaves_the_log(tmp_path: Path) -> None:
         (leak,) = {one.block_id for one in uses if one.by}
         receipt = memory.erasure.erase([leak])
         assert receipt.rows["block_uses"] == 1
-        assert {one.block_id for one in memory.calibration.answers()} == {one.block_id for one in uses} - {
-            leak
-        }
+        assert {one.block_id for one in memory.calibration.answers()} == {one.block_id for one in uses} - {leak}

@@ -34,10 +34,7 @@ def judged(tmp_path: Path, rounds: int = 4, *, never: bool = False) -> Memory:
 
 
 def test_too_few_outcomes_are_refused_with_the_number_that_is_needed(tmp_path: Path) -> None:
-    with (
-        judged(tmp_path, rounds=0) as memory,
-        pytest.raises(UsageError, match=r"0 outcomes are too few .* 8"),
-    ):
+    with judged(tmp_path, rounds=0) as memory, pytest.raises(UsageError, match=r"0 outcomes are too few .* 8"):
         memory.calibration.plan()
 
 
@@ -88,9 +85,7 @@ def test_a_block_is_as_useful_as_its_verdicts_say_and_unknown_without_one(tmp_pa
         assert (own.useful, own.verdicts) == (4, 4) and own.mean == pytest.approx(5 / 6)
         assert all(one.mean == pytest.approx(1 / 6) for block, one in found.items() if block != ilse)
         memory.undo(next(o.id for o in memory.operations(50) if o.kind == "feedback"))
-        assert sum(one.verdicts for one in memory.calibration.usefulness(everything).values()) + 1 == len(
-            outcomes
-        )
+        assert sum(one.verdicts for one in memory.calibration.usefulness(everything).values()) + 1 == len(outcomes)
 
 
 def confidences(memory: Memory) -> dict[tuple[str, str, str], float]:

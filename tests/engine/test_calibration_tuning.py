@@ -68,8 +68,7 @@ def test_no_trial_sees_a_held_out_question() -> None:
     questions = world()
     found = tune(POOR, questions, method="grid", trials=15, seed=5)
     spoiled = [
-        replace(one, parts=np.zeros_like(one.parts)) if held_out(one.labelled.question, 5) else one
-        for one in questions
+        replace(one, parts=np.zeros_like(one.parts)) if held_out(one.labelled.question, 5) else one for one in questions
     ]
     assert tune(POOR, spoiled, method="grid", trials=15, seed=5).trials == found.trials
 
@@ -112,8 +111,7 @@ def test_the_rank_of_the_pool_is_the_rank_of_the_frame(tmp_path: Path) -> None:
             _, (one,) = memory.calibration._asked("TASK", [question], None)
             frame = memory.assemble("TASK", query=question.text, weights=weights, reinforce=False)
             slow = sorted(
-                (c for c in frame.candidates if c.fate != "below_threshold"),
-                key=lambda c: (-c.score, c.block.id),
+                (c for c in frame.candidates if c.fate != "below_threshold"), key=lambda c: (-c.score, c.block.id)
             )
             vector = np.array([getattr(weights, name) for name in COMPONENTS])
             assert one.ranked(vector, 50) == [c.block.id for c in slow]

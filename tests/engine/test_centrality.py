@@ -14,9 +14,7 @@ from amgs.types import HealthLine
 from tests.engine.memory_world import open_memory, write_notes
 from tests.postgres_server import namespace
 
-LARGE = Settings(
-    graph=GraphSettings(fresh_centrality_nodes=3), consolidation=ConsolidationSettings(similarity=0.0)
-)
+LARGE = Settings(graph=GraphSettings(fresh_centrality_nodes=3), consolidation=ConsolidationSettings(similarity=0.0))
 """Six blocks with edges are a large graph."""
 
 
@@ -63,9 +61,7 @@ def test_what_was_worked_out_is_what_every_search_goes_by(memory: Memory, place:
             assert scored(other) == scored(memory)
 
 
-def test_a_process_that_has_the_store_open_follows_what_another_works_out(
-    postgres: str, tmp_path: Path
-) -> None:
+def test_a_process_that_has_the_store_open_follows_what_another_works_out(postgres: str, tmp_path: Path) -> None:
     place = namespace(postgres)
     with open_memory(place, settings=LARGE) as one, open_memory(place, settings=LARGE) as other:
         one.ingest_folder(write_notes(tmp_path / "notes"))

@@ -22,20 +22,7 @@ from amgs.text.embedding import HashingEmbedder
 from amgs.types import BlockFilter, Progress, SearchResult, Vector
 from tests.engine.memory_world import open_memory
 
-WORDS = (
-    "dome",
-    "motor",
-    "slipped",
-    "frost",
-    "mirror",
-    "school",
-    "budget",
-    "visit",
-    "lens",
-    "fog",
-    "roof",
-    "lamp",
-)
+WORDS = ("dome", "motor", "slipped", "frost", "mirror", "school", "budget", "visit", "lens", "fog", "roof", "lamp")
 QUERIES = ("the dome motor slipped", "frost on the mirror", "school budget visit")
 BATCHES = Settings(consolidation=ConsolidationSettings(batch=4, transaction=8))
 AT = datetime(2026, 2, 1, tzinfo=UTC)
@@ -70,8 +57,7 @@ class Readers:
         self.rounds = [0] * len(reads)
         self.over = threading.Event()
         self.threads = [
-            threading.Thread(target=self._read, args=(place, read), daemon=True)
-            for place, read in enumerate(reads)
+            threading.Thread(target=self._read, args=(place, read), daemon=True) for place, read in enumerate(reads)
         ]
 
     def _read(self, place: int, read: Callable[[], object]) -> None:
@@ -111,9 +97,7 @@ def test_a_search_beside_a_consolidation_equals_one_on_a_committed_state(tmp_pat
     with open_memory(settings=BATCHES) as twin:
         twin.ingest_many(drafts(40))
         states = [{query: seen(twin.search(query)) for query in QUERIES}]
-        states += [
-            {query: seen(twin.search(query)) for query in QUERIES} for _ in twin.consolidate_in_batches()
-        ]
+        states += [{query: seen(twin.search(query)) for query in QUERIES} for _ in twin.consolidate_in_batches()]
     path = where if where == ":memory:" else tmp_path / "m.duckdb"
     with open_memory(path, settings=BATCHES) as memory:
         memory.ingest_many(drafts(40))

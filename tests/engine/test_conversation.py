@@ -20,19 +20,8 @@ from amgs.conversation.material import MessageCounter
 from amgs.conversation.messages import read_messages
 from amgs.conversation.optimise import optimise
 from amgs.conversation.protection import atoms
-from amgs.errors import (
-    AmgsError,
-    ImpossibleBudgetError,
-    MessageError,
-    UnknownConversationError,
-    UsageError,
-)
-from amgs.types.conversation import (
-    CONTEXT_STRATEGIES,
-    ContextStrategy,
-    Message,
-    OptimisedContext,
-)
+from amgs.errors import AmgsError, ImpossibleBudgetError, MessageError, UnknownConversationError, UsageError
+from amgs.types.conversation import CONTEXT_STRATEGIES, ContextStrategy, Message, OptimisedContext
 from amgs.types.conversation_views import SUMMARY_LEVELS
 from benchmarks.conversation.histories import history
 from tests.engine.conversation_world import agent
@@ -90,24 +79,14 @@ def drawn(chance: random.Random, size: int) -> list[float]:
 
 
 @pytest.mark.parametrize("strategy", CONTEXT_STRATEGIES)
-def test_random_histories_keep_the_budget_the_sums_and_what_belongs_together(
-    strategy: ContextStrategy,
-) -> None:
+def test_random_histories_keep_the_budget_the_sums_and_what_belongs_together(strategy: ContextStrategy) -> None:
     impossible = 0
     counter = MessageCounter()
     for seed in range(HISTORIES):
         messages, chance = history(seed), random.Random(seed)
         budget = chance.randint(10, 400)
         try:
-            found = optimise(
-                "x",
-                messages,
-                "q",
-                budget,
-                strategy,
-                counter,
-                partial(drawn, chance, len(messages)),
-            )
+            found = optimise("x", messages, "q", budget, strategy, counter, partial(drawn, chance, len(messages)))
             checked(messages, found)
             again = optimise("x", messages, "q", budget, strategy, counter, lambda: [0.0] * 99, found.plan)
             assert (again.messages, again.stable_prefix, again.replanned) == (found.messages, 1.0, "")
@@ -189,9 +168,7 @@ def test_everything_comes_back_byte_for_byte(memory: amgs.Memory) -> None:
 
 
 def test_long_messages_are_found_in_pieces_that_an_embedder_reads_whole(memory: amgs.Memory) -> None:
-    memory.conversation.add(
-        "long", [{"speaker": "Ann", "text": " ".join(f"alpha {n} beta." for n in range(900))}]
-    )
+    memory.conversation.add("long", [{"speaker": "Ann", "text": " ".join(f"alpha {n} beta." for n in range(900))}])
     hits = memory.search("alpha").hits
     assert hits and all(len(hit.block.content) < 1100 for hit in hits)
     assert memory.conversation.stats("long").blocks > 10
@@ -276,14 +253,8 @@ def test_both_styles_of_tool_calls_become_the_same_messages(memory: amgs.Memory)
         "system": "You help on a ship.",
         "messages": [
             {"role": "user", "content": openai[1]["content"], "timestamp": openai[1]["timestamp"]},
-            {
-                "role": "assistant",
-                "content": [used],
-            },
-            {
-                "role": "user",
-                "content": [result],
-            },
+            {"role": "assistant", "content": [used]},
+            {"role": "user", "content": [result]},
             {"role": "assistant", "content": [{"type": "text", "text": openai[4]["content"]}]},
         ],
     }
@@ -302,13 +273,7 @@ def test_parallel_calls_are_one_atom_and_a_question_goes_with_its_answer() -> No
     call = said[2]["tool_calls"][0]
     both = [call, {**call, "id": "d"}]
 
-    given = [
-        *said[:2],
-        {"role": "assistant", "tool_calls": both},
-        said[3],
-        {**said[3], "tool_call_id": "d"},
-        said[4],
-    ]
+    given = [*said[:2], {"role": "assistant", "tool_calls": both}, said[3], {**said[3], "tool_call_id": "d"}, said[4]]
     read = read_messages(given, parse_instant("2026-03-02T09:00:00Z")).messages
     assert atoms(read) == ((0,), (1, 5), (2, 3, 4))
 
@@ -334,9 +299,7 @@ def test_a_request_that_makes_no_sense_is_a_clear_error(memory: amgs.Memory, ask
 
 
 def test_an_erased_block_takes_the_text_of_its_message_along(memory: amgs.Memory) -> None:
-    memory.conversation.add(
-        "told", [{"speaker": "Ann", "text": "a secret"}, {"speaker": "Ben", "text": "fine"}]
-    )
+    memory.conversation.add("told", [{"speaker": "Ann", "text": "a secret"}, {"speaker": "Ben", "text": "fine"}])
     memory.erasure.erase([amgs.block_id("Ann: a secret")])
     assert [m.text for m in memory.conversation.show("told")] == ["(erased)", "fine"]
 
@@ -381,9 +344,7 @@ def test_topics_acts_and_summaries_cite_the_messages(memory: amgs.Memory) -> Non
     assert memory.conversation.acts("views", closed=True).acts[0].closed_by == "#5"
     for level in SUMMARY_LEVELS:
         extract = memory.conversation.summary("views", level, sentences=2)
-        assert extract.spans and all(
-            texts[one.handle][one.start : one.end] == one.text for one in extract.spans
-        )
+        assert extract.spans and all(texts[one.handle][one.start : one.end] == one.text for one in extract.spans)
         assert memory.conversation.summary("views", level, sentences=2) == extract
     with pytest.raises(UsageError, match="no level"):
         memory.conversation.summary("views", "page")  # type: ignore[arg-type]
@@ -392,10 +353,7 @@ def test_topics_acts_and_summaries_cite_the_messages(memory: amgs.Memory) -> Non
 def test_messages_are_restored_at_four_levels(memory: amgs.Memory) -> None:
     """COMPLETE is byte-equal; a shorter level cites, and says what is one handle away."""
     made = memory.conversation
-    said = [
-        *agent(4),
-        {"role": "user", "content": "Whatever you do, do not\u00a0paint /srv/hull.txt\r\n  today."},
-    ]
+    said = [*agent(4), {"role": "user", "content": "Whatever you do, do not\u00a0paint /srv/hull.txt\r\n  today."}]
     made.add("levels", said)
     whole = made.restore("levels", "#2-18")
     assert [m.text for m in whole.messages] == [one["content"] or "" for one in said[1:]]
@@ -430,9 +388,7 @@ def test_messages_are_restored_at_four_levels(memory: amgs.Memory) -> None:
 def test_four_memories_are_views_of_the_messages(memory: amgs.Memory) -> None:
     made = memory.conversation
     call = {"id": "late", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    made.add(
-        "four", [*agent(3), {"role": "assistant", "content": "Shall I look again?", "tool_calls": [call]}]
-    )
+    made.add("four", [*agent(3), {"role": "assistant", "content": "Shall I look again?", "tool_calls": [call]}])
     found = made.memories("four", recent=4)
     assert [one.handle for one in found.of("short-term")] == ["#11", "#12", "#13", "#14"]
     assert [(one.kind, one.handle) for one in found.of("working")] == [("question", "#14"), ("call", "#14")]
@@ -457,16 +413,13 @@ def test_why_names_changes_that_do_keep_the_messages(memory: amgs.Memory) -> Non
     def fate(context: OptimisedContext, number: int) -> str:
         return next(one.fate for one in context.spans if one.first <= number <= one.last)
 
-    enough, less = (
-        made.optimise("why", "How old is the rope?", budget=told.budget_needed - short) for short in (0, 1)
-    )
+    enough, less = (made.optimise("why", "How old is the rope?", budget=told.budget_needed - short) for short in (0, 1))
     assert fate(enough, gone.last) == "kept" != fate(less, gone.last)
     assert told.worth_needed is None or 0 < told.worth_needed <= 1
     restored = made.optimise("why", "How old is the rope?", budget=700, keep=[f"#{gone.last}"])
     assert fate(restored, gone.last) == "kept" and restored.tokens <= 700
     assert told.displaced and all(
-        (fate(base, one.first), fate(restored, one.first)) == (one.before, one.after)
-        for one in told.displaced
+        (fate(base, one.first), fate(restored, one.first)) == (one.before, one.after) for one in told.displaced
     )
     assert made.why("why", "#49", budget=700).kept
     assert "must be kept" in made.why("why", "#2-40", budget=700).impossible
@@ -499,9 +452,7 @@ def test_the_samples_of_the_page_run(memory: amgs.Memory, monkeypatch: pytest.Mo
 
 def test_what_a_new_question_needs_comes_back_into_a_plan_that_is_kept(memory: amgs.Memory) -> None:
     made = memory.conversation
-    said = [
-        f"Pump {n} was oiled on day {n}; {'all was quiet in the hall, ' * 3}as ever." for n in range(1, 80)
-    ]
+    said = [f"Pump {n} was oiled on day {n}; {'all was quiet in the hall, ' * 3}as ever." for n in range(1, 80)]
     made.add("pumps", [{"role": "user", "content": text} for text in said])
     made.add("pumps", [{"role": "user", "content": "What of pump 7?"}])
     before = made.optimise("pumps", budget=800)

@@ -84,9 +84,7 @@ def test_what_needs_no_parser_is_kept_by_add_and_the_rest_by_resolve(memory: amg
     # The numbers of messages that were taken back are given to others, and those have nothing of the first ones.
     assert again.operation is not None and added.operation is not None
     memory.undo(added.operation)
-    memory.conversation.add(
-        "desk", [{"speaker": "Ada", "text": "Nothing at all, and nothing more than that."}] * 4
-    )
+    memory.conversation.add("desk", [{"speaker": "Ada", "text": "Nothing at all, and nothing more than that."}] * 4)
     assert memory.conversation.mentions("desk", least=0.0) == ()
 
 
@@ -133,9 +131,7 @@ def test_erasing_and_clearing_take_what_was_resolved(tmp_path: Path) -> None:
         memory.exchange.export(path)
         with open_memory(now=parse_instant("2026-03-02T09:00:00Z")) as other:
             other.exchange.load(path)
-            assert other.conversation.mentions("desk", least=0.0) == memory.conversation.mentions(
-                "desk", least=0.0
-            )
+            assert other.conversation.mentions("desk", least=0.0) == memory.conversation.mentions("desk", least=0.0)
             assert other.conversation.stats("desk").unresolved == 0
             other.conversation.clear("desk")
             other.conversation.add("desk", SAID[3:])
@@ -155,6 +151,4 @@ def test_the_shapes_of_a_long_and_of_a_hostile_message_are_read_so_far_and_no_fu
     for one in ("$", "1,", "a@", "http://", "v1.", "-1:"):
         found = find_by_shape(replace(message, text=one * 400))
         assert all(mention.text for mention in found) and len(found) <= MOST
-    assert find_by_shape(replace(message, text="on Monday, 3 March 2025", at=None)) == (), (
-        "no day to tell it from"
-    )
+    assert find_by_shape(replace(message, text="on Monday, 3 March 2025", at=None)) == (), "no day to tell it from"

@@ -90,9 +90,7 @@ def test_a_promise_is_of_the_frame_as_it_was_asked(memory: Memory) -> None:
     assert look(memory).coverage is None
 
 
-def test_a_promise_survives_export_and_import_and_a_damaged_one_is_refused(
-    memory: Memory, tmp_path: Path
-) -> None:
+def test_a_promise_survives_export_and_import_and_a_damaged_one_is_refused(memory: Memory, tmp_path: Path) -> None:
     judge(memory, range(LEAST))
     memory.calibration.apply(planned(memory))
     path = tmp_path / "memory.json"

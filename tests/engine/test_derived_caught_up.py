@@ -53,9 +53,7 @@ class Life:
         for piece in range(self.random.randrange(1, 4)):
             source = f"{name}#{self.made}.{piece}"
             follows = {"follows": before} if before else {}
-            drafts.append(
-                RawBlock(self.text(), NOW - timedelta(days=self.made), {"source": source, **follows})
-            )
+            drafts.append(RawBlock(self.text(), NOW - timedelta(days=self.made), {"source": source, **follows}))
             before = source
         self.memory.ingest_many(drafts)
 

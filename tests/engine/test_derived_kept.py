@@ -17,9 +17,7 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.settings import GraphSettings, RetrievalSettings
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-SMALL = Settings(
-    retrieval=RetrievalSettings(approximate_from=100), graph=GraphSettings(fresh_centrality_nodes=0)
-)
+SMALL = Settings(retrieval=RetrievalSettings(approximate_from=100), graph=GraphSettings(fresh_centrality_nodes=0))
 PLACES = ("harbour", "orchard", "quarry", "lantern", "ferry", "meadow", "chapel", "mill")
 
 

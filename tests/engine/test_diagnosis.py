@@ -151,9 +151,7 @@ def test_a_message_that_the_conversation_left_out_is_kept_from_then_on(memory: M
     said = [{"role": "user", "content": f"Ilse: {FACT}."}]
     for number in range(60):
         role = "assistant" if number % 2 else "user"
-        said.append(
-            {"role": role, "content": f"Stage {number} of the voyage led past the lighthouse of Faro."}
-        )
+        said.append({"role": role, "content": f"Stage {number} of the voyage led past the lighthouse of Faro."})
     said.append({"role": "user", "content": "What is for dinner?"})
     memory.conversation.add("voyage", said)
     found = memory.diagnosis.diagnose("", FACT, conversation="voyage", budget=300)
@@ -184,13 +182,9 @@ def test_only_a_gist_of_the_words_that_carry_the_fact_collapsed_it(memory: Memor
     def cause(*gists: str) -> str:
         """What is named where these words were gists and all others tokens."""
         cuts = sorted({0, len(text), *(text.index(one) + n for one in gists for n in (0, len(one)))})
-        spans = tuple(
-            ReadSpan(block, a / len(text), b / len(text), int(text[a:b] in gists)) for a, b in pairwise(cuts)
-        )
+        spans = tuple(ReadSpan(block, a / len(text), b / len(text), int(text[a:b] in gists)) for a, b in pairwise(cuts))
         read = DecodedContext(0, spans)
-        return memory.diagnosis.diagnose(
-            "", fact, question=ASKED, frame="ATTENTION", questions=0, read=read
-        ).cause
+        return memory.diagnosis.diagnose("", fact, question=ASKED, frame="ATTENTION", questions=0, read=read).cause
 
     assert cause("said Tomasz, and nobody went ashore", "The rest is about the weather.") == "in the context"
     assert cause(f"{FACT} in 1987.") == "collapsed"
@@ -286,10 +280,7 @@ def test_the_same_of_somebody_else_is_another_fact_and_is_said_to_be_near(memory
 
 def test_what_another_speaker_said_of_themselves_is_another_fact() -> None:
     with Memory.open(":memory:", clock=FixedClock(NOW)) as memory:
-        for speaker, said in (
-            ("Ilse", "I sold the old boat in Visby last summer."),
-            ("Jon", "Nice weather."),
-        ):
+        for speaker, said in (("Ilse", "I sold the old boat in Visby last summer."), ("Jon", "Nice weather.")):
             memory.ingest_many([RawBlock(f"{speaker}: {said}", NOW, {"speaker": speaker})])
         memory.consolidate()
         told = {
@@ -302,12 +293,7 @@ def test_what_another_speaker_said_of_themselves_is_another_fact() -> None:
 
 
 def test_a_message_that_begins_with_a_name_was_said_by_that_person() -> None:
-    said = (
-        "Ilse: I sold the old boat in Visby last summer.",
-        "Jon: Nice weather.",
-        "Jon: So it is.",
-        "Ilse: Yes.",
-    )
+    said = ("Ilse: I sold the old boat in Visby last summer.", "Jon: Nice weather.", "Jon: So it is.", "Ilse: Yes.")
     with Memory.open(":memory:", clock=FixedClock(NOW)) as memory:
         roles = ("user", "assistant", "assistant", "user")
         memory.conversation.add(

@@ -17,9 +17,7 @@ from tests.engine.lifecycle_world import EVERY, OTHERS, TWO_CONCEPTS, lively
 from tests.engine.memory_world import NOW, open_memory
 
 MARKER = "quizzlewrath"
-SECRET = (
-    f"# The {MARKER} affair\n\nFerdinand told the mill that {MARKER.upper()} is paid in honey from November."
-)
+SECRET = f"# The {MARKER} affair\n\nFerdinand told the mill that {MARKER.upper()} is paid in honey from November."
 
 
 def _holding(folder: Path) -> list[str]:
@@ -86,9 +84,7 @@ def test_no_file_of_the_store_holds_an_erased_text(path: Path) -> None:
     assert words and not words & _keyword_files(path)
     assert receipt.ids == (secret,) and receipt.compacted and not receipt.related
     assert receipt.verification.faults == () and receipt.rows["memory_blocks"] == 1
-    assert {"operation_rows", "searches", "reinforcement_log", "ledger", "meta", "assemblies"} <= set(
-        receipt.rows
-    )
+    assert {"operation_rows", "searches", "reinforcement_log", "ledger", "meta", "assemblies"} <= set(receipt.rows)
     kept, now = receipt.indexes["keyword index"]
     assert now == kept - 1
     assert {block.id for block in memory.blocks(EVERY)} == before - {secret}
@@ -124,11 +120,7 @@ def test_what_was_split_from_an_erased_block_is_named_and_stays() -> None:
         assert whole.content.strip() == TWO_CONCEPTS.strip()
         plan = memory.lifecycle.plan_enhancement(kinds=["split"])
         memory.lifecycle.apply_enhancement(plan)
-        parts = {
-            block.id
-            for block in memory.blocks(BlockFilter())
-            if whole.id in block.meta.get("derived_from", ())
-        }
+        parts = {block.id for block in memory.blocks(BlockFilter()) if whole.id in block.meta.get("derived_from", ())}
         planned = memory.erasure.plan([whole.id])
         assert parts and {one.id for one in planned.related} == parts
         assert {one.because for one in planned.related} == {"made from it"}

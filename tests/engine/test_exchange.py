@@ -42,9 +42,7 @@ def rows(memory: Memory) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_everything_comes_back_and_answers_as_before(
-    tmp_path: Path, form: Literal["json", "graphml"]
-) -> None:
+def test_everything_comes_back_and_answers_as_before(tmp_path: Path, form: Literal["json", "graphml"]) -> None:
     path = tmp_path / "m.export"
     with consolidated(tmp_path / "notes") as memory:
         frame = memory.assemble("SESSION", query="dome valve")
@@ -58,9 +56,7 @@ def test_everything_comes_back_and_answers_as_before(
         other.search("nothing")
         assert other.exchange.load(path).form == form
         assert rows(other) == wanted
-        assert [(h.block.id, h.score) for h in other.search("dome valve").hits] == [
-            (h.block.id, h.score) for h in hits
-        ]
+        assert [(h.block.id, h.score) for h in other.search("dome valve").hits] == [(h.block.id, h.score) for h in hits]
         assert other.verify().ok and other.frames.replay(frame.id).equal
         other.undo(2)
         assert other.verify().ok
@@ -84,9 +80,7 @@ def test_any_text_and_metadata_come_back(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_changed_block_is_refused_and_nothing_is_imported(
-    tmp_path: Path, form: Literal["json", "graphml"]
-) -> None:
+def test_a_changed_block_is_refused_and_nothing_is_imported(tmp_path: Path, form: Literal["json", "graphml"]) -> None:
     path = tmp_path / "m"
     with consolidated(tmp_path / "notes") as memory:
         memory.exchange.export(path, form)
@@ -135,9 +129,7 @@ def unname_texts(memory: Memory) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
-def test_a_long_text_without_a_name_comes_back(
-    tmp_path: Path, form: Literal["json", "graphml"], many: bool
-) -> None:
+def test_a_long_text_without_a_name_comes_back(tmp_path: Path, form: Literal["json", "graphml"], many: bool) -> None:
     with open_memory() as memory:
         if many:
             memory.ingest_texts([(LONG, None, {"source": None}), ("A short one.", None, {"source": " "})])
@@ -254,8 +246,7 @@ TEXTS = (
     "The ferry Alder leaves from pier 4.",
     "The ferry Alder leaves from pier 7 now, no longer from pier 4.",
     "Ilse is allergic to walnuts.",
-    "# Weir\n\n"
-    + "\n\n".join(f"Gate {n} of the weir was greased on day {n} with tallow." for n in range(60)),
+    "# Weir\n\n" + "\n\n".join(f"Gate {n} of the weir was greased on day {n} with tallow." for n in range(60)),
     "é \x00 \u2028 🎉 שלום",
     "User: The barn is red.",
 )
@@ -309,9 +300,7 @@ def _review(memory: Memory, chance: Random) -> object:
 
 def _prune(memory: Memory, chance: Random) -> object:
     hard = chance.random() < 0.5
-    plan = memory.lifecycle.plan_pruning(
-        hard=hard, threshold=None if hard else 1.0, lowest=None if hard else 1.0
-    )
+    plan = memory.lifecycle.plan_pruning(hard=hard, threshold=None if hard else 1.0, lowest=None if hard else 1.0)
     return memory.lifecycle.apply_pruning(plan)
 
 
@@ -364,9 +353,7 @@ STEPS: dict[str, Step] = {
     "search": lambda memory, chance: memory.search("pier\x00", top_k=chance.randint(0, 3), keep=True),
     "tag": lambda memory, chance: memory.tag(_some(memory, chance), ["one"]),
     "note": lambda memory, chance: memory.note(_some(memory, chance), " by hand "),
-    "edge": lambda memory, chance: memory.add_edge(
-        _some(memory, chance), _some(memory, chance), kind="depends_on"
-    ),
+    "edge": lambda memory, chance: memory.add_edge(_some(memory, chance), _some(memory, chance), kind="depends_on"),
     "frame": lambda memory, chance: memory.define_frame(
         replace(memory.frame_definitions()[0], name="OWN", budget=chance.choice([0, 300, 2**60]))
     ),
@@ -377,10 +364,7 @@ if "packs" in wings():
 
 
 @settings(
-    max_examples=3,
-    deadline=None,
-    phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=3, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.integers(0, 2**32), st.sampled_from(FORMS))
 def test_whatever_was_done_comes_back_value_by_value(tmp_path: Path, seed: int, form: Any) -> None:

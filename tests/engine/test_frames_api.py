@@ -139,15 +139,12 @@ def test_the_history_is_newest_first_and_a_look_leaves_no_trace(tmp_path: Path) 
 
 def test_two_weight_sets_beside_each_other_say_which_part_moved_a_block(tmp_path: Path) -> None:
     with consolidated(tmp_path) as memory:
-        for n, text in enumerate(
-            ("A dome valve", "The valve of the dome leaks", "dome and valve, once more")
-        ):
+        for n, text in enumerate(("A dome valve", "The valve of the dome leaks", "dome and valve, once more")):
             memory.ingest_text(text, created_at=NOW - timedelta(days=20 - 10 * n))
         memory.apply_consolidation(memory.plan_consolidation())
         before = memory.change_counter
         found = memory.frames.compare(
-            ComparisonSide("ATTENTION", "A dome valve"),
-            ComparisonSide("ATTENTION", "A dome valve", None, RECENT),
+            ComparisonSide("ATTENTION", "A dome valve"), ComparisonSide("ATTENTION", "A dome valve", None, RECENT)
         )
         assert memory.change_counter == before
         assert found.jaccard > 0 and found.moved
@@ -175,9 +172,7 @@ def test_a_frame_beside_itself_is_equal_and_a_past_one_shows_what_came(tmp_path:
         assert [m.block.content for m in then.moved if m.left_rank is None] == ["The dome valve leaks."]
 
 
-def test_a_frame_of_ones_own_is_deleted_but_not_under_a_parent_and_a_shipped_one_comes_back(
-    tmp_path: Path,
-) -> None:
+def test_a_frame_of_ones_own_is_deleted_but_not_under_a_parent_and_a_shipped_one_comes_back(tmp_path: Path) -> None:
     with consolidated(tmp_path) as memory:
         known = {d.name: d for d in memory.frame_definitions()}
         people = SelectionRule(filter=BlockFilter(categories=("person",)), selection="top_k", top_k=2)
@@ -197,10 +192,7 @@ def test_a_frame_of_ones_own_is_deleted_but_not_under_a_parent_and_a_shipped_one
 def test_why_of_a_past_assembly_answers_from_what_was_kept_whatever_has_changed(tmp_path: Path) -> None:
     with consolidated(tmp_path) as memory:
         frame = memory.assemble("SESSION", query="dome valve QX-7741-B", budget=90)
-        live = {
-            c.block.id: memory.frames.why("SESSION", frame.query, c.block.id, made=frame)
-            for c in frame.candidates
-        }
+        live = {c.block.id: memory.frames.why("SESSION", frame.query, c.block.id, made=frame) for c in frame.candidates}
         assert len({c.fate for c in frame.candidates}) > 1
         # A year goes by, the note that was best is archived, and another assembly is made.
         move(memory, 24 * 365)
@@ -235,9 +227,7 @@ def test_why_of_a_block_over_budget_names_the_budget_that_takes_it(tmp_path: Pat
             assert told
             for fall in told:
                 assert fall.budget_change is not None
-                larger = memory.assemble(
-                    name, query=frame.query, budget=budget + fall.budget_change, reinforce=False
-                )
+                larger = memory.assemble(name, query=frame.query, budget=budget + fall.budget_change, reinforce=False)
                 assert fall.block.id in {c.block.id for c in larger.selected}
                 score = next(one for one in fall.layers if one.layer == "score")
                 assert score.value is not None and score.needed is not None

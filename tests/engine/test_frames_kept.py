@@ -108,9 +108,7 @@ def test_a_composite_of_composites_takes_over_too() -> None:
     with open_memory() as memory:
         add(memory, "I am the keeper of notes.", tags=["self"])
         memory.define_frame(
-            replace(
-                shipping.SESSION, name="ALL", children=(ChildFrame("SESSION", 1.0), ChildFrame("TASK", 1.0))
-            )
+            replace(shipping.SESSION, name="ALL", children=(ChildFrame("SESSION", 1.0), ChildFrame("TASK", 1.0)))
         )
         memory.assemble("ALL", query="notes")
         assert _told(memory.assemble("ALL", query="keeper"), "SELF")

@@ -40,21 +40,10 @@ from tests.engine.retrieval_world import NOW, Link, note, world
 KNOWN = by_name(DEFAULTS)
 SETTINGS = Settings()
 BLOCKS = [
-    note(
-        "# Dome motor\nThe dome motor stalled because the encoder slipped in the cold.",
-        category="observation",
-    ),
-    note(
-        "# The dome motor\nThe dome motor stalled because the encoder slipped in the cold!",
-        category="observation",
-    ),
+    note("# Dome motor\nThe dome motor stalled because the encoder slipped in the cold.", category="observation"),
+    note("# The dome motor\nThe dome motor stalled because the encoder slipped in the cold!", category="observation"),
     note("Rye bread is baked on Sundays.", category="fact", hours_ago=3000),
-    note(
-        "I value quiet mornings and honest logs.",
-        category="value",
-        is_self_component=True,
-        decay_lambda=0.0001,
-    ),
+    note("I value quiet mornings and honest logs.", category="value", is_self_component=True, decay_lambda=0.0001),
     note("Mara keeps the dome motor greased.", category="person", hours_ago=2),
     note("Unread: the dome is open.", status="raw", hours_ago=1),
     note("Unread and old.", status="raw", hours_ago=900),
@@ -71,9 +60,7 @@ def frame(
 ) -> Frame:
     definition = KNOWN[name] if isinstance(name, str) else name
     known = KNOWN if definition.name in KNOWN else register(definition, KNOWN)
-    return build(
-        definition, FrameRequest(query, budget, weights), known, sources, SETTINGS, approximate_tokens
-    )
+    return build(definition, FrameRequest(query, budget, weights), known, sources, SETTINGS, approximate_tokens)
 
 
 def fates(made: Frame) -> dict[str, list[str]]:
@@ -110,14 +97,10 @@ def test_with_a_question_a_frame_never_leaves_out_the_first_hit_that_fits(
     hits = search(request, sources, 1).hits
     made = frame(sources, name, query, 600)
     fates = {c.fate for c in made.candidates if hits and c.block.id == hits[0].block.id}
-    assert not hits or fates & {"selected", "duplicate"}, (
-        "what is no duplicate of what stands there stands there"
-    )
+    assert not hits or fates & {"selected", "duplicate"}, "what is no duplicate of what stands there stands there"
 
 
-def test_with_a_question_the_order_is_that_of_the_search_and_without_one_that_of_the_weights(
-    sources: Sources,
-) -> None:
+def test_with_a_question_the_order_is_that_of_the_search_and_without_one_that_of_the_weights(sources: Sources) -> None:
     request = RetrievalRequest("dome motor", BlockFilter(current=True))
     hits = [c.block.id for c in search(request, sources, 10).hits]
     made = frame(sources, "ATTENTION", "dome motor")
@@ -294,21 +277,14 @@ def test_short_term_looks_no_further_back_than_its_window(sources: Sources) -> N
 def test_session_fills_its_children_in_order_and_repeats_nothing(sources: Sources) -> None:
     made = frame(sources, "SESSION", "dome motor", budget=300)
     assert [entry.child for entry in made.ledger] == ["SELF", "ATTENTION", "SHORT_TERM"]
-    assert [line[3:] for line in made.text.splitlines() if line.startswith("## ")][:2] == [
-        "SELF",
-        "ATTENTION",
-    ]
-    duplicates = {
-        c.block.title: c.because for c in made.candidates if c.fate == "duplicate" and c.child == "ATTENTION"
-    }
+    assert [line[3:] for line in made.text.splitlines() if line.startswith("## ")][:2] == ["SELF", "ATTENTION"]
+    duplicates = {c.block.title: c.because for c in made.candidates if c.fate == "duplicate" and c.child == "ATTENTION"}
     assert "cosine" in duplicates["The dome motor"] or "cosine" in duplicates["Dome motor"]
     assert {c.because for c in made.candidates if c.child == "SHORT_TERM"} == {"left to ATTENTION"}
 
 
 def test_the_first_child_of_a_chain_never_takes_more_than_its_share() -> None:
-    many = [
-        note(f"I hold value number {i} dear.", is_self_component=True, decay_lambda=0.0001) for i in range(80)
-    ]
+    many = [note(f"I hold value number {i} dear.", is_self_component=True, decay_lambda=0.0001) for i in range(80)]
     made = frame(world([*many, note("The dome motor stalled.")]), "SESSION", "dome motor", budget=200)
     first, second, _ = made.ledger
     assert first.used <= first.budget <= 50
@@ -371,9 +347,7 @@ def test_rescoring_ranks_the_merged_blocks_by_the_composites_weights(sources: So
 
 
 def test_a_composite_of_composites_is_filled_like_any_other(sources: Sources) -> None:
-    definition = parent(
-        "priority_chain", "priority", children=(ChildFrame("SESSION", 0.6), ChildFrame("INBOX", 1.0))
-    )
+    definition = parent("priority_chain", "priority", children=(ChildFrame("SESSION", 0.6), ChildFrame("INBOX", 1.0)))
     made = frame(sources, definition, "dome motor", 400)
     assert [entry.child for entry in made.ledger] == ["SESSION", "INBOX"]
     assert {"SELF", "ATTENTION", "INBOX"} <= {c.child for c in made.selected}
@@ -443,9 +417,5 @@ def test_no_line_of_a_note_speaks_as_the_frame(
     for span in made.spans:
         of_notes[span.start : span.end] = [span.block_id is not None] * (span.end - span.start)
     starts = [0, *(found.end() for found in re.finditer(r"[\n\r\u2028]", made.text))]
-    forged = [
-        made.text[at : at + 40]
-        for at in starts
-        if OWN_LINE.match(made.text, at) and any(of_notes[at : at + 1])
-    ]
+    forged = [made.text[at : at + 40] for at in starts if OWN_LINE.match(made.text, at) and any(of_notes[at : at + 1])]
     assert not forged

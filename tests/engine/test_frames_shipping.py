@@ -63,10 +63,7 @@ def test_a_changed_definition_is_kept_says_so_and_can_be_reset(tmp_path: Path) -
         assert _definition(memory, "SELF") == shipping.SELF
         assert _origin(memory, "SELF") == ("shipped", "shipped")
         memory.define_frame(replace(shipping.SELF, budget=78))
-        assert _origin(memory, "SELF") == (
-            "changed",
-            "changed here: `frame delete SELF` gives the shipped one back",
-        )
+        assert _origin(memory, "SELF") == ("changed", "changed here: `frame delete SELF` gives the shipped one back")
 
 
 def test_a_store_from_before_versions_were_kept_loses_nothing() -> None:

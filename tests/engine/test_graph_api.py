@@ -77,6 +77,4 @@ def test_communities_name_their_most_central_blocks(memory: Memory) -> None:
     found = memory.graph.communities()
     assert found.total == len(found.found) >= 1
     assert sum(part.size for part in found.found) <= 6
-    assert all(
-        part.centre and sum(count for _, count in part.categories) == part.size for part in found.found
-    )
+    assert all(part.centre and sum(count for _, count in part.categories) == part.size for part in found.found)

@@ -42,8 +42,7 @@ def test_a_living_memory_is_counted_side_by_side() -> None:
         ahead = memory.lifecycle.forecast(days=7)
         decay = side(memory, "decay")
         assert (
-            decay.told
-            == f"{ahead.already_below} of {blocks} below 0.05, {ahead.falling} more drop below it in 7 days"
+            decay.told == f"{ahead.already_below} of {blocks} below 0.05, {ahead.falling} more drop below it in 7 days"
         )
         of_use = any(row.uses for row in ahead.rows)
         most_faded = 2 * ahead.already_below > blocks

@@ -38,13 +38,7 @@ TEXTS = {
     ],
     "mcp": ["Alex: Speaks Welsh", "Alex: Keeps bees", "Ulm is of the type city.", "Alex lives in Ulm."],
     "mem0": ["Alex is veg", "Alex is in Rome", "alex lives in Ulm.", "Alex eats fish"],
-    "openai": [
-        "System: Be",
-        "Ilse: How far",
-        "Assistant: look_up(",
-        "Tool look_up: 384400",
-        "Assistant: 384,400",
-    ],
+    "openai": ["System: Be", "Ilse: How far", "Assistant: look_up(", "Tool look_up: 384400", "Assistant: 384,400"],
     "anthropic": ["User: Rename", "Assistant: I rename it.\n\nBash("],
 }
 """How the blocks of each sample begin, in order."""
@@ -60,14 +54,9 @@ def by_text(found: ForeignRecords) -> dict[str, RawBlock]:
 
 def adds_up(result: ForeignImport) -> bool:
     """Every record is counted once, and every text of those that were taken lies in the store."""
-    told = {
-        one.kind: sum(left.count for left in result.left_out if left.kind == one.kind)
-        for one in result.records
-    }
+    told = {one.kind: sum(left.count for left in result.left_out if left.kind == one.kind) for one in result.records}
     return all(
-        one.found == one.taken + one.left_out
-        and one.left_out == told[one.kind]
-        and one.stored in (None, one.blocks)
+        one.found == one.taken + one.left_out and one.left_out == told[one.kind] and one.stored in (None, one.blocks)
         for one in result.records
     )
 
@@ -104,10 +93,7 @@ def test_a_dry_run_counts_what_the_import_then_does_and_an_undo_takes_it_back(tm
             done = memory.exchange.load_foreign(file)
             assert done.operation is not None and adds_up(done)
             assert tried == replace(
-                done,
-                dry_run=True,
-                operation=None,
-                records=tuple(replace(one, stored=None) for one in done.records),
+                done, dry_run=True, operation=None, records=tuple(replace(one, stored=None) for one in done.records)
             )
             again = memory.exchange.load_foreign(file)
             assert (again.added, again.known, again.operation) == (0, done.added, None)
@@ -137,9 +123,7 @@ def test_other_branches_of_a_conversation_are_named_or_kept() -> None:
     found = read_document(CHATGPT, OPTIONS)
     assert ("message", "[0].mapping.n2b") in {(one.kind, one.path) for one in found.left_out}
     kept = read_document(CHATGPT, ImportOptions(IngestSettings(), branches=True))
-    assert (
-        "Assistant: I cannot tell." in by_text(kept) and kept.taken("message") == kept.found["message"] == 5
-    )
+    assert "Assistant: I cannot tell." in by_text(kept) and kept.taken("message") == kept.found["message"] == 5
     assert "follows" not in by_text(kept)["Assistant: I cannot tell."].meta
 
 
@@ -183,20 +167,10 @@ def edited(*, leaf: str = "", times: bool = True) -> list[dict[str, Any]]:
     ("leaf", "says"),
     [
         ("", ["User: Which glaze?", "Assistant: The green one."]),
-        (
-            "f",
-            [
-                "User: Which glaze?",
-                "Assistant: The blue one.",
-                "User: How long?",
-                "Assistant: For six hours.",
-            ],
-        ),
+        ("f", ["User: Which glaze?", "Assistant: The blue one.", "User: How long?", "Assistant: For six hours."]),
     ],
 )
-def test_of_a_conversation_of_claude_the_last_branch_is_taken(
-    leaf: str, says: list[str], times: bool
-) -> None:
+def test_of_a_conversation_of_claude_the_last_branch_is_taken(leaf: str, says: list[str], times: bool) -> None:
     found = read_document(edited(leaf=leaf, times=times), OPTIONS)
     assert [one.content for one in drafts(found)] == says
     assert found.found["message"] == 7 and found.taken("message") == len(says)
@@ -230,9 +204,7 @@ def test_the_memories_of_claude_are_taken(alone: bool) -> None:
 def test_the_graph_of_the_mcp_memory_server_is_read(ending: str, lines: bool, tmp_path: Path) -> None:
     whole = {"entities": MCP[:2], "relations": MCP[2:]}
     file = tmp_path / ending
-    file.write_text(
-        "\n".join(map(json.dumps, MCP)) + "\n{torn" if lines else json.dumps(whole), encoding="utf-8"
-    )
+    file.write_text("\n".join(map(json.dumps, MCP)) + "\n{torn" if lines else json.dumps(whole), encoding="utf-8")
     with open_memory() as memory:
         done = memory.exchange.load_foreign(file)
     assert (done.format, done.added) == ("mcp", 4)
@@ -319,16 +291,12 @@ def test_scopes_and_tags_are_kept_and_a_history_is_superseded() -> None:
     assert now.meta["user_id"] == "alex" and now.meta["tags"] == ["food"] and now.valid_to is None
     assert now.meta["original"]["metadata"] == {"city": "Ulm"}
     before = found["Alex eats fish"]
-    assert (
-        before.valid_from is not None and before.valid_to is not None and before.valid_from < before.valid_to
-    )
+    assert before.valid_from is not None and before.valid_to is not None and before.valid_from < before.valid_to
 
 
 def test_a_deleted_memory_is_superseded_and_one_that_only_its_history_tells_stands() -> None:
     told = changed(
-        ("a", None, "Here", "2025-01-01"),
-        ("b", None, "Gone", "2025-01-01"),
-        ("b", "Gone", None, "2025-02-01"),
+        ("a", None, "Here", "2025-01-01"), ("b", None, "Gone", "2025-01-01"), ("b", "Gone", None, "2025-02-01")
     )
     found = by_text(read_document(told, OPTIONS))
     assert found["Here"].valid_to is None and found["Gone"].valid_to == datetime(2025, 2, 1, tzinfo=UTC)
@@ -428,9 +396,7 @@ def damaged(name: str, data: st.DataObject) -> Any:
 
 
 @given(st.sampled_from(FORMATS), st.data())
-def test_whatever_stands_in_a_document_each_record_is_taken_or_named(
-    name: ForeignFormat, data: st.DataObject
-) -> None:
+def test_whatever_stands_in_a_document_each_record_is_taken_or_named(name: ForeignFormat, data: st.DataObject) -> None:
     try:
         found = read_document(damaged(name, data), replace(OPTIONS, branches=data.draw(st.booleans())), name)
     except InputError:
@@ -449,9 +415,7 @@ def test_whatever_was_taken_from_a_document_lies_in_the_store(data: st.DataObjec
     with open_memory() as memory:
         for name in FORMATS:
             try:
-                done = memory.exchange.load_foreign_documents(
-                    [ForeignDocument("", damaged(name, data))], name
-                )
+                done = memory.exchange.load_foreign_documents([ForeignDocument("", damaged(name, data))], name)
             except InputError:
                 continue
             assert adds_up(done)

@@ -23,9 +23,7 @@ def by_source(memory: Memory) -> dict[str, Block]:
     return {str(b.meta["source"]): b for b in memory.blocks(RAW)}
 
 
-def test_every_piece_of_a_long_note_has_its_nearest_heading_and_the_notes_title_beside_it(
-    tmp_path: Path,
-) -> None:
+def test_every_piece_of_a_long_note_has_its_nearest_heading_and_the_notes_title_beside_it(tmp_path: Path) -> None:
     text = f"# Streams\n\n{LONG}\n\n## Class: `WritableStream`\n\n{LONG}\n\nmore {LONG}\n\nSetext\n------\n\n{LONG}"
     with open_memory() as memory:
         memory.ingest_folder(write_notes(tmp_path, {"streams.md": text}))
@@ -73,12 +71,7 @@ def test_other_plain_texts_are_read_and_what_is_no_text_is_counted_by_kind(tmp_p
         report = memory.ingest_folder(write_notes(tmp_path, files))
         titles = {source: block.title for source, block in by_source(memory).items()}
     assert report.skipped == (Skipped("", 1, ("program",)), Skipped(".json", 2, ("e.json", "f.JSON")))
-    assert titles == {
-        "a.rst": "Using cpack",
-        "b.org": "Rent",
-        "c.TXT": "not a heading",
-        "d.markdown": "Bread",
-    }
+    assert titles == {"a.rst": "Using cpack", "b.org": "Rent", "c.TXT": "not a heading", "d.markdown": "Bread"}
 
 
 def test_a_long_rst_is_cut_at_its_headings(tmp_path: Path) -> None:
@@ -101,12 +94,8 @@ def test_link_definitions_and_comments_are_no_memories_and_are_not_embedded(tmp_
         refused = memory.ingest_folder(tmp_path).refused
     assert "timers.md" not in kept and "added: v18" not in kept and "It is kept." in kept
     assert blocks["s.md"].content == short.strip()
-    assert "hidden" not in embedding_text(blocks["s.md"]) and "example.org" not in embedding_text(
-        blocks["s.md"]
-    )
-    assert [(r.source, r.reason) for r in refused] == [
-        ("u.md", "it holds nothing but comments and link definitions")
-    ]
+    assert "hidden" not in embedding_text(blocks["s.md"]) and "example.org" not in embedding_text(blocks["s.md"])
+    assert [(r.source, r.reason) for r in refused] == [("u.md", "it holds nothing but comments and link definitions")]
 
 
 def test_a_code_fence_stays_whole_and_what_stands_in_it_is_no_heading(tmp_path: Path) -> None:
@@ -144,19 +133,12 @@ def test_two_folders_with_one_name_of_file_stay_apart(tmp_path: Path) -> None:
     with open_memory() as memory:
         memory.ingest_folder(tmp_path / "Alpha")
         memory.ingest_folder(tmp_path / "Beta")
-        assert sorted(by_source(memory)) == [
-            "Beta/README.md#1",
-            "Beta/README.md#2",
-            "README.md#1",
-            "README.md#2",
-        ]
+        assert sorted(by_source(memory)) == ["Beta/README.md#1", "Beta/README.md#2", "README.md#1", "README.md#2"]
         assert memory.ingest_folder(tmp_path / "Beta").operation is None
         assert memory.ingest_file(tmp_path / "Beta" / "README.md").operation is None
         memory.apply_consolidation(memory.plan_consolidation())
         titles = {b.id: b.title for b in memory.blocks(BlockFilter())}
-        edges = [
-            (titles[e.source_id], titles[e.target_id]) for e in memory.edges() if e.relation_type == "next"
-        ]
+        edges = [(titles[e.source_id], titles[e.target_id]) for e in memory.edges() if e.relation_type == "next"]
     assert sorted({tuple(sorted(pair)) for pair in edges}) == [
         ("Alpha", "Alpha › Alpha end"),
         ("Beta", "Beta › Beta end"),
@@ -185,11 +167,7 @@ def test_single_files_of_one_name_stay_apart(tmp_path: Path) -> None:
         memory.ingest_file(tmp_path / "y" / "todo.md")
         (tmp_path / "x" / "todo.md").write_text("# Todo\nFor x, edited.")
         memory.ingest_file(tmp_path / "x" / "todo.md")
-        assert sorted(str(b.meta["source"]) for b in memory.blocks(RAW)) == [
-            "todo.md",
-            "todo.md",
-            "y/todo.md",
-        ]
+        assert sorted(str(b.meta["source"]) for b in memory.blocks(RAW)) == ["todo.md", "todo.md", "y/todo.md"]
 
 
 def test_front_matter_is_read_to_its_depth_and_its_broken_lines_are_named(tmp_path: Path) -> None:
@@ -211,9 +189,7 @@ def test_a_date_that_cannot_be_read_is_named(tmp_path: Path, value: str) -> None
     with open_memory() as memory:
         report = memory.ingest_folder(write_notes(tmp_path, {"n.md": f"---\ndate: {value}\n---\nBody"}))
     assert len(report.added) == 1
-    assert [w.source for w in report.warnings] == ["n.md"] and "cannot be read as a day" in report.warnings[
-        0
-    ].reason
+    assert [w.source for w in report.warnings] == ["n.md"] and "cannot be read as a day" in report.warnings[0].reason
 
 
 @pytest.mark.parametrize("value", ["0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00"])
@@ -240,9 +216,7 @@ def test_a_file_name_that_is_not_utf8_gets_a_true_sentence(tmp_path: Path) -> No
 def test_a_store_from_before_sources_were_kept_learns_them_from_its_blocks(tmp_path: Path) -> None:
     for name in ("Alpha", "Beta"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "README.md").write_text(
-            f"# {name}\n\n{LONG}{name}\n\n## {name} end\n\n{LONG}{name}"
-        )
+        (tmp_path / name / "README.md").write_text(f"# {name}\n\n{LONG}{name}\n\n## {name} end\n\n{LONG}{name}")
     with open_memory() as memory:
         memory.ingest_folder(tmp_path / "Alpha")
         memory.ingest_folder(tmp_path / "Beta")

@@ -89,14 +89,8 @@ def test_consolidating_in_pieces_gives_the_edges_of_sequence_links_and_names(tmp
             pieces.apply_consolidation(pieces.plan_consolidation(limit=1))
         structural = ("next", "links_to")
         assert {
-            (e.source_id, e.target_id, e.relation_type)
-            for e in pieces.edges()
-            if e.relation_type in structural
-        } == {
-            (e.source_id, e.target_id, e.relation_type)
-            for e in whole.edges()
-            if e.relation_type in structural
-        }
+            (e.source_id, e.target_id, e.relation_type) for e in pieces.edges() if e.relation_type in structural
+        } == {(e.source_id, e.target_id, e.relation_type) for e in whole.edges() if e.relation_type in structural}
         assert pieces.verify().ok
 
 
@@ -242,9 +236,7 @@ def test_the_decay_curve_jumps_back_to_one_when_reinforced(tmp_path: Path) -> No
         (ilse,) = memory.resolve_source("people/ilse.md")
         memory.reinforce([ilse], event_type="resident", source="test")
         curve = memory.decay_curve(ilse, days=10)
-        assert curve.hours[0] == pytest.approx(
-            -(NOW - datetime(2026, 2, 1, tzinfo=UTC)).total_seconds() / 3600
-        )
+        assert curve.hours[0] == pytest.approx(-(NOW - datetime(2026, 2, 1, tzinfo=UTC)).total_seconds() / 3600)
         assert (curve.relevance[0], curve.hours[-1]) == (1.0, 240.0)
         assert list(curve.hours) == sorted(curve.hours)
         at_now = [r for h, r in zip(curve.hours, curve.relevance, strict=True) if h == 0.0]
@@ -306,9 +298,7 @@ def test_a_consolidation_is_of_the_instant_when_it_was_written(tmp_path: Path) -
         assert memory.operations(1)[0].at == entries[2].at
 
 
-def test_an_undo_that_goes_page_by_page_takes_back_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_undo_that_goes_page_by_page_takes_back_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = JournalStorage.pages
     with open_memory() as memory:
         memory.ingest_folder(write_notes(tmp_path))

@@ -30,9 +30,7 @@ def test_a_copy_is_a_duplicate_and_a_second_account_an_overlap() -> None:
     with open_memory() as memory:
         at = datetime(2026, 2, 1, tzinfo=UTC)
         texts = (OWL, OWL_AGAIN, *OTHERS)
-        memory.ingest_many(
-            RawBlock(t, at + timedelta(hours=n), {"source": f"{n}.md"}) for n, t in enumerate(texts)
-        )
+        memory.ingest_many(RawBlock(t, at + timedelta(hours=n), {"source": f"{n}.md"}) for n, t in enumerate(texts))
         memory.apply_consolidation(memory.plan_consolidation())
         (accounts,) = _of(memory, "overlap")
         assert set(accounts.subjects) == {block_id(OWL), block_id(OWL_AGAIN)}
@@ -91,9 +89,7 @@ def test_edges_that_use_confirms_gain_and_those_that_it_denies_lose() -> None:
         for n in range(3):
             memory.reinforce(sorted(ends), event_type="explicit", source=f"operator {n}")
         (stronger,) = [p for p in _of(memory, "strengthen") if set(p.subjects) == ends]
-        memory.lifecycle.apply_enhancement(
-            memory.lifecycle.plan_enhancement(kinds=["strengthen"]), only=[stronger.id]
-        )
+        memory.lifecycle.apply_enhancement(memory.lifecycle.plan_enhancement(kinds=["strengthen"]), only=[stronger.id])
         (after,) = [
             e
             for e in memory.edges(related.source_id)
@@ -227,13 +223,9 @@ def test_what_differs_in_a_value_is_not_merged_and_stays_a_finding() -> None:
         memory.lifecycle.apply_enhancement(memory.lifecycle.plan_enhancement())
         after = {(r.kind, r.older_id) for r in memory.lifecycle.plan_review().found}
         assert after == before
-        status = {
-            text: memory.block(block_id(text)).status for text in (*same, *(t for p in pairs for t in p))
-        }
+        status = {text: memory.block(block_id(text)).status for text in (*same, *(t for p in pairs for t in p))}
         archived = [text for text, state in status.items() if state == "archived"]
         assert len(archived) == 1 and archived[0] in same
         assert not [
-            e
-            for e in memory.edges()
-            if e.relation_type == "duplicates" and e.source_id not in map(block_id, same)
+            e for e in memory.edges() if e.relation_type == "duplicates" and e.source_id not in map(block_id, same)
         ]

@@ -36,9 +36,7 @@ def memory() -> Iterator[Memory]:
 def at(memory: Memory, block_id: str, instant: datetime) -> float | None:
     """Relevance of a block at an instant by its own curve's rule: since its last use before then; None before it."""
     block = memory.block(block_id)
-    resets = (
-        [NOW - timedelta(days=days) for days in (9, 4)] if block.last_reinforced_at > block.created_at else []
-    )
+    resets = [NOW - timedelta(days=days) for days in (9, 4)] if block.last_reinforced_at > block.created_at else []
     before = [reset for reset in (block.created_at, *resets) if reset <= instant]
     return relevance_at(block.decay_lambda, max(before), instant) if before else None
 

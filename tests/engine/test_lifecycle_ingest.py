@@ -117,9 +117,7 @@ def test_text_that_cannot_be_a_block_is_refused_with_its_reason(text: str) -> No
         memory.ingest_text(text)
 
 
-@given(
-    st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=500).filter(canonical), max_size=20)
-)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=500).filter(canonical), max_size=20))
 @settings(max_examples=10)
 def test_any_other_text_is_kept_whole(texts: list[str]) -> None:
     with open_memory() as memory:

@@ -60,12 +60,7 @@ def test_what_was_corrected_is_written_and_undone_as_one(memory: Memory) -> None
     assert item.block.id != out
     gone, kept = item.edges[0], item.edges[-1]
     draft = door.edit_draft(
-        draft,
-        item.block.id,
-        category="decision",
-        confidence=0.4,
-        drop=["1"],
-        sure={str(len(item.edges)): 0.33},
+        draft, item.block.id, category="decision", confidence=0.4, drop=["1"], sure={str(len(item.edges)): 0.33}
     )
     draft = door.edit_draft(draft, out, left_out=True)
     assert content(memory) == before  # drafting and correcting write nothing
@@ -170,16 +165,12 @@ def test_an_edge_is_named_by_its_number_or_by_where_it_leads(fixed: PlanDraft) -
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_corrections_do_what_they_say_and_can_be_taken_back_in_any_order(
-    fixed: PlanDraft, data: st.DataObject
-) -> None:
+def test_corrections_do_what_they_say_and_can_be_taken_back_in_any_order(fixed: PlanDraft, data: st.DataObject) -> None:
     draft, items = fixed, fixed.proposed.items
     said: dict[str, dict[str, object]] = {}
     for _ in range(data.draw(st.integers(0, 12))):
         item = data.draw(st.sampled_from(items))
-        numbers = (
-            st.sets(st.integers(1, max(1, len(item.edges))).map(str)) if item.edges else st.just(set[str]())
-        )
+        numbers = st.sets(st.integers(1, max(1, len(item.edges))).map(str)) if item.edges else st.just(set[str]())
         change = data.draw(
             st.fixed_dictionaries(
                 {},
@@ -199,10 +190,7 @@ def test_corrections_do_what_they_say_and_can_be_taken_back_in_any_order(
     out = {i for i, told in said.items() if told.get("left_out")}
     assert {i.block.id for i in plan.items} == {i.block.id for i in items} - out
     for item in plan.items:
-        told, proposed = (
-            said.get(item.block.id, {"drop": set()}),
-            plan_editing.item_of(fixed.proposed, item.block.id),
-        )
+        told, proposed = (said.get(item.block.id, {"drop": set()}), plan_editing.item_of(fixed.proposed, item.block.id))
         assert item.category == told.get("category", proposed.category) == item.block.category
         assert item.confidence == told.get("confidence", proposed.confidence) == item.block.confidence
         assert item.decay_lambda == item.block.decay_lambda

@@ -225,9 +225,7 @@ def test_a_plan_says_what_keeps_the_faded_blocks_and_everything_agrees_with_the_
 def test_the_lowest_share_only_ever_adds_blocks(rows: list[tuple[int, int, int]]) -> None:
     columns = np.array(rows, dtype=float).T / 3.0
     none = np.zeros(len(rows), dtype=np.bool_)
-    seen = Signals(
-        columns[0] * 0.1, columns[1], np.zeros(len(rows)), columns[2], none, np.full(len(rows), np.nan)
-    )
+    seen = Signals(columns[0] * 0.1, columns[1], np.zeros(len(rows)), columns[2], none, np.full(len(rows), np.nan))
     masks = [expendable(seen, limits(seen, PruningSettings(), p)) for p in (0.0, 0.3, 0.6, 1.0)]
     for less, more in pairwise(masks):
         assert not (less & ~more).any()

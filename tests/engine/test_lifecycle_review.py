@@ -166,9 +166,7 @@ def test_copies_wait_in_the_same_queue_and_are_merged_by_a_verdict() -> None:
         assert {item.older.content, item.newer.content} == {OWL, OWL_COPY}
         done = door.accept(item.review.id)
         states = {memory.block(b.id).status for b in (item.older, item.newer)}
-        kept = [
-            b for b in memory.blocks(BlockFilter()) if "four times" in b.content and "fly off" in b.content
-        ]
+        kept = [b for b in memory.blocks(BlockFilter()) if "four times" in b.content and "fly off" in b.content]
         assert "archived" in states and len(kept) == 1
         assert memory.verify().ok
         memory.undo(done.id)

@@ -12,9 +12,7 @@ from tests.engine.memory_world import open_memory, write_notes
 
 def linked(memory: Memory) -> set[tuple[str, str]]:
     sources = {b.id: str(b.meta["source"]) for b in memory.blocks(BlockFilter())}
-    return {
-        (sources[e.source_id], sources[e.target_id]) for e in memory.edges() if e.relation_type == "links_to"
-    }
+    return {(sources[e.source_id], sources[e.target_id]) for e in memory.edges() if e.relation_type == "links_to"}
 
 
 def test_links_of_every_form_are_edges_and_one_that_leads_nowhere_is_counted(tmp_path: Path) -> None:
@@ -44,9 +42,7 @@ def test_links_of_every_form_are_edges_and_one_that_leads_nowhere_is_counted(tmp
 
 def test_a_target_that_comes_later_is_linked_then(tmp_path: Path) -> None:
     with open_memory() as memory:
-        first = memory.ingest_folder(
-            write_notes(tmp_path, {"a.md": "See [b](sub/b.md).", "sub/c.md": "Alone."})
-        )
+        first = memory.ingest_folder(write_notes(tmp_path, {"a.md": "See [b](sub/b.md).", "sub/c.md": "Alone."}))
         memory.consolidate()
         assert first.links_to_nowhere == 1 and linked(memory) == set()
         write_notes(tmp_path, {"sub/b.md": "Here."})

@@ -32,9 +32,7 @@ from tests.engine.memory_world import NOW, consolidated, open_memory, write_note
 
 
 def test_the_public_names_are_those_and_each_can_be_had() -> None:
-    assert {"Memory", "Settings", "Block", "RawBlock", "FixedClock", "MiniLM", "AmgsError"} <= set(
-        amgs.__all__
-    )
+    assert {"Memory", "Settings", "Block", "RawBlock", "FixedClock", "MiniLM", "AmgsError"} <= set(amgs.__all__)
     assert amgs.__all__ == sorted(amgs.__all__)
     for name in amgs.__all__:
         one = getattr(amgs, name)
@@ -53,11 +51,7 @@ def test_a_rare_token_and_a_name_come_first(tmp_path: Path) -> None:
     with open_memory() as memory:
         memory.ingest_folder(write_notes(tmp_path, notes))
         memory.apply_consolidation(memory.plan_consolidation())
-        for query, title in (
-            ("QX-7741-B", "Boiler"),
-            ("grandmother's bread", "Kitchen"),
-            ("ruoter atic", "Network"),
-        ):
+        for query, title in (("QX-7741-B", "Boiler"), ("grandmother's bread", "Kitchen"), ("ruoter atic", "Network")):
             assert memory.search(query).hits[0].block.title == title
 
 
@@ -103,15 +97,11 @@ def test_an_assembly_logs_a_forecast_for_each_block_and_reinforces_none(tmp_path
         assert {o.block_id for o in memory.outcomes()} == chosen
         assert {b.id: b.last_reinforced_at for b in memory.blocks(BlockFilter())} == before
         again = memory.assemble("ATTENTION", query="dome")
-        assert [(c.block.id, c.score) for c in again.candidates] == [
-            (c.block.id, c.score) for c in frame.candidates
-        ]
+        assert [(c.block.id, c.score) for c in again.candidates] == [(c.block.id, c.score) for c in frame.candidates]
         assert memory.verify().ok
 
 
-def test_a_useful_verdict_reinforces_its_block_a_useless_one_does_not_and_undo_takes_it_back(
-    tmp_path: Path,
-) -> None:
+def test_a_useful_verdict_reinforces_its_block_a_useless_one_does_not_and_undo_takes_it_back(tmp_path: Path) -> None:
     with consolidated(tmp_path) as memory:
         memory.clock = FixedClock(NOW + timedelta(days=1))
         frame = memory.assemble("ATTENTION", query="dome")
@@ -138,10 +128,7 @@ def test_where_being_shown_is_to_reinforce_the_frame_says_so_and_undo_takes_it_b
         assert all(memory.block(i).last_reinforced_at == frame.as_of for i in chosen)
         (done,) = memory.operations(1)
         assert done.kind == "reinforce" and done.blocks == len(chosen)
-        assert (
-            frame.remarks[-1]
-            == f"{len(chosen)} blocks reinforced by being shown in ATTENTION (operation {done.id})"
-        )
+        assert frame.remarks[-1] == f"{len(chosen)} blocks reinforced by being shown in ATTENTION (operation {done.id})"
         memory.undo(done.id)
         assert (memory.blocks(BlockFilter()), memory.edges()) == before and memory.verify().ok
 
@@ -170,9 +157,7 @@ def test_frames_are_registered_once_and_cycles_refused(tmp_path: Path) -> None:
         counter = memory.change_counter
         by_name = {d.name: d for d in memory.frame_definitions()}
         self_frame = by_name["SELF"]
-        looped = amgs.FrameDefinition(
-            "SELF", "loop", self_frame.weights, children=(ChildFrame("SESSION", 1.0),)
-        )
+        looped = amgs.FrameDefinition("SELF", "loop", self_frame.weights, children=(ChildFrame("SESSION", 1.0),))
         with pytest.raises(FrameCycleError, match="SESSION"):
             memory.define_frame(looped)
         assert memory.change_counter == counter
@@ -263,8 +248,7 @@ def _short_vector(store: DuckDBStorage, block: str) -> None:
 
 def _long_vector(store: DuckDBStorage, block: str) -> None:
     store.execute(
-        "UPDATE memory_blocks SET embedding = list_transform(embedding, lambda x: 2 * x) WHERE id = ?",
-        [block],
+        "UPDATE memory_blocks SET embedding = list_transform(embedding, lambda x: 2 * x) WHERE id = ?", [block]
     )
 
 

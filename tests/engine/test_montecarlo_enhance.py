@@ -26,8 +26,7 @@ def test_the_mean_strength_is_the_expected_one() -> None:
         now = memory.clock.now()
         live = [e for e in memory.edges() if e.relation_type != "derived_from"]
         wanted = sum(
-            e.weight * e.confidence * math.exp(-e.decay_lambda * hours_between(e.last_reinforced_at, now))
-            for e in live
+            e.weight * e.confidence * math.exp(-e.decay_lambda * hours_between(e.last_reinforced_at, now)) for e in live
         )
         assert found.total_strength.mean == pytest.approx(wanted, rel=0.03)
         assert found.total_strength.low < wanted < found.total_strength.high

@@ -36,9 +36,7 @@ def _wiring(n: int, pairs: list[tuple[int, int]]) -> Wiring:
     return Wiring(n, source, target, np.array(["related"] * len(pairs), dtype=object))
 
 
-def _ground(
-    pairs: list[tuple[int, int]], full: list[float], *, n: int = 4, rate: float = RATE
-) -> AccessWorld:
+def _ground(pairs: list[tuple[int, int]], full: list[float], *, n: int = 4, rate: float = RATE) -> AccessWorld:
     """Blocks with unlike chances and decays; edges that do not decay."""
     chance = np.arange(1.0, n + 1)
     m = len(pairs)
@@ -63,9 +61,7 @@ def _survival(world: AccessWorld, threshold: float, rates: np.ndarray) -> np.nda
 
 
 @pytest.mark.parametrize(("pairs", "full"), [([], []), ([(0, 1), (1, 2), (0, 1)], [0.5, 0.3, 0.2])])
-def test_survival_under_random_access_is_the_exact_one(
-    pairs: list[tuple[int, int]], full: list[float]
-) -> None:
+def test_survival_under_random_access_is_the_exact_one(pairs: list[tuple[int, int]], full: list[float]) -> None:
     world = _ground(pairs, full)
     per_hour = world.rate / 24.0 * world.chance
     missed = np.ones((4, 4))
@@ -94,9 +90,7 @@ def test_the_misses_of_a_pruning_are_the_exact_ones() -> None:
     """One pruning after ten days takes what was never used until then; a use of it in the ten days after is a miss."""
     world = _ground([], [])
     ones = np.ones(4)
-    now = Signals(
-        ones, 0.0 * ones, 0.0 * ones, 0.0 * ones, np.array([False, False, False, True]), np.full(4, np.nan)
-    )
+    now = Signals(ones, 0.0 * ones, 0.0 * ones, 0.0 * ones, np.array([False, False, False, True]), np.full(4, np.nan))
     settings = PruningSettings(reinforcements=0)
     found = futures(world, now, [PruningPolicy(1.0, 3)], settings, days=DAYS, cycle=10.0, draws=4000, seed=3)
     per_hour = world.rate / 24.0 * world.chance
@@ -173,9 +167,7 @@ def test_without_noise_the_graph_of_today_stands_and_faster_decay_dissolves_it()
         assert (one.rank.mean, one.top_stays.mean, one.edges.mean) == (1.0, 1.0, 1.0)
     assert (found.firm == 1.0).all() and found.components_now == 2
     fading = replace(world, edge_decay=np.full(2, 0.01))
-    slow, fast = shake(fading, noise=0.0, loss=0.0, days=10, paces=(0.1, 100.0), draws=2, seed=5).scenarios[
-        1:
-    ]
+    slow, fast = shake(fading, noise=0.0, loss=0.0, days=10, paces=(0.1, 100.0), draws=2, seed=5).scenarios[1:]
     assert slow.edges.mean == 1.0 and fast.edges.mean == 0.0
     assert fast.components.mean == 4 and fast.top_stays.mean == 0.0
 

@@ -18,9 +18,7 @@ CLOCK = amgs.FixedClock(NOW)
 
 def open_small(path: Path | str = ":memory:", **given: Any) -> amgs.Memory:
     """Without models, and without a warning: they are given."""
-    return amgs.open(
-        path, clock=CLOCK, embedder=amgs.HashingEmbedder(), recogniser=amgs.RuleRecogniser(), **given
-    )
+    return amgs.open(path, clock=CLOCK, embedder=amgs.HashingEmbedder(), recogniser=amgs.RuleRecogniser(), **given)
 
 
 @pytest.fixture
@@ -48,9 +46,7 @@ def test_models_that_are_given_are_not_missed() -> None:
 
 def test_a_store_is_opened_with_the_embedder_that_it_was_begun_with(tmp_path: Path) -> None:
     path = tmp_path / "m.duckdb"
-    with amgs.open(
-        path, clock=CLOCK, embedder=amgs.HashingEmbedder(64), recogniser=amgs.RuleRecogniser()
-    ) as memory:
+    with amgs.open(path, clock=CLOCK, embedder=amgs.HashingEmbedder(64), recogniser=amgs.RuleRecogniser()) as memory:
         memory.add("A note.")
         memory.consolidate()
     with amgs.open(path, clock=CLOCK, recogniser=amgs.RuleRecogniser()) as memory:

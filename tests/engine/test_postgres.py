@@ -36,10 +36,7 @@ def told(memory: Memory) -> dict[str, object]:
 
 def test_a_memory_in_postgres_answers_as_one_in_a_file(postgres: str, tmp_path: Path) -> None:
     place, notes = namespace(postgres), tmp_path / "notes"
-    with (
-        consolidated(notes, tmp_path / "m.duckdb") as file,
-        consolidated(notes, place) as server,
-    ):
+    with consolidated(notes, tmp_path / "m.duckdb") as file, consolidated(notes, place) as server:
         before = told(server)
         assert before == told(file)
         for memory in (file, server):
@@ -109,12 +106,7 @@ def test_a_server_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     ("state", "message", "kind", "said"),
     [
         (None, "server closed the connection unexpectedly", StoreAwayError, "open the store again"),
-        (
-            "57P01",
-            "terminating connection due to administrator command",
-            StoreAwayError,
-            "open the store again",
-        ),
+        ("57P01", "terminating connection due to administrator command", StoreAwayError, "open the store again"),
         ("57P03", "the database system is starting up", StoreAwayError, "open the store again"),
         ("08006", "connection failure", StoreAwayError, "open the store again"),
         ("53300", "sorry, too many clients already", StoreAwayError, "open the store again"),
@@ -220,9 +212,7 @@ def test_a_namespace_that_was_made_for_nothing_is_gone_again(postgres: str, tmp_
 
     def there() -> bool:
         with psycopg.connect(postgres) as admin:
-            row = admin.execute(
-                "SELECT to_regnamespace(%s) IS NOT NULL", [f"amgs_{place.rpartition('=')[2]}"]
-            )
+            row = admin.execute("SELECT to_regnamespace(%s) IS NOT NULL", [f"amgs_{place.rpartition('=')[2]}"])
             return bool((row.fetchone() or [False])[0])
 
     line = ["--store", place, "--model", "tiny", "import", str(wrong)]
@@ -239,9 +229,7 @@ def test_a_namespace_that_was_made_for_nothing_is_gone_again(postgres: str, tmp_
         assert sum(memory.status().blocks.values()) == 1
 
 
-def test_a_namespace_whose_rows_policies_keep_is_read_and_exported_whole(
-    postgres: str, tmp_path: Path
-) -> None:
+def test_a_namespace_whose_rows_policies_keep_is_read_and_exported_whole(postgres: str, tmp_path: Path) -> None:
     psycopg = pytest.importorskip("psycopg")
     place = namespace(postgres)
     name = place.rpartition("=")[2]
@@ -254,9 +242,7 @@ def test_a_namespace_whose_rows_policies_keep_is_read_and_exported_whole(
             "SELECT tablename FROM pg_tables WHERE schemaname = %s", [f"amgs_{name}"]
         ).fetchall():
             admin.execute(f'ALTER TABLE "amgs_{name}"."{table}" OWNER TO "{name}"')
-            admin.execute(
-                f'ALTER TABLE "amgs_{name}"."{table}" ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY'
-            )
+            admin.execute(f'ALTER TABLE "amgs_{name}"."{table}" ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY')
             admin.execute(
                 f'CREATE POLICY members ON "amgs_{name}"."{table}" TO "{name}" '
                 f"USING (current_setting('amgs.namespace', true) = '{name}')"

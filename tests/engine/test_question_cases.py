@@ -34,10 +34,7 @@ def memory() -> Memory:
         (QuestionCase(ASKED, must_not_contain=("was replaced",)), "“was replaced” is in"),
         (QuestionCase(ASKED, ("packets",), rank=1), "at rank 2, not 1"),
         (QuestionCase(ASKED, ("March", "packets"), rank=2), "no one block contains all of it"),
-        (
-            QuestionCase(ASKED, frame="ATTENTION", must_contain=("the cellar",)),
-            "not in the text of ATTENTION",
-        ),
+        (QuestionCase(ASKED, frame="ATTENTION", must_contain=("the cellar",)), "not in the text of ATTENTION"),
         (QuestionCase(ASKED, frame="ATTENTION", answerable=True), "is not known for such a question"),
     ],
 )

@@ -56,9 +56,7 @@ def test_the_dates_of_a_page_are_its_own() -> None:
 
 
 def written(content: str, at: datetime, *dates: str) -> Block:
-    return note(
-        content, hours_ago=(NOW - at) / timedelta(hours=1), meta={"dates": list(dates)} if dates else {}
-    )
+    return note(content, hours_ago=(NOW - at) / timedelta(hours=1), meta={"dates": list(dates)} if dates else {})
 
 
 def ask(blocks: list[Block], question: str = QUESTION, **rest: object) -> SearchResult:
@@ -70,9 +68,7 @@ def parts(result: SearchResult, opening: str) -> dict[str, float]:
 
 
 def test_what_was_written_on_the_day_comes_first_though_it_holds_no_word_of_the_question() -> None:
-    found = ask(
-        [written("We talk about talks.", FIFTH - timedelta(days=9)), written("The gate squeaks.", FIFTH)]
-    )
+    found = ask([written("We talk about talks.", FIFTH - timedelta(days=9)), written("The gate squeaks.", FIFTH)])
     assert found.hits[0].block.content == "The gate squeaks."
     assert found.hits[0].layers == ("prefilter",) or "vector" in found.hits[0].layers
     assert parts(found, "The gate")["written_then"] > 0 == parts(found, "We talk")["written_then"]
@@ -88,9 +84,7 @@ def test_the_day_counts_less_beside_what_else_is_asked_for() -> None:
 
 
 def test_a_text_that_holds_its_own_day_is_found_by_its_words_alone() -> None:
-    found = ask(
-        [written("The gate squeaks. (5 February 2026)", FIFTH, "2026-02-05"), written("On talks.", FIFTH)]
-    )
+    found = ask([written("The gate squeaks. (5 February 2026)", FIFTH, "2026-02-05"), written("On talks.", FIFTH)])
     assert parts(found, "The gate")["written_then"] == parts(found, "The gate")["told_day"] == 0
     assert parts(found, "On talks")["written_then"] > 0
 
@@ -113,9 +107,7 @@ def test_a_day_stays_within_the_filter_of_a_search() -> None:
     assert [hit.block.content for hit in found.hits] == ["We talk about talks."]
 
 
-def test_of_a_day_with_many_blocks_only_those_that_were_found_are_lifted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_of_a_day_with_many_blocks_only_those_that_were_found_are_lifted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waterfall, "MOST_BLOCKS", 1)
     monkeypatch.setattr(waterfall, "VECTOR_POOL", 0)
     blocks = [written("We talk about talks.", FIFTH), written("The gate squeaks.", FIFTH)]
@@ -126,6 +118,4 @@ def test_of_a_day_with_many_blocks_only_those_that_were_found_are_lifted(
 
 def test_a_layer_alone_knows_no_days() -> None:
     blocks = [written("The gate squeaks.", FIFTH), written("We talk about talks.", FIFTH - timedelta(days=9))]
-    assert [h.block.content for h in ask(blocks, layers=frozenset({"keyword"})).hits] == [
-        "We talk about talks."
-    ]
+    assert [h.block.content for h in ask(blocks, layers=frozenset({"keyword"})).hits] == ["We talk about talks."]

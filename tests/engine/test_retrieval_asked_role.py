@@ -71,10 +71,7 @@ def chat(*names: str, turns: list[tuple[str, str]] = CHAT, source: str = "chat")
     """The chat with its two speakers called otherwise."""
     called = dict(zip(("User", "Assistant"), names or ("User", "Assistant"), strict=True))
     return [
-        note(
-            f"{called[who]}: {text.split(': ', 1)[1]}",
-            meta={"source": f"{source}#{i}", "speaker": called[who]},
-        )
+        note(f"{called[who]}: {text.split(': ', 1)[1]}", meta={"source": f"{source}#{i}", "speaker": called[who]})
         for i, (who, text) in enumerate(turns)
     ]
 
@@ -115,13 +112,7 @@ def test_a_talk_without_an_assistant_knows_no_i() -> None:
 
 
 def test_a_pasted_page_gains_no_more_by_its_length_than_a_long_turn() -> None:
-    turns = [
-        *CHAT,
-        ("User", "User: the spout " + "and so on and on " * 400),
-        ("Assistant", "Assistant: Yes."),
-    ]
+    turns = [*CHAT, ("User", "User: the spout " + "and so on and on " * 400), ("Assistant", "Assistant: Yes.")]
     found = ask(chat(turns=turns), "which kettle leaks at the spout")
-    assert parts(found, "User: the spout")["turn_length"] == pytest.approx(
-        WEIGHTS["turn_length"] * LONGEST_TURN
-    )
+    assert parts(found, "User: the spout")["turn_length"] == pytest.approx(WEIGHTS["turn_length"] * LONGEST_TURN)
     assert np.isfinite([hit.score for hit in found.hits]).all()

@@ -80,9 +80,7 @@ def test_an_episode_that_mentions_what_is_asked_lifts_its_turns(sources: Sources
     gathered = gather(RetrievalRequest("what broke, perhaps the clocks"), sources)
     assert gathered.evidence is not None
     column = list(FEATURES).index("episode_words")
-    mentioned = dict(
-        zip(gathered.evidence.numbers.tolist(), gathered.evidence.values[:, column], strict=True)
-    )
+    mentioned = dict(zip(gathered.evidence.numbers.tolist(), gathered.evidence.values[:, column], strict=True))
     # "Buy a new kettle" holds neither word; the turn before it does.
     assert mentioned[6] > 0
     assert mentioned.get(7, 0.0) == 0.0
@@ -90,10 +88,7 @@ def test_an_episode_that_mentions_what_is_asked_lifts_its_turns(sources: Sources
 
 @pytest.mark.parametrize(
     ("off", "silent"),
-    [
-        ("graph", ["window", "neighbour_words", "episode_words", "after_question", "flow"]),
-        ("vector", ["meaning"]),
-    ],
+    [("graph", ["window", "neighbour_words", "episode_words", "after_question", "flow"]), ("vector", ["meaning"])],
 )
 def test_a_layer_that_is_off_has_no_say(sources: Sources, off: str, silent: list[str]) -> None:
     found = ask(sources, "where did the heron nest", layers=frozenset(LAYERS) - {off})
@@ -104,9 +99,7 @@ def test_a_layer_that_is_off_has_no_say(sources: Sources, off: str, silent: list
 
 def test_the_parts_explain_the_order() -> None:
     """The similarity rises strictly with the sum of what the features add."""
-    blocks = [
-        note(f"the {word} stands in room {i}") for i, word in enumerate(["lamp", "lamps", "desk", "bed"])
-    ]
+    blocks = [note(f"the {word} stands in room {i}") for i, word in enumerate(["lamp", "lamps", "desk", "bed"])]
     hits = ask(world(blocks), "which room has the lamp").hits
     sums = [sum(value for _, value in hit.evidence) for hit in hits]
     similar = [hit.parts.similarity for hit in hits]
@@ -141,9 +134,7 @@ def test_a_typo_is_told(sources: Sources) -> None:
 
 
 def test_an_english_word_is_read_as_it_is_written(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "amgs.retrieval.layers.english_words", lambda: {"kettles": 2000, "gates": 2001, "hero": 2002}
-    )
+    monkeypatch.setattr("amgs.retrieval.layers.english_words", lambda: {"kettles": 2000, "gates": 2001, "hero": 2002})
     assert ask(sources, "the hero stood").readings == ()
     assert [r.written for r in ask(sources, "the herom stood").readings] == ["herom"]
 
@@ -178,9 +169,7 @@ def test_a_word_before_a_colon_makes_no_speaker_outside_a_dialogue() -> None:
     blocks = [note("License: MIT"), note("What: the weekly standup"), note("Why: to keep in touch")]
     blocks += [
         note(text, meta={"source": f"readme.md#{i}"})
-        for i, text in enumerate(
-            ["Note: install it first", "It parses licenses.", "It is fast.", "It is small."]
-        )
+        for i, text in enumerate(["Note: install it first", "It parses licenses.", "It is fast.", "It is small."])
     ]
     order = [Link(i, i + 1, "next") for i in (4, 5, 6)]
     made = world(blocks, order)
@@ -207,14 +196,10 @@ def test_a_long_turn_leans_less_on_its_neighbours() -> None:
 
 
 def test_a_short_fact_is_not_outweighed_by_long_documents() -> None:
-    long = " ".join(
-        ["The handbook tells which door is painted, which code is reviewed, and what is open now."] * 12
-    )
+    long = " ".join(["The handbook tells which door is painted, which code is reviewed, and what is open now."] * 12)
     blocks = [note(f"{long} {i}", meta={"source": f"h.md#{i}"}) for i in range(4)]
     order = [Link(i, i + 1, "next") for i in (1, 2, 3)]
-    found = ask(
-        world([*blocks, note("The office door code changed to 8830.")], order), "what is the office door code"
-    )
+    found = ask(world([*blocks, note("The office door code changed to 8830.")], order), "what is the office door code")
     assert found.hits[0].block.content.startswith("The office door")
 
 
@@ -245,9 +230,7 @@ MANUAL = [
         ("notes", "brass crank", "Winding"),
     ],
 )
-def test_no_form_ranks_an_answer_below_the_better_of_words_and_meaning(
-    form: str, query: str, answer: str
-) -> None:
+def test_no_form_ranks_an_answer_below_the_better_of_words_and_meaning(form: str, query: str, answer: str) -> None:
     if form == "turns":
         spoken = [turn(s, c, f"one#{i}") for i, (s, c) in enumerate([*TALK, *OTHER])]
         made = world(spoken, [Link(i, i + 1, "next") for i in range(1, 6)])
@@ -346,18 +329,9 @@ def plain_words(sources: Sources, query: str, numbers: list[int], turns: int, pa
     return np.array(rows)
 
 
-@given(
-    st.lists(CONTENT, min_size=4, max_size=8),
-    st.lists(CONTENT, max_size=4),
-    st.lists(CONTENT, max_size=3),
-    CONTENT,
-)
-def test_words_speak_by_the_plain_formulas(
-    said: list[str], split: list[str], loose: list[str], query: str
-) -> None:
-    blocks = [
-        turn(who, f"{who}: {c} {i}", f"one#{i}") for i, c in enumerate(said) for who in [("ann", "bo")[i % 2]]
-    ]
+@given(st.lists(CONTENT, min_size=4, max_size=8), st.lists(CONTENT, max_size=4), st.lists(CONTENT, max_size=3), CONTENT)
+def test_words_speak_by_the_plain_formulas(said: list[str], split: list[str], loose: list[str], query: str) -> None:
+    blocks = [turn(who, f"{who}: {c} {i}", f"one#{i}") for i, c in enumerate(said) for who in [("ann", "bo")[i % 2]]]
     blocks += [note(f"{c} {i}\n\nkettle", meta={"source": f"two#{i}"}) for i, c in enumerate(split)]
     blocks += [note(f"{c} alone {i}") for i, c in enumerate(loose)]
     size = len(said)

@@ -12,19 +12,11 @@ from amgs.retrieval.non_answers import is_question, tells
 from tests.engine.retrieval_world import NOW
 
 SAID = [
-    (
-        "Where do we keep the spare fuses?",
-        "The spare fuses live in the blue tin.",
-        "Sorry, that never came up so far.",
-    ),
+    ("Where do we keep the spare fuses?", "The spare fuses live in the blue tin.", "Sorry, that never came up so far."),
     ("What did the plumber charge?", "The plumber charged 240 euros.", "Prices of plumbers vary a lot."),
     ("Who feeds the cat in July?", "Ingrid feeds the cat in July.", "Let me look up who feeds the cat."),
     ("What is Ola allergic to?", "Ola is allergic to hazelnuts.", "I have no record of an allergy of Ola's."),
-    (
-        "Which paint did the fence get?",
-        "The fence got a coat of Falu red.",
-        "Do you mean the fence at the back?",
-    ),
+    ("Which paint did the fence get?", "The fence got a coat of Falu red.", "Do you mean the fence at the back?"),
     (
         "Where is the key to the cellar?",
         "The key to the cellar hangs behind the clock.",
@@ -55,9 +47,7 @@ def test_the_answer_comes_first_however_often_it_was_asked_in_vain(rounds: int) 
             assert fact in first.block.content, question
         if rounds:
             hits = memory.search("what did I ask about the cellar?").hits[:3]
-            assert any("Where is the key" in hit.block.content for hit in hits), (
-                "a question is found where it is meant"
-            )
+            assert any("Where is the key" in hit.block.content for hit in hits), "a question is found where it is meant"
             hits = memory.search(SAID[0][0], top_k=60).hits
             asking = next(hit for hit in hits if SAID[0][0] in hit.block.content)
             assert dict(asking.evidence)["no_answer"] < 0, "and says why it steps back"

@@ -13,13 +13,7 @@ QUERY = "in what town was the builder of the dome born"
 FIRST = "The builder of the dome, born in a town, was Ines Falk."
 SECOND = "Ines Falk grew up beside the harbour of Morla."
 STRANGER = "Piet Maas grew up beside the harbour of Sundby."
-NEARER = (
-    "a town was born",
-    "the builder of a town",
-    "a dome in a town",
-    "a builder was born",
-    "the town of the dome",
-)
+NEARER = ("a town was born", "the builder of a town", "a dome in a town", "a builder was born", "the town of the dome")
 
 
 @pytest.fixture(scope="module")

@@ -60,10 +60,7 @@ def test_a_query_finds_its_block_first(sources: Sources, query: str, title: str)
 @given(st.from_regex(r"[A-Z]{2}-[0-9]{4}-[A-Z]", fullmatch=True), st.integers(0, 1000))
 def test_an_exact_token_comes_first_whatever_the_vectors_say(code: str, seed: int) -> None:
     """The holder's vector points away from the query, every other vector is the query's own."""
-    blocks = [
-        note(f"Spare {code} lies in the cellar."),
-        *(note(f"Chapter {i} of the saga.") for i in range(30)),
-    ]
+    blocks = [note(f"Spare {code} lies in the cellar."), *(note(f"Chapter {i} of the saga.") for i in range(30))]
     query = f"where is {code}?"
     against = {1: -embed(query), **{n: embed(query) for n in range(2, 32)}}
     result = ask(world(blocks, vectors=against), query)
@@ -191,10 +188,7 @@ def test_every_part_says_what_it_means() -> None:
 
 
 def test_weights_change_the_order() -> None:
-    blocks = [
-        note("bread of old", hours_ago=5000),
-        note("bread and other things that are quite new", hours_ago=0),
-    ]
+    blocks = [note("bread of old", hours_ago=5000), note("bread and other things that are quite new", hours_ago=0)]
     sources = world(blocks)
     recency = Weights.normalised(recency=1.0)
     assert ask(sources, "bread of old").hits[0].block == blocks[0]
@@ -202,12 +196,7 @@ def test_weights_change_the_order() -> None:
 
 
 @given(
-    st.floats(0, 5),
-    st.floats(0, 1),
-    st.none() | st.floats(-1, 1),
-    st.floats(0, 1),
-    st.floats(0, 1),
-    st.floats(0, 1),
+    st.floats(0, 5), st.floats(0, 1), st.none() | st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)
 )
 def test_similarity_lies_between_0_and_1_and_rises_with_every_kind_of_evidence(
     share: float, exact: float, cosine: float | None, flow: float, lexical_share: float, more: float
@@ -225,9 +214,7 @@ def test_similarity_lies_between_0_and_1_and_rises_with_every_kind_of_evidence(
 @given(st.floats(0, 10), st.floats(0, 10))
 def test_the_lexical_score_keeps_the_order_of_bm25(a: float, b: float) -> None:
     assert 0.0 <= saturated(a) <= 1.0
-    assert (saturated(a) <= saturated(b)) == (a <= b) or math.isclose(
-        saturated(a), saturated(b), abs_tol=1e-6
-    )
+    assert (saturated(a) <= saturated(b)) == (a <= b) or math.isclose(saturated(a), saturated(b), abs_tol=1e-6)
 
 
 def test_reinforcement_rises_ever_less() -> None:

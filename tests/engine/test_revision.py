@@ -68,9 +68,7 @@ def test_a_changed_note_supersedes_what_it_said(memory: Memory, tmp_path: Path) 
     assert memory.sources.plan_folder(tmp_path / "n").empty
 
 
-def test_a_note_that_is_gone_is_archived_and_holds_again_when_it_comes_back(
-    memory: Memory, tmp_path: Path
-) -> None:
+def test_a_note_that_is_gone_is_archived_and_holds_again_when_it_comes_back(memory: Memory, tmp_path: Path) -> None:
     memory.ingest_folder(write(tmp_path / "n", door_md=DOOR, hours_md=HOURS))
     memory.consolidate()
     later(memory)
@@ -130,9 +128,7 @@ def test_one_undo_brings_everything_back(memory: Memory, tmp_path: Path) -> None
     assert not memory.verify().faults
 
 
-def test_pieces_that_became_neighbours_are_linked_and_those_that_were_are_not(
-    memory: Memory, tmp_path: Path
-) -> None:
+def test_pieces_that_became_neighbours_are_linked_and_those_that_were_are_not(memory: Memory, tmp_path: Path) -> None:
     long = [f"# Part {n}\n\n" + f"Sentence {n} of the long note. " * 40 for n in range(3)]
     memory.ingest_folder(write(tmp_path / "n", long_md="\n\n".join(long)))
     memory.consolidate()

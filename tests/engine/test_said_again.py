@@ -86,9 +86,7 @@ WAYS += [(delete, False), (drop_source, False)]
 
 
 @pytest.mark.parametrize(("hide", "settled"), WAYS)
-def test_what_is_said_again_is_found_dated_and_taken_back(
-    hide: Callable[[Memory, str], None], settled: bool
-) -> None:
+def test_what_is_said_again_is_found_dated_and_taken_back(hide: Callable[[Memory, str], None], settled: bool) -> None:
     with open_memory() as memory:
         (block,) = memory.ingest_text(FOUR, meta={"source": "harbour", "tags": ["ferry"]}).added
         memory.ingest_text("Alder is a ferry of 1962, painted white.")
@@ -102,12 +100,7 @@ def test_what_is_said_again_is_found_dated_and_taken_back(
         assert (report.added, report.known, report.again) == ((), (block,), (block,))
         assert block in found(memory, "Alder pier") and memory.verify().ok
         now = memory.block(block)
-        assert (now.status, now.created_at, now.last_reinforced_at, now.valid_to) == (
-            "raw",
-            counter,
-            counter,
-            None,
-        )
+        assert (now.status, now.created_at, now.last_reinforced_at, now.valid_to) == ("raw", counter, counter, None)
         assert now.meta["tags"] == ["ferry"]
         assert report.operation is not None
         detail = memory.lifecycle.operation(report.operation)
@@ -150,11 +143,7 @@ def test_what_took_the_place_of_what_took_its_place_gives_way() -> None:
         seven, nine = block_id(SEVEN), block_id(NINE)
         assert tell(memory, FOUR) == four
         assert found(memory, "Alder pier") == [four]
-        assert [memory.block(one).meta.get("superseded_by") for one in (four, seven, nine)] == [
-            None,
-            nine,
-            four,
-        ]
+        assert [memory.block(one).meta.get("superseded_by") for one in (four, seven, nine)] == [None, nine, four]
 
 
 def test_what_was_over_by_its_source_and_is_said_again_holds() -> None:
@@ -232,9 +221,7 @@ def test_a_message_that_says_it_again_counts() -> None:
 
 
 def test_the_pieces_of_a_long_text_hold_again_together() -> None:
-    text = "\n\n".join(
-        f"Buoy {n} lies {n} cables off the mole, painted in the colour of day {n}." for n in range(90)
-    )
+    text = "\n\n".join(f"Buoy {n} lies {n} cables off the mole, painted in the colour of day {n}." for n in range(90))
     with open_memory() as memory:
         pieces = memory.ingest_text(text).added
         memory.lifecycle.delete(pieces)

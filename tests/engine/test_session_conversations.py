@@ -45,10 +45,7 @@ def test_every_record_and_every_turn_is_counted(tmp_path: Path) -> None:
         file.write('{"type": "user", "torn')
     (found,) = conversations_in(path)
     assert found.records == len(CLAUDE_CODE) + 1
-    assert dict(found.other_records) == {
-        "progress: hook_progress": 1,
-        "torn: the file ends within it": 1,
-    }
+    assert dict(found.other_records) == {"progress: hook_progress": 1, "torn: the file ends within it": 1}
     assert dict(found.other_turns) == {"thinking": 1, "compactions": 1, "of subagents": 1}
     assert found.turns - sum(count for _, count in found.other_turns) == 10  # two of them are one message
     assert dict(found.mended) == {"a call without a result": 1, "a result without its call": 1}
@@ -85,9 +82,7 @@ def turns(draw: st.DrawFn) -> list[Turn]:
                 "" if kind == "call" else f"text {number}",
                 Place(number),
                 request=draw(st.sampled_from(["", "r1", "r2"])),
-                calls=(ToolCall(id, draw(st.sampled_from(["", "look", "read"])), "{}"),)
-                if kind == "call"
-                else (),
+                calls=(ToolCall(id, draw(st.sampled_from(["", "look", "read"])), "{}"),) if kind == "call" else (),
                 answers=id if kind == "result" else "",
             )
         )
@@ -109,9 +104,7 @@ def test_whatever_a_file_holds_its_messages_are_a_conversation_and_nothing_is_lo
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_whatever_stands_in_a_session_file_each_record_is_taken_or_named(
-    tmp_path: Path, data: st.DataObject
-) -> None:
+def test_whatever_stands_in_a_session_file_each_record_is_taken_or_named(tmp_path: Path, data: st.DataObject) -> None:
     records = copy.deepcopy(data.draw(st.sampled_from([CLAUDE_CODE, CODEX])))
     for _ in range(data.draw(st.integers(1, 3))):
         *way, last = data.draw(st.sampled_from([place for place in places(records) if place]))

@@ -77,9 +77,7 @@ def test_whatever_either_changes_both_hold_what_would_be_derived_anew(
     assert not forgotten  # else nothing was followed
 
 
-def test_what_fills_a_store_from_elsewhere_is_derived_anew_by_the_others(
-    postgres: str, tmp_path: Path
-) -> None:
+def test_what_fills_a_store_from_elsewhere_is_derived_anew_by_the_others(postgres: str, tmp_path: Path) -> None:
     export = tmp_path / "export.json"
     with consolidated(tmp_path / "notes") as source:
         source.exchange.export(export)
@@ -140,9 +138,7 @@ def hold(place: str, told: Any) -> None:
         signal.pause()
 
 
-def test_one_that_is_killed_while_it_writes_holds_nobody_up(
-    postgres: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_is_killed_while_it_writes_holds_nobody_up(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     place = namespace(postgres)
     with open_storage(place) as storage:
         put(storage, block("before"))
@@ -177,9 +173,7 @@ def test_a_program_that_is_older_than_the_schema_by_now_writes_no_more(postgres:
     with open_storage(place) as storage:
         with psycopg.connect(postgres, autocommit=True) as admin:
             schema = f"amgs_{place.rpartition('=')[2]}"
-            admin.execute(
-                f"UPDATE {schema}.meta SET value = '{LATEST + 1}' WHERE key = 'schema_version'".encode()
-            )
+            admin.execute(f"UPDATE {schema}.meta SET value = '{LATEST + 1}' WHERE key = 'schema_version'".encode())
         with pytest.raises(StoreTooNewError, match=str(LATEST + 1)):
             put(storage, block("a"))
         assert storage.block_columns.count() == 0

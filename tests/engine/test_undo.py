@@ -192,11 +192,7 @@ def test_recalibration_can_be_taken_back() -> None:
         assert content(memory) == before
 
 
-@given(
-    st.floats(0, 1e6, allow_nan=False),
-    st.floats(-1e9, 1e9, allow_nan=False),
-    st.floats(0, 1e9, allow_nan=False),
-)
+@given(st.floats(0, 1e6, allow_nan=False), st.floats(-1e9, 1e9, allow_nan=False), st.floats(0, 1e9, allow_nan=False))
 def test_relevance_only_falls_and_half_lives_halve(rate: float, hours: float, more: float) -> None:
     from amgs.decay import half_life_hours, relevance
 

@@ -40,9 +40,7 @@ def told(memory: Memory, n: int) -> int | None:
     chosen = [c.block.id for c in memory.assemble("SESSION", query=f"owl {n}").selected][:3]
     if not chosen:
         return None
-    memory.calibration.settle(
-        dict.fromkeys(chosen, True), reinforced=chosen, event_type="resident", source="focus"
-    )
+    memory.calibration.settle(dict.fromkeys(chosen, True), reinforced=chosen, event_type="resident", source="focus")
     return memory.operations(1)[0].id
 
 
@@ -140,9 +138,7 @@ def test_a_block_of_another_source_keeps_its_text_when_that_ingest_is_undone() -
         (one,) = memory.ingest_text("The same words.", meta={"source": "a.md"}).added
         second = memory.ingest_text("The same words.", meta={"source": "b.md"})
         assert memory.block(one).meta["sources"] == ["a.md", "b.md"]
-        assert second.operation == 2 and memory.operations(1)[0].summary.startswith(
-            "1 known block gained a source"
-        )
+        assert second.operation == 2 and memory.operations(1)[0].summary.startswith("1 known block gained a source")
         memory.undo(2)
         assert "sources" not in memory.block(one).meta or memory.block(one).meta["sources"] == ["a.md"]
 

@@ -66,11 +66,7 @@ def test_files_and_their_turns_carry_their_own_offset_or_take_the_zone(tmp_path:
     turns = [
         {"speaker": "Olga", "text": "Two days ago we rowed.", "date": "2026-03-12T22:30:00-06:00"},
         {"speaker": "Olga", "text": "Last night I slept.", "date": "2026-03-20T22:30:00Z"},
-        {
-            "speaker": "Olga",
-            "text": "Today I swam.",
-            "ts": datetime(2026, 3, 24, 22, tzinfo=UTC).timestamp(),
-        },
+        {"speaker": "Olga", "text": "Today I swam.", "ts": datetime(2026, 3, 24, 22, tzinfo=UTC).timestamp()},
     ]
     (tmp_path / "d.jsonl").write_text("\n".join(json.dumps(turn) for turn in turns))
     with opened("2026-04-01T00:00:00Z", "Asia/Tokyo") as memory:
@@ -135,9 +131,7 @@ def test_an_import_of_seconds_counts_in_the_zone_of_who_imports(tmp_path: Path) 
         "create_time": datetime(2026, 3, 4, 5, tzinfo=UTC).timestamp(),
         "content": {"content_type": "text", "parts": ["Yesterday I planted a fig tree."]},
     }
-    nodes: dict[str, object] = {
-        "b": {"id": "b", "parent": None, "children": [], "message": said | {"id": "b"}}
-    }
+    nodes: dict[str, object] = {"b": {"id": "b", "parent": None, "children": [], "message": said | {"id": "b"}}}
     export = [{"title": "Figs", "conversation_id": "i", "current_node": "b", "mapping": nodes}]
     (tmp_path / "c.json").write_text(json.dumps(export))
     with opened("2026-03-06T12:00:00Z", "America/Chicago") as memory:
@@ -147,9 +141,7 @@ def test_an_import_of_seconds_counts_in_the_zone_of_who_imports(tmp_path: Path) 
 
 def test_a_question_asks_for_the_days_of_who_asks_and_finds_those_of_who_wrote() -> None:
     with opened("2026-03-03T22:30:00-06:00") as memory:
-        memory.ingest_text(
-            "The moorings were checked.", created_at=parse_instant("2026-03-02T22:30:00-06:00")
-        )
+        memory.ingest_text("The moorings were checked.", created_at=parse_instant("2026-03-02T22:30:00-06:00"))
         memory.ingest_text("The gate was oiled.", created_at=parse_instant("2026-03-01T22:30:00-06:00"))
         memory.ingest_text("The hall was swept.", created_at=parse_instant("2026-03-03T07:00:00+09:00"))
         memory.apply_consolidation(memory.plan_consolidation())
@@ -171,13 +163,7 @@ def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("new_york")
 def test_the_machines_zone_knows_its_summer_time() -> None:
-    for hour in (
-        "2026-03-08T06:59",
-        "2026-03-08T07:00",
-        "2026-11-01T05:30",
-        "2026-11-01T06:30",
-        "0001-01-01T00:00",
-    ):
+    for hour in ("2026-03-08T06:59", "2026-03-08T07:00", "2026-11-01T05:30", "2026-11-01T06:30", "0001-01-01T00:00"):
         at = datetime.fromisoformat(f"{hour}+00:00")
         there = at.astimezone(MachineZone())
         assert there.astimezone(UTC) == at

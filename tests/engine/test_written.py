@@ -20,10 +20,7 @@ OVEN = "The sourdough of the cold pantry rests in the stone oven and overnight t
 TWO = f"{BREAD * 4}\n\n{ANTENNA * 4}".strip()
 """Two subjects, not far enough apart for the rules alone."""
 ONE = f"{BREAD * 4}\n\n{OVEN * 4}".strip()
-SAID = (
-    "Ada: The mast of the Heron splintered off Cape Roca on 4 May.",
-    "Ben: The yard wants 900 euros for a new one.",
-)
+SAID = ("Ada: The mast of the Heron splintered off Cape Roca on 4 May.", "Ben: The yard wants 900 euros for a new one.")
 
 
 class Scripted:
@@ -65,9 +62,7 @@ def test_a_model_that_fails_or_talks_nonsense_writes_no_digest() -> None:
 
 
 @pytest.mark.parametrize("answer", [fails, "Zebras."], ids=["fails", "nonsense"])
-def test_where_nothing_written_is_founded_the_very_citations_stand(
-    answer: str | Callable[[str], str],
-) -> None:
+def test_where_nothing_written_is_founded_the_very_citations_stand(answer: str | Callable[[str], str]) -> None:
     def window(model: Scripted | None) -> object:
         brought = None if model is None else ModelSummariser(model)
         with Memory.open(":memory:", clock=FixedClock(NOW), summariser=brought) as memory:

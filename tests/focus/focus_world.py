@@ -105,15 +105,12 @@ def small_runtime(
     trace: TraceSink | None = None,
     model: TinyModel = MODEL,
 ) -> FocusRuntime:
-    return FocusRuntime(
-        model, PointerEncoder(), scorer or TailSimilarity(), settings, trace, clock=StillClock()
-    )
+    return FocusRuntime(model, PointerEncoder(), scorer or TailSimilarity(), settings, trace, clock=StillClock())
 
 
 def notes(count: int = 6) -> list[Segment]:
     """Short notes, each a block of its own."""
     texts = [f"note {number}: lamp {number * 7 % 10} was lit; " for number in range(count)]
     return [
-        Segment(text, source=f"block-{number}", meta={"label": f"Note {number}"})
-        for number, text in enumerate(texts)
+        Segment(text, source=f"block-{number}", meta={"label": f"Note {number}"}) for number, text in enumerate(texts)
     ]

@@ -12,9 +12,7 @@ from benchmarks.focus_training.lens_runs import LensRuns, LensText
 from tests.focus.focus_world import MODEL
 
 SHAPE = LensShape(MODEL.card.width, hidden=16, heads=2, stacks=1)
-RUNS = LensRuns(
-    seed=5, blocks=(8, 12), windows=(160,), tails=(1,), horizons=(8,), refocuses=(0, 1), facts=0.5
-)
+RUNS = LensRuns(seed=5, blocks=(8, 12), windows=(160,), tails=(1,), horizons=(8,), refocuses=(0, 1), facts=0.5)
 GIST = PointerEncoder()
 
 

@@ -68,12 +68,7 @@ def _random(kind: str, positions: int, vocabulary: int, end: int, seed: int = 0)
         "Bart": {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
                  "decoder_attention_heads": 2, "decoder_start_token_id": end},
     }  # fmt: skip
-    head = {
-        "Bert": "MaskedLM",
-        "T5": "ConditionalGeneration",
-        "Bart": "ConditionalGeneration",
-        "GPT2": "LMHeadModel",
-    }
+    head = {"Bert": "MaskedLM", "T5": "ConditionalGeneration", "Bart": "ConditionalGeneration", "GPT2": "LMHeadModel"}
     config = getattr(transformers, f"{kind}Config")(**sizes, **own.get(kind, {}))
     name = head.get(kind, "CausalLM")
     torch.manual_seed(seed)

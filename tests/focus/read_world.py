@@ -41,15 +41,10 @@ def slow_logits(history: ReadHistory, tree: LifetimeTree) -> torch.Tensor:
                 pairs = zip(MODEL.layers_of(cache) or layers, layers, strict=True)
                 whole = layers
                 if cache.length:
-                    whole = [
-                        (torch.cat([k, key], 2), torch.cat([v, value], 2)) for (k, v), (key, value) in pairs
-                    ]
+                    whole = [(torch.cat([k, key], 2), torch.cat([v, value], 2)) for (k, v), (key, value) in pairs]
                 cache = MODEL.cache_of(whole)
             else:
                 hidden = MODEL.forward(rows[None, place : place + 1], cache)[0]
-            now[code] = (
-                place,
-                [(keys[:, :, -1:], values[:, :, -1:]) for keys, values in MODEL.layers_of(cache)],
-            )
+            now[code] = (place, [(keys[:, :, -1:], values[:, :, -1:]) for keys, values in MODEL.layers_of(cache)])
         kept = now
     return MODEL.logits(hidden[-1:])[0]

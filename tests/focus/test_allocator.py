@@ -37,9 +37,7 @@ def run(
 ) -> Allocation:
     made, held = context_of(window=window)
     context, shape = context or made, shape or held
-    return allocate(
-        context, told(context, scores, default), shape, settings, state or AllocatorState(refocus=1)
-    )
+    return allocate(context, told(context, scores, default), shape, settings, state or AllocatorState(refocus=1))
 
 
 def decision(allocation: Allocation, node: NodeRef, kind: Action) -> Decision:
@@ -189,10 +187,7 @@ def test_a_collapsed_gist_may_not_open_again_at_once() -> None:
     context = replace(opened(base, L1), window=base.used + 3)
     first = run({L3: 0.9, NodeRef(0, 20): -0.9}, context=context, shape=shape)
     again = run(
-        {L1: 0.9},
-        context=replace(first.context, window=99),
-        shape=shape,
-        state=replace(first.state, refocus=2),
+        {L1: 0.9}, context=replace(first.context, window=99), shape=shape, state=replace(first.state, refocus=2)
     )
     assert decision(again, L1, "expand").reason == "cooldown"
 
@@ -323,9 +318,7 @@ def test_whatever_the_scores_the_outcome_fits_and_everything_is_answered(
     context = assemble(shape, window, 2)
     state = AllocatorState()
     for number in range(1, 5):
-        drawn = data.draw(
-            st.lists(st.floats(-1, 1), min_size=len(context.entries()), max_size=len(context.entries()))
-        )
+        drawn = data.draw(st.lists(st.floats(-1, 1), min_size=len(context.entries()), max_size=len(context.entries())))
         scores = {entry.node: value for entry, value in zip(context.entries(), drawn, strict=True)}
         blocks = st.integers(0, max(0, length // 4 - 1)).map(lambda index: NodeRef(1, index))
         inside = data.draw(st.dictionaries(blocks, st.floats(-1, 1), max_size=3))
@@ -399,9 +392,7 @@ def test_the_dirty_front_is_known_for_every_candidate_before_anything_is_applied
     base, shape = context_of()
     settings = SMALL.model_copy(update={"n_diff": 0})
     prices = ReadingCosts(base.used, single_ms=10.0, each_ms=2.0)
-    allocation = allocate(
-        base, told(base, {L3: 0.9, L1: 0.5}), shape, settings, AllocatorState(refocus=1), prices
-    )
+    allocation = allocate(base, told(base, {L3: 0.9, L1: 0.5}), shape, settings, AllocatorState(refocus=1), prices)
     far, near = decision(allocation, L3, "expand"), decision(allocation, L1, "expand")
     assert (far.reason, near.reason) == ("n_diff", "n_diff")
     # the sinks stand before the first entry; three children more come with either

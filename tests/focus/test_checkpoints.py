@@ -89,9 +89,7 @@ def test_an_adapter_follows_the_embeddings_and_not_the_name(tmp_path: Path) -> N
         load_adapter(load(tmp_path / "there" / "llama", seed=1), tmp_path / "small.safetensors")
 
 
-def test_the_latest_of_the_own_folder_comes_first_and_only_with_as_many_slots(
-    tmp_path: Path, own: Path
-) -> None:
+def test_the_latest_of_the_own_folder_comes_first_and_only_with_as_many_slots(tmp_path: Path, own: Path) -> None:
     model = load(tmp_path / "llama")
     for at, (name, slots) in enumerate((("old", 1), ("new", 1), ("two", 2))):
         path = gists(own / f"{name}.safetensors", model, slots=slots, seed=at)

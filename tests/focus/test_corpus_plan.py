@@ -26,8 +26,7 @@ FILES = (
     Document("tests/test_guard.py", "def test_it():\n    assert stall_guard(None)\n"),
     Document("docs/usage.md", "# Usage\n\nCall it.\n"),
     Document(
-        "docs/design.md",
-        "# Design\n\nThe `stall_guard` stops.\n\n```sh\n# no heading\n```\n\n## Why\n\nIt slips.\n",
+        "docs/design.md", "# Design\n\nThe `stall_guard` stops.\n\n```sh\n# no heading\n```\n\n## Why\n\nIt slips.\n"
     ),
     Document("README.md", "A dome.\n\n# Parts\n\nMany.\n"),
     Document("lib/README.md", "# Library\n\nOther things.\n"),
@@ -58,18 +57,7 @@ def test_sections_begin_at_headings_and_definitions_and_are_the_whole_text() -> 
 @given(
     st.lists(
         st.sampled_from(
-            [
-                "# a\n",
-                "# a\n\n",
-                "text ",
-                "\n\n",
-                "def f(): 1\n",
-                "// c\n",
-                "fn g() {}\n",
-                "```\n",
-                "x" * 3000,
-                "é\r\n",
-            ]
+            ["# a\n", "# a\n\n", "text ", "\n\n", "def f(): 1\n", "// c\n", "fn g() {}\n", "```\n", "x" * 3000, "é\r\n"]
         ),
         max_size=9,
     ),
@@ -143,10 +131,7 @@ def test_what_is_wanted_lifts_what_it_has_a_bridge_to_and_nothing_else() -> None
     assert place is not None and gained[place] == pytest.approx(0.25 * 0.6)
     assert np.flatnonzero(gained).tolist() == [place]
     assert sum(part for part in bridged.parts.values()) == pytest.approx(bridged.values)
-    assert (BridgedScorer(inner, 0.25).name, BridgedScorer(inner, 0.25).version) == (
-        inner.name,
-        inner.version,
-    )
+    assert (BridgedScorer(inner, 0.25).name, BridgedScorer(inner, 0.25).version) == (inner.name, inner.version)
 
 
 def test_scores_stay_in_range_and_what_is_not_wanted_lifts_nothing() -> None:

@@ -47,9 +47,7 @@ def test_any_row_lies_at_header_plus_index_times_width(tmp_path: Path) -> None:
 
 
 @given(hnp.arrays(np.uint32, st.integers(0, 6).map(lambda blocks: blocks * 4)), st.integers(0, 6))
-def test_tokens_come_back_as_they_went_in(
-    tmp_path_factory: pytest.TempPathFactory, ids: Rows, cut: int
-) -> None:
+def test_tokens_come_back_as_they_went_in(tmp_path_factory: pytest.TempPathFactory, ids: Rows, cut: int) -> None:
     path = tmp_path_factory.mktemp("ctx") / "L0.ctx"
     with CtxFile.create(path, TOKENS) as file:
         cut = min(len(ids), cut * 4)
@@ -76,12 +74,8 @@ def test_bfloat16_rounds_to_nearest_and_reads_as_float32(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("header", [TOKENS, GISTS])
-def test_a_file_cut_at_any_byte_is_named_or_whole_and_can_be_repaired(
-    tmp_path: Path, header: CtxHeader
-) -> None:
-    rows = (
-        np.arange(8, dtype=np.uint32) if header is TOKENS else np.arange(12, dtype=np.float16).reshape(4, 3)
-    )
+def test_a_file_cut_at_any_byte_is_named_or_whole_and_can_be_repaired(tmp_path: Path, header: CtxHeader) -> None:
+    rows = np.arange(8, dtype=np.uint32) if header is TOKENS else np.arange(12, dtype=np.float16).reshape(4, 3)
     whole = written(tmp_path, header, rows).read_bytes()
     for length in range(len(whole)):
         path = tmp_path / "cut.ctx"
@@ -179,10 +173,7 @@ def test_truncating_forgets_and_appending_goes_on(tmp_path: Path) -> None:
 
 
 def test_part_of_a_block_is_refused(tmp_path: Path) -> None:
-    with (
-        CtxFile.open(written(tmp_path), writable=True) as file,
-        pytest.raises(CtxError, match="whole blocks"),
-    ):
+    with CtxFile.open(written(tmp_path), writable=True) as file, pytest.raises(CtxError, match="whole blocks"):
         file.append(np.array([1], np.uint32))
 
 

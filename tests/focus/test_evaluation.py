@@ -32,10 +32,7 @@ class StillClock:
 
 
 @given(
-    st.lists(st.integers(0, 300), min_size=1, max_size=8),
-    st.integers(1, 100),
-    st.integers(1, 20),
-    st.integers(0, 9),
+    st.lists(st.integers(0, 300), min_size=1, max_size=8), st.integers(1, 100), st.integers(1, 20), st.integers(0, 9)
 )
 def test_windows_lie_inside_documents_that_can_hold_them(
     lengths: list[int], need: int, windows: int, seed: int

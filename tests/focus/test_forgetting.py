@@ -336,9 +336,7 @@ def state(tree: LifetimeTree) -> tuple[object, ...]:
 
 def begun(folder: Path) -> None:
     with opened(folder) as tree:
-        tree.append(
-            [97 + at % 26 for at in range(70)], source="a", about=SpanAbout(path="a.md", bridges=("b#c",))
-        )
+        tree.append([97 + at % 26 for at in range(70)], source="a", about=SpanAbout(path="a.md", bridges=("b#c",)))
         tree.act(Act(1, "forget", NodeSet.of([NodeRef(1, 0), NodeRef(1, 1)]), "2026", "me", "why"))
 
 

@@ -82,11 +82,7 @@ def test_the_text_of_a_source_is_the_text_that_was_read_in() -> None:
     for number, text in enumerate(["Über die Kuppel. ", "", "the encoder slipped", "λ"]):
         tree.append_segment(Segment(text, source=str(number), meta={"label": f"note {number}"}))
     spans = tree.spans()
-    assert [tree.text(span.start, span.end) for span in spans] == [
-        "Über die Kuppel. ",
-        "the encoder slipped",
-        "λ",
-    ]
+    assert [tree.text(span.start, span.end) for span in spans] == ["Über die Kuppel. ", "the encoder slipped", "λ"]
     assert [span.label for span in spans] == ["note 0", "note 2", "note 3"]
 
 
@@ -297,9 +293,7 @@ def test_a_lifetime_is_found_again_under_another_name_of_its_model(tmp_path: Pat
     assert again.length == length + 900
     again.close()
     assert not check(tmp_path).faults
-    with pytest.raises(
-        CtxError, match="written for 'tiny-7'; this is 'tiny-7', and its embeddings are others"
-    ):
+    with pytest.raises(CtxError, match="written for 'tiny-7'; this is 'tiny-7', and its embeddings are others"):
         opened(tmp_path, model=Renamed(8, "tiny-7"))
 
 

@@ -30,17 +30,9 @@ from amgs_focus.gist.gistnet import (
 from amgs_focus.model import loading
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.tree.gist_tree import LifetimeTree
-from benchmarks.focus_evaluation.gist import (
-    GistControls,
-    gap_recovered,
-    variant_nll,
-)
+from benchmarks.focus_evaluation.gist import GistControls, gap_recovered, variant_nll
 from benchmarks.focus_training.corpus import TrainingCorpus
-from benchmarks.focus_training.gistnet import (
-    horizon_nll,
-    resumed,
-    train,
-)
+from benchmarks.focus_training.gistnet import horizon_nll, resumed, train
 from benchmarks.focus_training.run_config import GistTraining, Phase
 from benchmarks.focus_training.trainer import StepReport
 from tests.focus.model_world import write_model
@@ -55,16 +47,7 @@ def settings(**changes: object) -> GistTraining:
         shape=SHAPE,
         phases=(
             Phase(until=4, sequences=2, blocks=2, short=2, long=0, short_horizon=16),
-            Phase(
-                until=99,
-                sequences=2,
-                blocks=3,
-                short=1,
-                long=1,
-                short_horizon=16,
-                long_horizon=48,
-                open_share=0.5,
-            ),
+            Phase(until=99, sequences=2, blocks=3, short=1, long=1, short_horizon=16, long_horizon=48, open_share=0.5),
         ),
         steps=8,
         seed=3,
@@ -79,9 +62,7 @@ def settings(**changes: object) -> GistTraining:
 
 
 def corpus(model: TinyModel) -> TrainingCorpus:
-    return TrainingCorpus(
-        (corpus_part(model, "lamps", 1.0, TEXT, 0.2), corpus_part(model, "again", 0.5, TEXT, 0.0))
-    )
+    return TrainingCorpus((corpus_part(model, "lamps", 1.0, TEXT, 0.2), corpus_part(model, "again", 0.5, TEXT, 0.0)))
 
 
 def filled(shape: GistShape, seed: int = 0) -> GistNet:
@@ -134,9 +115,7 @@ def test_a_checkpoint_comes_back_with_the_same_gists_and_version(tmp_path: Path)
     entries = torch.randn(2, BLOCK, 64)
     ids = torch.zeros(2, BLOCK, dtype=torch.int64)
     torch.testing.assert_close(loaded.encode_tokens(entries, ids), tokens(entries), atol=2e-3, rtol=2e-3)
-    torch.testing.assert_close(
-        loaded.encode_gists(entries[:, :9]), gists(entries[:, :9]), atol=2e-3, rtol=2e-3
-    )
+    torch.testing.assert_close(loaded.encode_gists(entries[:, :9]), gists(entries[:, :9]), atol=2e-3, rtol=2e-3)
     assert torch.equal(loaded.encode_tokens(entries, ids), again.encode_tokens(entries, ids))
     assert (loaded.name, loaded.slots, loaded.version) == ("gistnet-tiny", 1, again.version)
     assert 0 < loaded.version < 2**32
@@ -214,17 +193,13 @@ def test_nets_for_several_gists_are_read_as_they_were_trained() -> None:
 def test_a_lifetime_of_any_shape_takes_any_slots(slots: int, size: int, blocks: int) -> None:
     model = TinyModel(seed=7)
     net = GistNet(SHAPE)
-    tree = LifetimeTree(
-        model, GistNetEncoder(net, net, name="n", version=7).with_slots(slots), block_size=size
-    )
+    tree = LifetimeTree(model, GistNetEncoder(net, net, name="n", version=7).with_slots(slots), block_size=size)
     tree.append([token % 200 for token in range(size * blocks)])
     for level in range(1, tree.depth + 1):
         assert tree.gists(level, 0, tree.count(level)).shape == (blocks // size ** (level - 1), slots, 64)
     ends = torch.from_numpy(tree.tokens(0, tree.length).astype("int64"))[size - 1 :: size]
     # an untrained net is its pointer: a block's last entry is its last token with any slots
-    torch.testing.assert_close(
-        tree.gists(1, 0, blocks)[:, -1], model.embed(ends).float(), atol=1e-3, rtol=1e-3
-    )
+    torch.testing.assert_close(tree.gists(1, 0, blocks)[:, -1], model.embed(ends).float(), atol=1e-3, rtol=1e-3)
 
 
 def test_divergence_agrees_with_the_plain_formulas() -> None:
@@ -283,13 +258,9 @@ def test_the_report_has_every_variant_and_repeats_exactly() -> None:
     tokens = model.encode(TEXT)
 
     def measure() -> object:
-        return gap_recovered(
-            model, PointerEncoder(), tokens, blocks=2, tail=1, horizon=8, windows=6, seed=1, batch=4
-        )
+        return gap_recovered(model, PointerEncoder(), tokens, blocks=2, tail=1, horizon=8, windows=6, seed=1, batch=4)
 
-    report = gap_recovered(
-        model, PointerEncoder(), tokens, blocks=2, tail=1, horizon=8, windows=6, seed=1, batch=4
-    )
+    report = gap_recovered(model, PointerEncoder(), tokens, blocks=2, tail=1, horizon=8, windows=6, seed=1, batch=4)
     assert report == measure()
     assert set(report.nll) == {"full", "drop", "sinks", "mean", "pointer", "recent", "gist"}
     assert all(len(values) == len(report.offsets) == 6 for values in report.nll.values())
@@ -303,9 +274,7 @@ def test_the_report_has_every_variant_and_repeats_exactly() -> None:
 
 def test_recovered_is_one_for_the_full_text_and_zero_for_nothing() -> None:
     model = TinyModel(seed=7)
-    report = gap_recovered(
-        model, PointerEncoder(), model.encode(TEXT), blocks=1, tail=0, horizon=8, windows=4, seed=1
-    )
+    report = gap_recovered(model, PointerEncoder(), model.encode(TEXT), blocks=1, tail=0, horizon=8, windows=4, seed=1)
     rising = replace(report, nll={**report.nll, "drop": tuple(v + 1 for v in report.nll["full"])})
     full, drop = rising.recovered("full"), rising.recovered("drop")
     assert full is not None and full.mean == pytest.approx(1)
@@ -321,9 +290,7 @@ def test_controls_stand_in_the_place_of_the_gists() -> None:
     vector = torch.randn(64, generator=torch.Generator().manual_seed(0))
 
     def measured(controls: GistControls, variant: str) -> list[float]:
-        found = variant_nll(
-            model, encoder, ids, span=64, horizon=32, variants=("drop", variant), controls=controls
-        )
+        found = variant_nll(model, encoder, ids, span=64, horizon=32, variants=("drop", variant), controls=controls)
         assert set(found) == {"drop", variant}
         return found[variant]
 

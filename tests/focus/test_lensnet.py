@@ -86,9 +86,7 @@ def test_the_causal_twin_reads_what_stands_before_an_entry_and_nothing_behind_it
         view = LensView(coarsest(tree, 10**6, 3), tree)
         found = scorer(causal=causal).worth(view)
         ends = {entry.node: entry.end for entry in view.context.entries()}
-        return [found[node] for node in ends if ends[node] <= 32], [
-            found[node] for node in ends if ends[node] > 32
-        ]
+        return [found[node] for node in ends if ends[node] <= 32], [found[node] for node in ends if ends[node] > 32]
 
     here, there = "ijklmnop" * 4, "qrs!uvwx" * 4
     for causal in (True, False):
@@ -119,9 +117,7 @@ def test_an_open_block_is_read_as_its_own_gist() -> None:
     opened, _ = closed.expand(place)
     rows = [LensReader().read(LensView(context, tree)).rows[place] for context in (closed, opened)]
     assert torch.equal(rows[0], rows[1])
-    assert torch.equal(
-        rows[0], tree.gists(1, closed.entries()[place].index, closed.entries()[place].index + 1)[0, 0]
-    )
+    assert torch.equal(rows[0], tree.gists(1, closed.entries()[place].index, closed.entries()[place].index + 1)[0, 0])
 
 
 def saved(folder: Path) -> Path:

@@ -14,13 +14,7 @@ HEAVY = ("torch", "transformers", "numpy")
 
 @pytest.mark.parametrize(
     "module",
-    [
-        "amgs_focus",
-        "amgs_focus.records",
-        "amgs_focus.errors",
-        "amgs_focus.settings",
-        "amgs_focus.trace.telemetry",
-    ],
+    ["amgs_focus", "amgs_focus.records", "amgs_focus.errors", "amgs_focus.settings", "amgs_focus.trace.telemetry"],
 )
 def test_importing_it_loads_nothing_heavy(module: str) -> None:
     program = f"import sys, {module}; print([name for name in {HEAVY} if name in sys.modules])"

@@ -46,9 +46,7 @@ def test_a_file_gives_back_the_same_lens_and_its_floors(tmp_path: Path) -> None:
     assert path.stat().st_size < 4096
 
 
-def test_features_that_a_lens_does_not_name_weigh_nothing_and_unknown_ones_are_refused(
-    tmp_path: Path,
-) -> None:
+def test_features_that_a_lens_does_not_name_weigh_nothing_and_unknown_ones_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "line.safetensors"
     save_linear(path, {"question_words": 1.0}, model=MODEL, gist="pointer 0")
     loaded = load_checkpoint(path, MODEL)

@@ -52,10 +52,7 @@ def test_a_checkpoint_is_no_pickle(tmp_path: Path, mark: Path) -> None:
 
 def test_a_training_state_is_read_as_weights_alone(tmp_path: Path, mark: Path) -> None:
     path = tmp_path / "state.pt"
-    for raw in (
-        pickle.dumps(Touching(mark), protocol=2),
-        _saved(tmp_path, {"format": 1, "step": Touching(mark)}),
-    ):
+    for raw in (pickle.dumps(Touching(mark), protocol=2), _saved(tmp_path, {"format": 1, "step": Touching(mark)})):
         path.write_bytes(raw)
         with pytest.raises(CheckpointError, match="cannot be read"):
             saved_step(path)
@@ -80,14 +77,8 @@ def test_code_that_lies_beside_the_weights_of_a_model_does_not_run(tmp_path: Pat
     folder = write_model(tmp_path / "model")
     (folder / "own.py").write_text(f"open({str(mark)!r}, 'w')\n", encoding="utf-8")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    own = {
-        "AutoConfig": "own.Config",
-        "AutoModelForCausalLM": "own.Model",
-        "AutoTokenizer": ["own.Words", None],
-    }
-    (folder / "config.json").write_text(
-        json.dumps(config | {"auto_map": own, "model_type": "own"}), encoding="utf-8"
-    )
+    own = {"AutoConfig": "own.Config", "AutoModelForCausalLM": "own.Model", "AutoTokenizer": ["own.Words", None]}
+    (folder / "config.json").write_text(json.dumps(config | {"auto_map": own, "model_type": "own"}), encoding="utf-8")
     with pytest.raises((ModelMismatchError, ModelMissingError)):
         loading.load(str(folder), precision="fp32")
     assert not mark.exists()

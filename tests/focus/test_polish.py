@@ -111,9 +111,7 @@ def test_text_in_the_place_of_a_polished_block_that_was_cut_has_its_own_gist() -
     assert torch.equal(gist(tree, 8), gist(fresh, 8)) and torch.equal(gist(tree, 2), kept)
 
 
-def test_it_is_there_when_the_folder_is_opened_again_and_making_gists_anew_takes_it_back(
-    tmp_path: Path,
-) -> None:
+def test_it_is_there_when_the_folder_is_opened_again_and_making_gists_anew_takes_it_back(tmp_path: Path) -> None:
     tree = LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=4)
     tree.append([97 + at % 26 for at in range(70)])
     begun = gist(tree, 1)
@@ -135,9 +133,7 @@ def test_it_is_there_when_the_folder_is_opened_again_and_making_gists_anew_takes
     tree.close()
 
 
-def test_a_gist_that_was_not_written_before_the_process_died_is_written_from_the_journal(
-    tmp_path: Path,
-) -> None:
+def test_a_gist_that_was_not_written_before_the_process_died_is_written_from_the_journal(tmp_path: Path) -> None:
     tree = LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=4)
     tree.append([97 + at % 26 for at in range(70)])
     held = {name: (tmp_path / name).read_bytes() for name in ("L1.ctx", "L1.ctx.sums")}

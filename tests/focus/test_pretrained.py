@@ -81,9 +81,7 @@ def test_a_model_is_known_by_its_embeddings_under_any_name(tmp_path: Path) -> No
 
     known = tmp_path / "known.json"
     known.write_text(json.dumps({"Original-7B": json.loads(told.text())}))
-    assert is_same_model(same, "Original-7B", None, known) and is_same_model(
-        same, "Me/original-7b", None, known
-    )
+    assert is_same_model(same, "Original-7B", None, known) and is_same_model(same, "Me/original-7b", None, known)
     assert not is_same_model(other, "Original-7B", None, known)
     assert is_same_model(same, "Owner/Copy", None, known) and not is_same_model(same, "", None, known)
 
@@ -147,9 +145,7 @@ def test_architectures_of_all_kinds_decode_alike_with_and_without_a_cache(kind: 
     other = loading.load(str(write_model(tmp_path, kind)), precision="fp32")
     settings = FocusSettings(block_size=4, window=40, tail_blocks=1, cadence=4)
     runtime = FocusRuntime(other, PointerEncoder(), TailSimilarity(), settings, clock=StillClock())
-    runtime.ingest(
-        [Segment("the dome turned slowly all the night, and nobody was there to see it move. " * 3)]
-    )
+    runtime.ingest([Segment("the dome turned slowly all the night, and nobody was there to see it move. " * 3)])
     for _ in range(6):
         token = runtime.step().token
         rows = runtime.context.embeddings(runtime.tree, 0, runtime.context.used)[:-1]
@@ -212,16 +208,12 @@ def test_a_gguf_file_is_unpacked_once_and_again_when_its_copy_is_damaged_or_olde
     assert len(list(cache.iterdir())) == 1
 
 
-def test_a_cache_that_cannot_be_written_only_costs_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_that_cannot_be_written_only_costs_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     llama = write_model(tmp_path / "llama")
     file = tmp_path / "small.gguf"
     file.write_bytes(b"GGUF")
     read = loading._read
-    monkeypatch.setattr(
-        loading, "_read", lambda spec, place, gguf, dtype: read(spec, str(llama), None, dtype)
-    )
+    monkeypatch.setattr(loading, "_read", lambda spec, place, gguf, dtype: read(spec, str(llama), None, dtype))
     (tmp_path / "cache").write_text("a file where the folder should be", encoding="utf-8")
     loaded = loading.load(str(file), precision="fp32", cache=tmp_path / "cache")
     assert loaded.card.width == 16

@@ -67,9 +67,7 @@ def filler(words: int, seed: int) -> str:
 def world(
     search: QuestionSearch | None, trace: TraceWriter | None = None, settings: FocusSettings = SETTINGS
 ) -> FocusRuntime:
-    return FocusRuntime(
-        MODEL, PointerEncoder(), TailSimilarity(), settings, trace, clock=StillClock(), search=search
-    )
+    return FocusRuntime(MODEL, PointerEncoder(), TailSimilarity(), settings, trace, clock=StillClock(), search=search)
 
 
 def told(
@@ -200,9 +198,7 @@ def test_stepping_back_over_a_question_takes_back_what_it_found_and_a_replay_fin
             replay(read(path), world(other, settings=chosen))
 
 
-def test_a_trace_names_its_options_and_one_that_does_not_had_those_of_before(
-    tmp_path: Path,
-) -> None:
+def test_a_trace_names_its_options_and_one_that_does_not_had_those_of_before(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     now, before = QuestionSearch(Meanings()), QuestionSearch(Meanings(), EARLIER_SEARCH)
     assert header_of(world(now)).search == SearchOptions().told()
@@ -243,13 +239,7 @@ def test_a_word_is_found_by_its_synonym_and_what_every_passage_has_counts_nothin
     tree.append(tokens.tolist())
     matches = SimilarWords(model).match([[7], [9]], np.ones(2), tree, 40)
     assert set(np.argsort(-matches.blocks)[:3].tolist()) <= {5, 6, 7, 20, 21}
-    assert (
-        matches.blocks[6]
-        == matches.blocks[20]
-        == matches.blocks[21]
-        == matches.blocks.max()
-        > matches.blocks[30]
-    )
+    assert matches.blocks[6] == matches.blocks[20] == matches.blocks[21] == matches.blocks.max() > matches.blocks[30]
     assert matches.span(98, 104) == pytest.approx(matches.blocks[6])
     common = SimilarWords(model).match([[9]], np.ones(1), tree, 40)
     assert not common.blocks.any()

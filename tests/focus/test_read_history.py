@@ -49,13 +49,8 @@ def do(runtime: FocusRuntime, doing: str, which: int) -> None:
         runtime.configure("window", str(46 + which % 12))
 
 
-@given(
-    st.sampled_from([1, 2, 3, 8]),
-    st.lists(st.tuples(st.sampled_from(DOINGS), st.integers(0, 50)), max_size=14),
-)
-def test_what_is_kept_is_what_the_history_says_whatever_was_done(
-    every: int, doings: list[tuple[str, int]]
-) -> None:
+@given(st.sampled_from([1, 2, 3, 8]), st.lists(st.tuples(st.sampled_from(DOINGS), st.integers(0, 50)), max_size=14))
+def test_what_is_kept_is_what_the_history_says_whatever_was_done(every: int, doings: list[tuple[str, int]]) -> None:
     """The slow twin computes a history by its definition, one position at a time and with no cache of before."""
     runtime = reading(every)
     for doing, which in doings:

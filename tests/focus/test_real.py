@@ -46,9 +46,7 @@ def packaged(tmp_path_factory: pytest.TempPathFactory) -> tuple[BaseModel, Path]
     return loading.load(precision="fp32", cache=cache), cache
 
 
-def test_the_packaged_copy_is_unpacked_once(
-    packaged: tuple[BaseModel, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_packaged_copy_is_unpacked_once(packaged: tuple[BaseModel, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     first, cache = packaged
     assert len(list(cache.iterdir())) == 1
     monkeypatch.delattr("transformers.GgufConfig")  # without it no GGUF file can be read

@@ -24,15 +24,7 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest, lay_out, open_down_to
 from amgs_focus.window.working_context import SINKS, Scores
-from tests.focus.focus_world import (
-    MODEL,
-    SMALL,
-    StillClock,
-    Told,
-    notes,
-    small_runtime,
-    small_tree,
-)
+from tests.focus.focus_world import MODEL, SMALL, StillClock, Told, notes, small_runtime, small_tree
 from tests.focus.read_world import next_reads, read_now, recomputed
 
 TEXTS = ["", "a", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "λ"]
@@ -50,9 +42,7 @@ def asked(question: str = "which lamp was lit?", count: int = 6) -> FocusRuntime
 
 
 @settings(max_examples=15)
-@given(
-    st.integers(0, 8), st.lists(st.sampled_from(["step", "refocus", "back", "ask", "ingest"]), max_size=12)
-)
+@given(st.integers(0, 8), st.lists(st.sampled_from(["step", "refocus", "back", "ask", "ingest"]), max_size=12))
 def test_reading_from_the_cache_equals_reading_everything(count: int, doings: list[str]) -> None:
     runtime = small_runtime()
     runtime.ingest(notes(count))
@@ -381,9 +371,7 @@ def test_a_pin_outlives_a_new_layout() -> None:
 
 @settings(max_examples=15)
 @given(st.integers(0, 3), st.lists(st.integers(1, 160), min_size=1, max_size=4))
-def test_a_pin_stands_through_whatever_text_comes_or_is_said_to_have_no_room(
-    place: int, lengths: list[int]
-) -> None:
+def test_a_pin_stands_through_whatever_text_comes_or_is_said_to_have_no_room(place: int, lengths: list[int]) -> None:
     runtime = asked()
     gists = [entry.node for entry in runtime.context.entries() if entry.level == 1]
     node = gists[place % len(gists)]
@@ -395,9 +383,7 @@ def test_a_pin_stands_through_whatever_text_comes_or_is_said_to_have_no_room(
         runtime.ingest([Segment("x" * length)])
         runtime.refocus()
         stands = runtime.context.position(tokens) is not None
-        room = open_down_to(
-            tokens, coarsest(runtime.tree, SMALL.window, SMALL.tail_blocks), runtime.tree
-        ).free
+        room = open_down_to(tokens, coarsest(runtime.tree, SMALL.window, SMALL.tail_blocks), runtime.tree).free
         assert stands or room < SMALL.cadence
         assert runtime.snapshot().unheld == (() if stands else (tokens,))
 

@@ -64,13 +64,7 @@ def test_the_numbers_of_a_run_are_those_of_its_records() -> None:
     assert found.latency_ms == 0  # the clock stands still
     lines = [json.loads(row) for row in to_jsonl(found).splitlines()]
     assert [row["refocus"] for row in lines] == list(range(1, 9))
-    assert set(lines[0]) >= {
-        "loss_at_h",
-        "swap_rate",
-        "mean_residency",
-        "latency_ms",
-        "token_budget_utilization",
-    }
+    assert set(lines[0]) >= {"loss_at_h", "swap_rate", "mean_residency", "latency_ms", "token_budget_utilization"}
 
 
 def test_stays_are_counted_in_refocuses_outside_the_tail() -> None:

@@ -66,9 +66,7 @@ def test_what_is_read_is_what_was_recorded(traced: tuple[Path, list[StepRecord]]
         assert (ours.refocus is None) == (theirs.refocus is None)
         if ours.refocus and theirs.refocus:
             assert ours.refocus.bands == theirs.refocus.bands
-            assert [one.reason for one in ours.refocus.decisions] == [
-                one.reason for one in theirs.refocus.decisions
-            ]
+            assert [one.reason for one in ours.refocus.decisions] == [one.reason for one in theirs.refocus.decisions]
             assert ours.refocus.scores[0].score == pytest.approx(theirs.refocus.scores[0].score, rel=1e-5)
     first = trace.events[0].record
     assert isinstance(first, Ingested)
@@ -82,9 +80,7 @@ def test_a_replay_agrees_step_by_step(traced: tuple[Path, list[StepRecord]]) -> 
     assert replay(read(path), small_runtime()) == len(steps)
 
 
-def test_two_traces_of_one_run_are_equal_byte_for_byte(
-    traced: tuple[Path, list[StepRecord]], tmp_path: Path
-) -> None:
+def test_two_traces_of_one_run_are_equal_byte_for_byte(traced: tuple[Path, list[StepRecord]], tmp_path: Path) -> None:
     record(tmp_path / "again.jsonl")
     assert (tmp_path / "again.jsonl").read_bytes() == traced[0].read_bytes()
 
@@ -161,9 +157,7 @@ def test_a_replay_that_strays_is_named_by_line(tmp_path: Path) -> None:
         replay(read(path), small_runtime())
 
 
-def test_a_replay_with_something_else_than_the_header_names_is_refused(
-    traced: tuple[Path, list[StepRecord]],
-) -> None:
+def test_a_replay_with_something_else_than_the_header_names_is_refused(traced: tuple[Path, list[StepRecord]]) -> None:
     trace = read(traced[0])
     with pytest.raises(TraceError, match="model"):
         replay(trace, small_runtime(model=TinyModel(8)))

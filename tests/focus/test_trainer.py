@@ -94,18 +94,12 @@ def test_what_was_stopped_goes_on_bit_for_bit(tmp_path: Path) -> None:
     straight, _ = trainer(plan(accumulate=2), 0.3, 0.2, 0.6, 0.1, 0.2, 0.3)
     assert straight.run(quiet)
     begun_only, _ = trainer(plan(accumulate=2), 0.3, 0.2, 0.6)
-    assert not begun_only.run(
-        quiet, save=lambda state: state.save(path), stopped=lambda: begun_only.state.step == 3
-    )
+    assert not begun_only.run(quiet, save=lambda state: state.save(path), stopped=lambda: begun_only.state.step == 3)
     ended, _ = trainer(plan(accumulate=2), 0.1, 0.2, 0.3)
     ended.state.load(path)
     assert ended.run(quiet)
     assert torch.equal(ended.state.net.weight, straight.state.net.weight)
-    assert (
-        (ended.state.best_step, ended.state.waited)
-        == (straight.state.best_step, straight.state.waited)
-        == (3, 3)
-    )
+    assert (ended.state.best_step, ended.state.waited) == (straight.state.best_step, straight.state.waited) == (3, 3)
 
 
 def test_a_state_that_does_not_fit_is_refused_by_name(tmp_path: Path) -> None:

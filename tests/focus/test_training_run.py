@@ -37,10 +37,7 @@ def run(config: RunConfig, **told: Any) -> TrainedRun:
 
 def weights(file: Path) -> dict[str, torch.Tensor]:
     encoder = load_checkpoint(file, TinyModel())
-    return {
-        **encoder.token_net.state_dict(prefix="t."),
-        **encoder.gist_net.state_dict(prefix="g."),
-    }
+    return {**encoder.token_net.state_dict(prefix="t."), **encoder.gist_net.state_dict(prefix="g.")}
 
 
 # --- the configuration ------------------------------------------------------------------------------------
@@ -92,10 +89,7 @@ def test_a_run_ends_in_a_checkpoint_and_a_card_of_its_own_figures(tmp_path: Path
     assert made["commit"] in card and all(digest in card for digest in shards.values())
     assert encoder.gist_net.write.weight.abs().sum() > 0
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
-    assert [(leg["part"], leg["start"], leg["stop"]) for leg in record["legs"]] == [
-        ("tokens", 0, 6),
-        ("gists", 0, 2),
-    ]
+    assert [(leg["part"], leg["start"], leg["stop"]) for leg in record["legs"]] == [("tokens", 0, 6), ("gists", 0, 2)]
     assert record["configuration"]["gistnet"]["tokens"]["steps"] == 6
     card = Path(done.card).read_text(encoding="utf-8")
     tokens = next(part for part in done.parts if part.part == "tokens")
@@ -120,9 +114,7 @@ def test_a_run_in_sittings_equals_one_in_one_go(tmp_path: Path) -> None:
     assert again.complete and again.checkpoint == third.checkpoint
 
 
-def test_the_weights_that_validated_best_are_exported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_weights_that_validated_best_are_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = iter((0.1, 0.4, 0.2))
     monkeypatch.setattr(GistEvaluator, "evaluate", lambda self, net: {"content_lamps": next(found)})
     told = CONFIG.replace("validate_every = 6", "validate_every = 2").replace("steps = 2", "steps = 0")

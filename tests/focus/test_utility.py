@@ -30,9 +30,7 @@ def test_a_gain_is_the_nll_it_saves_over_the_horizon() -> None:
     context = coarsest(tree, 999, 2)
     found = measure(context, tree, 0, 8, StillClock())
     fine, _ = context.expand(0)
-    expected = [
-        coarse - open_ for coarse, open_ in zip(nll(context, tree, 8), nll(fine, tree, 8), strict=True)
-    ]
+    expected = [coarse - open_ for coarse, open_ in zip(nll(context, tree, 8), nll(fine, tree, 8), strict=True)]
     assert found.gain == pytest.approx(sum(expected) / 8, abs=1e-5)
     assert found.error == pytest.approx(float(torch.tensor(expected).std() / 8**0.5), abs=1e-5)
     assert (found.kind, found.horizon, found.node) == ("expand", 8, NodeRef(3, 0))

@@ -53,9 +53,7 @@ def edited(context: WorkingContext, data: st.DataObject, count: int = 6) -> list
 
 def parents(context: WorkingContext) -> list[NodeRef]:
     size = context.block_size
-    found = {
-        NodeRef(entry.level + 1, entry.index // (size if entry.level else 1)) for entry in context.entries()
-    }
+    found = {NodeRef(entry.level + 1, entry.index // (size if entry.level else 1)) for entry in context.entries()}
     return sorted(found)
 
 
@@ -77,9 +75,7 @@ def test_any_edits_keep_every_invariant_and_undo_exactly(length: int, tail: int,
         covered = [token for entry in context.entries() for token in range(entry.start, entry.end)]
         assert covered == list(range(length))
         bands = context.bands()
-        assert [(band.start, band.end) for band in bands] == list(
-            pairwise([*(band.start for band in bands), length])
-        )
+        assert [(band.start, band.end) for band in bands] == list(pairwise([*(band.start for band in bands), length]))
         assert all(left.level != right.level for left, right in pairwise(bands))
 
 
@@ -169,9 +165,7 @@ def broken(change: str) -> WorkingContext:
             return replace(context, items=(replace(first, cost=2), second, *rest))
 
 
-@pytest.mark.parametrize(
-    "change", ["gap", "overlap", "nested", "short", "misaligned", "budget", "tail", "cost"]
-)
+@pytest.mark.parametrize("change", ["gap", "overlap", "nested", "short", "misaligned", "budget", "tail", "cost"])
 def test_a_broken_invariant_is_named(change: str) -> None:
     coarsest(Shape(86), 100, 2).check()
     with pytest.raises(FocusError, match="broke an invariant"):
@@ -211,9 +205,7 @@ def test_packed_rows_are_those_of_a_walk_over_the_entries(length: int, data: st.
             rows += [MODEL.embed(torch.tensor(int(t))) for t in tree.tokens(entry.start, entry.end)]
     assert torch.equal(context.embeddings(tree, 0, context.used), torch.stack(rows))
     packed = context.pack(tree)
-    assert torch.equal(
-        packed["embeddings"], torch.stack(rows)[SINKS:] if rows[SINKS:] else packed["embeddings"]
-    )
+    assert torch.equal(packed["embeddings"], torch.stack(rows)[SINKS:] if rows[SINKS:] else packed["embeddings"])
     assert {len(column) for column in packed.values()} == {context.used - SINKS}
     start = data.draw(st.integers(0, context.used))
     end = data.draw(st.integers(start, context.used))

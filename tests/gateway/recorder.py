@@ -69,9 +69,7 @@ class Recorder:
             "object": "chat.completion",
             "created": 1,
             "model": "m",
-            "choices": [
-                {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-            ],
+            "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
         }
 
 
@@ -85,9 +83,7 @@ def recorder() -> Iterator[Recorder]:
 
 
 @contextmanager
-def gateway(
-    upstream: str, budget: int = 0, store: Path | None = None, tokens: Tokens | None = None
-) -> Iterator[str]:
+def gateway(upstream: str, budget: int = 0, store: Path | None = None, tokens: Tokens | None = None) -> Iterator[str]:
     """The address of a gateway to it, with a service beside. A busy machine gives its memory a minute."""
     more = partial(routes, upstream=Upstream(upstream), budget=budget)
     patient = patch.multiple(forwarding, MEMORY_SECONDS=60.0, FIRST_SECONDS=60.0)

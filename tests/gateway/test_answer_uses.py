@@ -62,11 +62,7 @@ def test_a_note_that_a_tool_quoted_and_the_answer_used_is_logged_with_its_foreca
     messages = [
         {"role": "user", "content": QUERY},
         {"role": "assistant", "content": None, "tool_calls": [call]},
-        {
-            "role": "tool",
-            "tool_call_id": "c1",
-            "content": json.dumps({"text": quoted}) if escaped else quoted,
-        },
+        {"role": "tool", "tool_call_id": "c1", "content": json.dumps({"text": quoted}) if escaped else quoted},
     ]
     upstream.says(ANSWER)
     with gateway(upstream.address, store=tmp_path / "a.duckdb") as address:

@@ -21,10 +21,7 @@ CHAT: dict[str, Any] = {
     "temperature": 0,
     "messages": [
         {"role": "system", "content": "Be brief."},
-        {
-            "role": "user",
-            "content": [{"type": "text", "text": "Weather?"}, {"type": "image_url", "image_url": {}}],
-        },
+        {"role": "user", "content": [{"type": "text", "text": "Weather?"}, {"type": "image_url", "image_url": {}}]},
         {
             "role": "assistant",
             "content": None,
@@ -52,11 +49,7 @@ ANTHROPIC: dict[str, Any] = {
         {
             "role": "user",
             "content": [
-                {
-                    "type": "tool_result",
-                    "tool_use_id": "a",
-                    "content": [{"type": "text", "text": "Sunny. " * 50}],
-                },
+                {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "Sunny. " * 50}]},
                 {"type": "tool_result", "tool_use_id": "b", "content": "Calm."},
                 {"type": "text", "text": "And tomorrow?"},
             ],
@@ -81,16 +74,14 @@ def roles(form: Format, request: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("form", "request_"),
-    [(ChatCompletions(), CHAT), (AnthropicMessages(), ANTHROPIC), (Responses(), RESPONSES)],
+    ("form", "request_"), [(ChatCompletions(), CHAT), (AnthropicMessages(), ANTHROPIC), (Responses(), RESPONSES)]
 )
 def test_a_request_without_changes_is_the_same(form: Format, request_: dict[str, Any]) -> None:
     assert form.write(request_, {}, {}) == request_
 
 
 @pytest.mark.parametrize(
-    ("form", "request_"),
-    [(ChatCompletions(), CHAT), (AnthropicMessages(), ANTHROPIC), (Responses(), RESPONSES)],
+    ("form", "request_"), [(ChatCompletions(), CHAT), (AnthropicMessages(), ANTHROPIC), (Responses(), RESPONSES)]
 )
 def test_a_memory_that_is_told_reads_what_the_gateway_reads(form: Format, request_: dict[str, Any]) -> None:
     told = read_messages(messages_in(request_), parse_instant("2026-03-02T09:00:00Z")).messages
@@ -137,9 +128,7 @@ def test_messages_of_anthropic_keep_results_in_front_and_thoughts_where_they_wer
     assert read is not None
     assert [each.role for each in read] == ["system", "user", "assistant", "tool", "tool", "user"]
     assert [call.id for call in read[2].calls] == ["a", "b"] and read[4].answers == "b"
-    made = form.write(
-        ANTHROPIC, {1: MessageChange(None), 3: MessageChange("[left out]")}, {2: "[#1]", 5: "[note]"}
-    )
+    made = form.write(ANTHROPIC, {1: MessageChange(None), 3: MessageChange("[left out]")}, {2: "[#1]", 5: "[note]"})
     first, said, results = made["messages"]
     assert first == {"role": "user", "content": "[#1]"}
     assert said == ANTHROPIC["messages"][1]
@@ -152,9 +141,7 @@ def test_messages_of_anthropic_keep_results_in_front_and_thoughts_where_they_wer
 def test_items_of_responses() -> None:
     form = Responses()
     assert roles(form, RESPONSES) == ["system", "user", "assistant", "assistant", "tool", "user"]
-    made = form.write(
-        RESPONSES, {4: MessageChange("[left out]"), 1: MessageChange(None)}, {5: "[#1 left out]"}
-    )
+    made = form.write(RESPONSES, {4: MessageChange("[left out]"), 1: MessageChange(None)}, {5: "[#1 left out]"})
     assert [one.get("type", "message") for one in made["input"]] == [
         "reasoning",
         "function_call",

@@ -113,15 +113,11 @@ def history(turns: int) -> list[Any]:
             call = {"id": f"c{n}", "type": "function", "function": {"name": "read", "arguments": "{}"}}
             made.append({"role": "assistant", "content": None, "tool_calls": [call]})
             made.append({"role": "tool", "tool_call_id": f"c{n}", "content": f"row {n}: " + "0 1 2 3 " * 60})
-        made.append(
-            {"role": "assistant", "content": f"Dome {n} draws {n + 10} ampere since the {n + 1}th of May."}
-        )
+        made.append({"role": "assistant", "content": f"Dome {n} draws {n + 10} ampere since the {n + 1}th of May."})
     return [*made, {"role": "user", "content": "What did dome 3 draw?"}]
 
 
-def test_who_only_observes_sends_the_very_bytes_on_and_keeps_what_was_said(
-    fresh: Recorder, observing: str
-) -> None:
+def test_who_only_observes_sends_the_very_bytes_on_and_keeps_what_was_said(fresh: Recorder, observing: str) -> None:
     body = b'{"model":"m",  "messages":[{"role":"user","content":"Weather in Troms\\u00f8?"}],"odd":[1,  2]}'
     with client(observing, Authorization="Bearer sk-agent") as asking:
         answer = asking.post("/v1/chat/completions?beta=1", content=body, headers={"X-Mine": "1"})
@@ -137,26 +133,19 @@ def test_who_only_observes_sends_the_very_bytes_on_and_keeps_what_was_said(
     ]
 
 
-def test_a_secret_goes_to_the_model_s_server_and_into_no_store(
-    fresh: Recorder, observing: str, tmp_path: Path
-) -> None:
+def test_a_secret_goes_to_the_model_s_server_and_into_no_store(fresh: Recorder, observing: str, tmp_path: Path) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     messages = [
         {"role": "system", "content": f"Use {secret} to push."},
         {"role": "user", "content": f"Push the ferry's branch with {secret}."},
     ]
     for _ in range(2):  # the second goes on from what is kept
-        body = json.dumps(
-            {"model": "m", "messages": messages, "tools": [{"type": "function", "x": secret}]}
-        ).encode()
+        body = json.dumps({"model": "m", "messages": messages, "tools": [{"type": "function", "x": secret}]}).encode()
         with client(observing, Authorization="Bearer sk-agent") as asking:
             answer = asking.post("/v1/chat/completions", content=body)
         assert fresh.sent[-1] == body
         seen = exchanges(observing, int(answer.headers["amgs-exchange"]))[0]
-        messages += [
-            {"role": "assistant", "content": "Sunny."},
-            {"role": "user", "content": f"And now {secret}?"},
-        ]
+        messages += [{"role": "assistant", "content": "Sunny."}, {"role": "user", "content": f"And now {secret}?"}]
     told = kept(observing, seen["conversation"])
     assert [one["role"] for one in told] == ["user", "assistant", "user", "assistant"]
     with client(observing) as asking:
@@ -169,11 +158,7 @@ def test_a_stream_comes_through_and_its_calls_are_kept(fresh: Recorder, observin
     deltas = [
         {"role": "assistant", "content": "I "},
         {"content": "look."},
-        {
-            "tool_calls": [
-                {"index": 0, "id": "a", "type": "function", "function": {"name": "look", "arguments": ""}}
-            ]
-        },
+        {"tool_calls": [{"index": 0, "id": "a", "type": "function", "function": {"name": "look", "arguments": ""}}]},
         {"tool_calls": [{"index": 0, "function": {"arguments": '{"at": "sky"}'}}]},
     ]
     told = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
@@ -189,17 +174,13 @@ def test_a_stream_comes_through_and_its_calls_are_kept(fresh: Recorder, observin
     assert said["text"] == "I look." and said["calls"][0]["arguments"] == '{"at": "sky"}'
 
 
-def test_what_is_sent_keeps_the_budget_the_question_and_calls_with_their_results(
-    fresh: Recorder, limited: str
-) -> None:
+def test_what_is_sent_keeps_the_budget_the_question_and_calls_with_their_results(fresh: Recorder, limited: str) -> None:
     asked = history(40)
     answer = agent(limited).chat.completions.with_raw_response.create(model="m", messages=asked)
     assert "shortened or left out" in answer.headers["amgs-context"]
     sent = fresh.last["messages"]
     assert len(sent) < len(asked) / 3 and sent[0] == asked[0]
-    assert (
-        sent[-1]["content"] == asked[-1]["content"] or sent[-1]["content"][-1]["text"] == asked[-1]["content"]
-    )
+    assert sent[-1]["content"] == asked[-1]["content"] or sent[-1]["content"][-1]["text"] == asked[-1]["content"]
     called = {call["id"] for one in sent for call in one.get("tool_calls", ())}
     assert called == {one["tool_call_id"] for one in sent if one["role"] == "tool"}
     seen = whole(limited, exchanges(limited)[0]["number"])
@@ -211,15 +192,12 @@ def test_what_is_sent_keeps_the_budget_the_question_and_calls_with_their_results
     handle = next(span["handle"] for span in context["spans"] if span["fate"] == "dropped")
     with client(limited) as asking:
         back = asking.post(
-            "/v1/operations/conversation_restore",
-            json={"conversation": seen["conversation"], "handle": handle},
+            "/v1/operations/conversation_restore", json={"conversation": seen["conversation"], "handle": handle}
         ).json()
     size = len(kept(limited, seen["conversation"]))
     agent(limited).chat.completions.create(model="m", messages=asked)
     assert fresh.last["messages"] == sent and exchanges(limited)[0]["conversation"] == seen["conversation"]
-    assert len(kept(limited, seen["conversation"])) == size, (
-        "asked again, the same is sent and nothing is kept"
-    )
+    assert len(kept(limited, seen["conversation"])) == size, "asked again, the same is sent and nothing is kept"
     originals = [one for one in asked if one["role"] != "system"]
     first = back["messages"][0]
     assert first["text"] == (originals[first["number"] - 1]["content"] or "")
@@ -263,9 +241,7 @@ def test_what_a_model_read_outlives_the_gateway_byte_for_byte_or_it_is_said_that
         again = memory.gateway.exchange(2)
         assert again.context is not None and again.digest == shown["digest"] and not again.missing
         assert [one.text for one in again.messages] == [one["text"] for one in shown["context"]["messages"]]
-        assert [row.after for row in again.context.ledger] == [
-            row["after"] for row in shown["context"]["ledger"]
-        ]
+        assert [row.after for row in again.context.ledger] == [row["after"] for row in shown["context"]["ledger"]]
         assert (again.asked, again.said, again.characters) == ("What did dome 3 draw?", "Sunny.", 6)
         assert [one.text for one in memory.gateway.exchange(1).whole] and memory.gateway.exchange(1).untouched
         counter = memory.change_counter
@@ -277,9 +253,7 @@ def test_what_a_model_read_outlives_the_gateway_byte_for_byte_or_it_is_said_that
         assert memory.gateway.exchange(2) == again
 
     with gateway(fresh.address, 400, store) as address:
-        assert [one | {"digest": ""} for one in exchanges(address, 1)[1:]] == [
-            one | {"digest": ""} for one in before
-        ]
+        assert [one | {"digest": ""} for one in exchanges(address, 1)[1:]] == [one | {"digest": ""} for one in before]
         agent(address).chat.completions.create(model="m", messages=asked)
         seen = whole(address, exchanges(address)[0]["number"])
         assert seen["number"] == 8 and seen["context"]["plan"] == shown["context"]["plan"], "the plan is kept"
@@ -320,9 +294,7 @@ def test_what_an_operator_keeps_is_in_the_next_request_of_the_agent(fresh: Recor
         assert keep("", drop=True)["kept"] == []
 
 
-def test_a_conversation_goes_on_and_one_with_the_same_beginning_is_another(
-    fresh: Recorder, observing: str
-) -> None:
+def test_a_conversation_goes_on_and_one_with_the_same_beginning_is_another(fresh: Recorder, observing: str) -> None:
     first = [{"role": "user", "content": "Hello there"}]
     agent(observing).chat.completions.create(model="m", messages=first)  # type: ignore[arg-type]
     one = exchanges(observing)[0]["conversation"]
@@ -369,11 +341,7 @@ def test_the_other_interfaces_keep_the_budget_too(fresh: Recorder, limited: str)
     answer = agent(limited).responses.create(model="m", input=items, instructions="Be brief.")
     assert answer.output_text == "Thirteen." and exchanges(limited)[0]["said"] == "Thirteen."
     assert len(fresh.last["input"]) < len(items) / 2 and fresh.last["instructions"] == "Be brief."
-    fresh.answer = {
-        "type": "message",
-        "role": "assistant",
-        "content": [{"type": "text", "text": "Thirteen!"}],
-    }
+    fresh.answer = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Thirteen!"}]}
     with client(limited) as asking:
         said = asking.post("/v1/messages", json={"model": "m", "max_tokens": 9, "messages": items})
     number = int(said.headers["amgs-exchange"])
@@ -415,10 +383,7 @@ def test_a_broken_memory_keeps_no_agent_from_its_model(
 
 
 def test_messages_that_are_no_conversation_go_on_as_they_came(fresh: Recorder, limited: str) -> None:
-    orphan: list[Any] = [
-        {"role": "user", "content": "Hi"},
-        {"role": "tool", "tool_call_id": "gone", "content": "x"},
-    ]
+    orphan: list[Any] = [{"role": "user", "content": "Hi"}, {"role": "tool", "tool_call_id": "gone", "content": "x"}]
     agent(limited).chat.completions.create(model="m", messages=orphan)
     assert fresh.last["messages"] == orphan
     with client(limited) as asking:
@@ -556,23 +521,17 @@ def test_this_program_s_own_model_answers_and_the_gateway_keeps_what_it_is_asked
         with pytest.raises(openai.BadRequestError, match="the window holds"):
             agent(model).chat.completions.create(model="tiny", messages=asked, max_tokens=8_000)
         whole = agent(model).chat.completions.create(model="tiny", messages=asked[-1:], max_tokens=12)
-        pieces = agent(model).chat.completions.create(
-            model="tiny", messages=asked[-1:], max_tokens=12, stream=True
-        )
+        pieces = agent(model).chat.completions.create(model="tiny", messages=asked[-1:], max_tokens=12, stream=True)
         streamed = "".join(piece.choices[0].delta.content or "" for piece in pieces)
         assert streamed == whole.choices[0].message.content
         answer = agent(address).chat.completions.create(model="tiny", messages=asked, max_tokens=12)
         assert answer.usage is not None and answer.usage.prompt_tokens > 100
         seen = exchanges(address)[0]
         assert seen["counted"] == answer.usage.prompt_tokens and seen["reserved"] == 12
-        assert (
-            seen["tokens"] + seen["beside"] <= 600 - 12 and seen["said"] == answer.choices[0].message.content
-        )
+        assert seen["tokens"] + seen["beside"] <= 600 - 12 and seen["said"] == answer.choices[0].message.content
 
 
-def test_the_page_of_the_gateway_runs_as_it_stands(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_page_of_the_gateway_runs_as_it_stands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", text, re.S)
     with running(model_app(TinyModel)) as model, gateway(model, 1200, tmp_path / "a.duckdb") as address:

@@ -72,9 +72,7 @@ def long(turns: int = 30) -> Asked:
     made: Asked = []
     for n in range(turns):
         made.append({"role": "user", "content": f"What does the motor of dome {n} draw, and since when?"})
-        made.append(
-            {"role": "assistant", "content": f"Dome {n} draws {n + 10} ampere since the {n}th of May."}
-        )
+        made.append({"role": "assistant", "content": f"Dome {n} draws {n + 10} ampere since the {n}th of May."})
     return [*made, {"role": "user", "content": "What did dome 3 draw?"}]
 
 
@@ -122,9 +120,7 @@ def test_a_server_that_is_too_slow_is_a_502_and_what_is_no_event_is_passed_over(
     usage = 'data: {"choices": [], "usage": {"prompt_tokens": 77}}\n\n'
     odd_ones = ["data: {oops\n\n", ": hello\n\n", "data: [1]\n\nevent: x\n\n"]
     upstream.pieces = [*odd_ones, said("Fine."), usage, "data: [DONE]\n\n"]
-    odd = ask(
-        address, [{"role": "user", "content": "Odd?"}], stream=True, stream_options={"include_usage": True}
-    )
+    odd = ask(address, [{"role": "user", "content": "Odd?"}], stream=True, stream_options={"include_usage": True})
     assert odd.content.decode() == "".join(upstream.pieces), "the agent gets every byte"
     assert upstream.last["stream_options"] == {"include_usage": True}
     seen = ended(address, odd.headers["amgs-exchange"])
@@ -159,10 +155,7 @@ def test_parallel_calls_stay_with_all_of_their_results(world: tuple[Recorder, st
     upstream, address = world
     asked: Asked = []
     for n in range(12):
-        calls = [
-            {"id": f"{n}-{c}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-            for c in "ab"
-        ]
+        calls = [{"id": f"{n}-{c}", "type": "function", "function": {"name": "look", "arguments": "{}"}} for c in "ab"]
         asked += [
             {"role": "user", "content": f"Look at dome {n}."},
             {"role": "assistant", "content": None, "tool_calls": calls},
@@ -176,9 +169,7 @@ def test_parallel_calls_stay_with_all_of_their_results(world: tuple[Recorder, st
     assert called and sorted(called) == sorted(one["tool_call_id"] for one in sent if one["role"] == "tool")
 
 
-@pytest.mark.parametrize(
-    "text", ["half a pair \ud800", "a bell \x07, a null \x00 and \u202e", "word " * 100_000]
-)
+@pytest.mark.parametrize("text", ["half a pair \ud800", "a bell \x07, a null \x00 and \u202e", "word " * 100_000])
 def test_texts_of_any_kind_reach_the_model_as_they_are(world: tuple[Recorder, str], text: str) -> None:
     upstream, address = world
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": text}]}).encode()
@@ -191,11 +182,7 @@ def test_texts_of_any_kind_reach_the_model_as_they_are(world: tuple[Recorder, st
         assert held(address, seen["conversation"]) == [text, "Sunny."]
 
 
-PACKED: dict[str, Callable[[bytes], bytes]] = {
-    "gzip": gzip.compress,
-    "zstd": zstd.compress,
-    "deflate": zlib.compress,
-}
+PACKED: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "zstd": zstd.compress, "deflate": zlib.compress}
 
 
 @pytest.mark.parametrize("encoding", PACKED)
@@ -223,18 +210,9 @@ def test_a_packed_body_is_read_cut_and_kept(world: tuple[Recorder, str], encodin
         ("zstd", zstd.compress(bytes(80 * 1024 * 1024))),
         ("gzip, zstd", gzip.compress(b"{}")),
     ],
-    ids=(
-        "another",
-        "none",
-        "cut",
-        "no zstd",
-        "too large",
-        "in the wrong order",
-    ),  # a gzip body holds the time
+    ids=("another", "none", "cut", "no zstd", "too large", "in the wrong order"),  # a gzip body holds the time
 )
-def test_a_body_that_is_not_read_goes_on_as_it_is(
-    world: tuple[Recorder, str], encoding: str, body: bytes
-) -> None:
+def test_a_body_that_is_not_read_goes_on_as_it_is(world: tuple[Recorder, str], encoding: str, body: bytes) -> None:
     upstream, address = world
     with client(address) as asking:
         answer = asking.post("/v1/chat/completions", content=body, headers={"Content-Encoding": encoding})
@@ -248,7 +226,5 @@ def test_a_memory_is_given_time_until_it_has_answered_once(
     upstream, _ = world
     with gateway(upstream.address, 400, tmp_path / "cold.duckdb") as address:
         monkeypatch.setattr(forwarding, "MEMORY_SECONDS", 0.0)
-        told = [
-            ask(address, [{"role": "user", "content": text}]).headers["AMGS-Context"] for text in ("a", "b")
-        ]
+        told = [ask(address, [{"role": "user", "content": text}]).headers["AMGS-Context"] for text in ("a", "b")]
     assert "longer" not in told[0] and "longer than 0 seconds" in told[1]

@@ -22,9 +22,7 @@ def upstream() -> Any:
 
 
 def asked(address: str, **headers: str) -> Any:
-    with client(
-        address, Authorization=f"Bearer {KEY}", **{"x-api-key": KEY, "api-key": KEY}, **headers
-    ) as agent:
+    with client(address, Authorization=f"Bearer {KEY}", **{"x-api-key": KEY, "api-key": KEY}, **headers) as agent:
         return agent.post(
             f"/v1/chat/completions?key={KEY}",
             json={"model": "m", "messages": [{"role": "user", "content": "What does dome 3 draw?"}]},
@@ -69,7 +67,5 @@ def test_an_official_client_works_as_it_does_without(upstream: Recorder, tmp_pat
     with gateway(upstream.address, store=tmp_path / "a.duckdb") as address:
         agent = openai.OpenAI(base_url=f"{address}/v1", api_key=KEY, max_retries=0)
         with agent:
-            said = agent.chat.completions.create(
-                model="m", messages=[{"role": "user", "content": "Weather?"}]
-            )
+            said = agent.chat.completions.create(model="m", messages=[{"role": "user", "content": "Weather?"}])
         assert said.choices[0].message.content == "Sunny."

@@ -66,15 +66,7 @@ def test_without_a_name_the_first_model_that_is_listed_is_asked(scripted: Record
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        "{}",
-        "[]",
-        '{"choices": []}',
-        '{"choices": [{"message": {"content": null}}]}',
-        "no JSON",
-        "[" * 100_000,
-    ],
+    "answer", ["{}", "[]", '{"choices": []}', '{"choices": [{"message": {"content": null}}]}', "no JSON", "[" * 100_000]
 )
 def test_an_answer_of_another_form_is_an_error(answer: str) -> None:
     transport = httpx2.MockTransport(lambda request: httpx2.Response(200, text=answer))
@@ -140,9 +132,7 @@ def test_with_this_programs_own_model_nothing_breaks_and_its_nonsense_comes_to_n
         with Engine(Options(store=":memory:", model="tiny", now=NOW)) as engine:
             conversation = engine.memory.conversation
             conversation.add("trip", [*agent(), {"role": "user", "content": "How old is the rope?"}])
-            found = conversation.optimise(
-                "trip", budget=conversation.stats("trip").tokens // 4, strategy="levels"
-            )
+            found = conversation.optimise("trip", budget=conversation.stats("trip").tokens // 4, strategy="levels")
             assert found.count("digested")
             return json.dumps([one.text for one in found.messages])
 

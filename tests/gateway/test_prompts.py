@@ -67,19 +67,12 @@ def test_the_system_prompt_and_the_tools_come_with_the_request_that_had_them_and
 ) -> None:
     store = tmp_path / "a.duckdb"
     secret = {"type": "mcp", "server_label": "s", "authorization": "sk-tool", "headers": {"X": "sk-tool"}}
-    usage = {
-        "input_tokens": 3,
-        "cache_creation_input_tokens": 50,
-        "cache_read_input_tokens": 400,
-        "output_tokens": 7,
-    }
+    usage = {"input_tokens": 3, "cache_creation_input_tokens": 50, "cache_read_input_tokens": 400, "output_tokens": 7}
     with recorder() as upstream, gateway(upstream.address, store=store) as address:
         upstream.answer = {"content": [{"type": "text", "text": "Thirteen."}], "usage": usage}
 
         def request(*said: str, **more: Any) -> dict[str, Any]:
-            items = [
-                {"role": "assistant" if n % 2 else "user", "content": text} for n, text in enumerate(said)
-            ]
+            items = [{"role": "assistant" if n % 2 else "user", "content": text} for n, text in enumerate(said)]
             given = {"system": SYSTEM, "tools": [*TOOLS, secret], "max_tokens": 9, **more}
             answer = ask(address, items, "/v1/messages", **given)
             assert upstream.last["tools"][2] == secret, "what goes on is what came"
@@ -263,8 +256,5 @@ def test_the_table_of_a_request_names_its_tools_and_says_what_had_to_be_read_aga
     assert "321 tokens in all: 1 fresh, 20 written to its cache, 300 read from it" in notes
     assert "departs from request 1: the tools changed. The 0 tokens in front" in notes
     names = [column.name for column in listed.columns]
-    assert [dict(zip(names, row, strict=True))["changed"] for row in listed.rows] == [
-        "tools, system prompt",
-        None,
-    ]
+    assert [dict(zip(names, row, strict=True))["changed"] for row in listed.rows] == ["tools, system prompt", None]
     assert dict(zip(names, listed.rows[0], strict=True))["cached"] == 300

@@ -108,9 +108,7 @@ def main(count: int, seed: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         source = build(Path(folder))
         copy, aside = Path(folder) / "copy", shutil.ignore_patterns("copy*")
-        with Memory.open(
-            shutil.copytree(folder, copy, ignore=aside) / source.name, clock=FixedClock(AT)
-        ) as memory:
+        with Memory.open(shutil.copytree(folder, copy, ignore=aside) / source.name, clock=FixedClock(AT)) as memory:
             whole = rows(memory)
         for place in range(count):
             shutil.rmtree(copy, ignore_errors=True)  # an index of the last one may still be closing
@@ -122,9 +120,7 @@ def main(count: int, seed: int) -> int:
             except AssertionError as error:
                 faults += 1
                 sys.stdout.write(f"{how}: {error}\n")
-    sys.stdout.write(
-        f"{count} damages: {', '.join(f'{n} {what}' for what, n in seen.items())}, {faults} faults\n"
-    )
+    sys.stdout.write(f"{count} damages: {', '.join(f'{n} {what}' for what, n in seen.items())}, {faults} faults\n")
     return faults
 
 

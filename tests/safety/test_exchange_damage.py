@@ -103,9 +103,7 @@ def refused_or_sound(path: Path) -> bool:
             return False
         try:
             works(memory)
-        except (
-            StoreError
-        ) as error:  # the name of another encoder is no damage; its vectors are not mixed with these
+        except StoreError as error:  # the name of another encoder is no damage; its vectors are not mixed with these
             assert "embeddings come from" in error.message and error.way_out
     return True
 

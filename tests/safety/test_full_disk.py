@@ -157,8 +157,7 @@ def test_a_store_that_cannot_be_written_is_read(tmp_path: Path, words: list[str]
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the rights are Linux's")
 @pytest.mark.parametrize(
-    "words",
-    [["ingest", "a b"], ["--corpus", "DIR", "ingest", "a b"], ["shell"], ["run", "DIR/s.amgs"], ["mcp"]],
+    "words", [["ingest", "a b"], ["--corpus", "DIR", "ingest", "a b"], ["shell"], ["run", "DIR/s.amgs"], ["mcp"]]
 )
 def test_a_home_that_cannot_be_written_is_named_in_a_sentence(tmp_path: Path, words: list[str]) -> None:
     home, notes = tmp_path / "home", tmp_path / "notes"

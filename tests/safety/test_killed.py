@@ -70,9 +70,7 @@ def test_what_was_done_when_the_server_was_killed_is_not_done_again(tmp_path: Pa
     look, key = {"name": "SESSION", "query": "which boat?"}, {"Idempotency-Key": "k"}
     with running(tmp_path) as (http, process):
         port = int(str(http.base_url).rstrip("/").rpartition(":")[2])
-        block = http.post("/v1/memory/ingest", json={"content": "The Heron has a new mast."}).json()["added"][
-            0
-        ]
+        block = http.post("/v1/memory/ingest", json={"content": "The Heron has a new mast."}).json()["added"][0]
         note = {"note": "seen", "block": block}
         before = assemblies(http)
         (tmp_path / "die").touch()
@@ -87,16 +85,13 @@ def test_what_was_done_when_the_server_was_killed_is_not_done_again(tmp_path: Pa
         assert (again.status_code, again.json()["type"]) == (409, "urn:amgs:problem:repeated")
         assert assemblies(http) == before + 1
         (tmp_path / "die").touch()
-        with pytest.raises(
-            httpx2.TransportError
-        ):  # its answer is kept in the transaction that does it: neither is
+        with pytest.raises(httpx2.TransportError):  # its answer is kept in the transaction that does it: neither is
             http.post("/v1/operations/block_tag", json=note, headers=key | {"Idempotency-Key": "n"})
         process.wait(timeout=30)
         (tmp_path / "die").unlink()
     with running(tmp_path, port) as (http, _):
         answers = [
-            http.post("/v1/operations/block_tag", json=note, headers=key | {"Idempotency-Key": "n"})
-            for _ in range(2)
+            http.post("/v1/operations/block_tag", json=note, headers=key | {"Idempotency-Key": "n"}) for _ in range(2)
         ]
         assert [each.status_code for each in answers] == [200, 200]
         assert answers[0].json() == answers[1].json()

@@ -90,16 +90,8 @@ SECRETS: tuple[tuple[str, str, str], ...] = (
         )
     ),
     ("private key", _PEM[70:128], f"-----BEGIN RSA PRIVATE KEY-----\n{_PEM}"),
-    (
-        "private key",
-        _PEM[70:128],
-        json.dumps(f"-----BEGIN PRIVATE KEY-----\n{_PEM}\n-----END PRIVATE KEY-----"),
-    ),
-    (
-        "private key",
-        _PEM[70:128],
-        f"PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 40\n{_PEM}\nPrivate-MAC: 0a1b",
-    ),
+    ("private key", _PEM[70:128], json.dumps(f"-----BEGIN PRIVATE KEY-----\n{_PEM}\n-----END PRIVATE KEY-----")),
+    ("private key", _PEM[70:128], f"PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 40\n{_PEM}\nPrivate-MAC: 0a1b"),
 )
 """Kind, secret (or a part of it), and a text that holds it."""
 
@@ -124,9 +116,7 @@ HARMLESS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("kind", "secret", "text"), SECRETS, ids=[f"{n}-{s[0]}" for n, s in enumerate(SECRETS)]
-)
+@pytest.mark.parametrize(("kind", "secret", "text"), SECRETS, ids=[f"{n}-{s[0]}" for n, s in enumerate(SECRETS)])
 def test_a_secret_is_masked_with_its_kind_and_is_known_again(kind: str, secret: str, text: str) -> None:
     masked = mask(text)
     assert secret not in masked and find_marks([masked]) == (kind,)
@@ -143,10 +133,7 @@ def test_what_is_no_secret_stays_as_it_is(text: str) -> None:
 def test_only_the_secret_is_taken_out(before: str, after: str) -> None:
     masked = mask(f"{before}\n{_JWT}\n{after}")
     assert _JWT not in masked and masked == mask(masked)
-    assert (
-        mask("plain") == "plain"
-        and tell_masked(["key", "key", "token"]) == "3 secrets masked: 2 × key, token"
-    )
+    assert mask("plain") == "plain" and tell_masked(["key", "key", "token"]) == "3 secrets masked: 2 × key, token"
 
 
 def test_members_are_judged_by_their_names_and_what_holds_none_is_given_back_itself() -> None:
@@ -181,8 +168,7 @@ def test_the_key_of_the_marks_lies_in_a_file_that_only_its_owner_reads(
 
 KEY = "ghp_" + drawn(36)
 LEAK = (
-    f"GITHUB_TOKEN={KEY}\nPASSWORD=sunshine7\n"
-    f"-----BEGIN RSA PRIVATE KEY-----\n{_PEM}\n-----END RSA PRIVATE KEY-----\n"
+    f"GITHUB_TOKEN={KEY}\nPASSWORD=sunshine7\n-----BEGIN RSA PRIVATE KEY-----\n{_PEM}\n-----END RSA PRIVATE KEY-----\n"
 )
 GONE = (KEY, "sunshine7", *_PEM.split("\n"))
 KINDS = {"GitHub token", "password", "private key"}
@@ -198,11 +184,7 @@ def assert_nowhere(folder: Path, secrets: Sequence[str] = GONE) -> None:
 
 def session_file(path: Path) -> Path:
     """A session in which a tool printed all of them."""
-    common = {
-        "sessionId": "5c0ffee0-0000-4222-8333-444455556666",
-        "version": "2.1.240",
-        "cwd": "/home/pia/ferry",
-    }
+    common = {"sessionId": "5c0ffee0-0000-4222-8333-444455556666", "version": "2.1.240", "cwd": "/home/pia/ferry"}
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "cat .env"}}
     said = {"type": "tool_result", "tool_use_id": "t1", "content": LEAK}
     records = [
@@ -211,9 +193,7 @@ def session_file(path: Path) -> Path:
         {"type": "user", "uuid": "3", "message": {"role": "user", "content": [said]}},
     ]
     lines = [
-        json.dumps(
-            {**common, **record, "parentUuid": str(n) if n else None, "timestamp": f"2026-09-10T10:0{n}:00Z"}
-        )
+        json.dumps({**common, **record, "parentUuid": str(n) if n else None, "timestamp": f"2026-09-10T10:0{n}:00Z"})
         for n, record in enumerate(records)
     ]
     path.write_text("\n".join(lines) + "\n")
@@ -273,9 +253,7 @@ def test_bodies_hold_none_in_json_however_deep_and_in_other_forms() -> None:
         ["report", "session", "FILE", "--out", "OUT"],
     ],
 )
-def test_no_view_of_a_session_shows_one(
-    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_view_of_a_session_shows_one(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     session, out = session_file(tmp_path / "session.jsonl"), tmp_path / "out.html"
     given_words = [str(session) if word == "FILE" else str(out) if word == "OUT" else word for word in words]
     assert run(["--model", "tiny", *given_words]) == 0

@@ -91,9 +91,7 @@ def test_a_cut_write_ahead_file_is_told_with_what_it_held(
     ahead.write_bytes(ahead.read_bytes()[: ahead.stat().st_size // 2])
     before = files(path)
     for read_only in (False, True):
-        with pytest.raises(
-            StoreCorruptError, match=r"the last \d changes?, journal entr(y #6|ies #\d–#6)"
-        ) as caught:
+        with pytest.raises(StoreCorruptError, match=r"the last \d changes?, journal entr(y #6|ies #\d–#6)") as caught:
             Memory.open(path, clock=FixedClock(AT), read_only=read_only)
         assert caught.value.title == "The store has lost changes"
         assert files(path) == before

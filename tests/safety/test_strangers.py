@@ -37,9 +37,7 @@ SECRET = "The spare key of the harbour office hangs behind the barometer."
         ("POST", "/mcp"),
     ],
 )
-def test_a_web_page_neither_reads_nor_writes(
-    harbour: str, headers: dict[str, str], method: str, path: str
-) -> None:
+def test_a_web_page_neither_reads_nor_writes(harbour: str, headers: dict[str, str], method: str, path: str) -> None:
     with client(harbour, **headers) as page:
         answer = page.request(method, path, content=f'"{SECRET}"', headers={"Content-Type": "text/plain"})
     assert answer.status_code in (403, 421) and SECRET not in answer.text
@@ -76,10 +74,7 @@ def test_what_is_this_machine(address: str, own: bool) -> None:
 
 def test_a_token_reaches_nothing_of_another_namespace_by_any_path(tmp_path: Path) -> None:
     tokens = Tokens(
-        {
-            digest("a"): Caller("anna", ("anna",), "operate"),
-            digest("b"): Caller("ben", ("ben",), "operate"),
-        }
+        {digest("a"): Caller("anna", ("anna",), "operate"), digest("b"): Caller("ben", ("ben",), "operate")}
     )
     with served(root=tmp_path, tokens=tokens) as address:
         with client(address, "a") as anna:
@@ -87,9 +82,7 @@ def test_a_token_reaches_nothing_of_another_namespace_by_any_path(tmp_path: Path
             found = anna.post("/v1/memory/search", json={"query": "spare key"}).json()
             block = found["hits"][0]["block"]["id"]
             anna.post("/v1/lifecycle/consolidate", headers={"Idempotency-Key": "k2"})
-            frame = anna.post(
-                "/v1/frame/assemble", json={"name": "SESSION", "query": "spare key", "budget": 200}
-            )
+            frame = anna.post("/v1/frame/assemble", json={"name": "SESSION", "query": "spare key", "budget": 200})
             assert SECRET in frame.text
             kept = anna.post(
                 "/v1/frame/assemble",
@@ -98,17 +91,7 @@ def test_a_token_reaches_nothing_of_another_namespace_by_any_path(tmp_path: Path
             )
             assert SECRET in kept.text
             plan = anna.post("/v1/plans/consolidate", json={"limit": 5}).json()["id"]
-        names = [
-            "anna",
-            "ANNA",
-            "../anna",
-            "ben/../anna",
-            "anna.duckdb",
-            "%61nna",
-            "*",
-            "",
-            "ben,anna",
-        ]
+        names = ["anna", "ANNA", "../anna", "ben/../anna", "anna.duckdb", "%61nna", "*", "", "ben,anna"]
         for name in names:
             with client(address, "b") as ben:
                 headers = {"AMGS-Namespace": name}
@@ -116,9 +99,7 @@ def test_a_token_reaches_nothing_of_another_namespace_by_any_path(tmp_path: Path
                     assert SECRET not in answer.text, (name, answer.request.url)
                     if name not in ("", "ben"):
                         assert answer.status_code in (400, 404, 422), (name, answer.request.url)
-        with client(
-            address, "b"
-        ) as ben:  # without a namespace it is ben's own, where there is nothing of hers
+        with client(address, "b") as ben:  # without a namespace it is ben's own, where there is nothing of hers
             assert ben.get(f"/v1/memory/{block}").status_code == 404
             assert ben.post(f"/v1/plans/{plan}/apply", headers={"If-Match": "*"}).status_code == 404
             same = ben.post(
@@ -130,11 +111,7 @@ def test_a_token_reaches_nothing_of_another_namespace_by_any_path(tmp_path: Path
             assert SECRET not in ben.get("/metrics").text
         for token in ("", "c", "A"):
             with client(address, token) as nobody:
-                answers = [
-                    nobody.get("/v1/journal"),
-                    nobody.get(f"/v1/memory/{block}"),
-                    nobody.get("/metrics"),
-                ]
+                answers = [nobody.get("/v1/journal"), nobody.get(f"/v1/memory/{block}"), nobody.get("/metrics")]
             assert {each.status_code for each in answers} == {401}
 
 

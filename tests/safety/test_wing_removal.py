@@ -25,7 +25,5 @@ def test_a_wing_can_be_taken_out(name: str, tmp_path: Path) -> None:
     copy_checkout(root)
     take_out(root, name)
     for what, command in checks(store, quick=True):
-        done = subprocess.run(
-            command, cwd=root, env=surroundings(root), capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(command, cwd=root, env=surroundings(root), capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"without {name}, {what}: {done.stdout[-3000:]}{done.stderr[-3000:]}"

@@ -22,9 +22,7 @@ def api(tmp_path: Path) -> Iterator[MemoryClient]:
         yield made
 
 
-def said_at(
-    api: MemoryClient, *seconds: float, names: tuple[str, ...] = (), watch: Path | None = None
-) -> list[str]:
+def said_at(api: MemoryClient, *seconds: float, names: tuple[str, ...] = (), watch: Path | None = None) -> list[str]:
     """What the agents say that look at these instants, one look after the other."""
     clock, said = [*seconds], list[str]()
 
@@ -53,9 +51,7 @@ def test_the_agents_take_in_a_folder_and_keep_the_memory(api: MemoryClient, tmp_
     assert len(ask(api, "source show", source="log/mast.md").pieces) == 2
 
 
-def test_a_run_that_fails_is_said_and_the_others_go_on(
-    api: MemoryClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_fails_is_said_and_the_others_go_on(api: MemoryClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(api: MemoryClient, orders: Orders) -> str:
         raise InputError("The disk is gone.")
 

@@ -66,9 +66,7 @@ def engine(address: str) -> Iterator[RemoteEngine]:
         yield made
 
 
-def test_a_script_prints_the_same_here_and_attached(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_script_prints_the_same_here_and_attached(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = tmp_path / "script.amgs"
     script.write_text(SCRIPT)
     told = []
@@ -86,9 +84,7 @@ def test_a_step_of_one_client_goes_before_the_polishing_that_another_asked_for(t
 
     def polish(at: str) -> None:
         with RemoteEngine(Options(connect=at)) as engine:
-            engine.carry_out(
-                focus_lifetime.rebuild(polish=True), Progress(lambda done, total, doing: begun.set())
-            )
+            engine.carry_out(focus_lifetime.rebuild(polish=True), Progress(lambda done, total, doing: begun.set()))
         order.append("polish")
 
     with served(tmp_path / "there.duckdb") as there, RemoteEngine(Options(connect=there)) as engine:
@@ -153,9 +149,7 @@ def test_what_takes_long_tells_how_far_it_is_and_stops_when_it_is_told_to(engine
         operator.run(lifecycle.verify(), stopped)
 
 
-def test_who_lets_go_of_the_connection_cancels_the_work(
-    engine: RemoteEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_lets_go_of_the_connection_cancels_the_work(engine: RemoteEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[type[BaseException]] = []
     begun = threading.Event()
 

@@ -49,9 +49,7 @@ def text_of(app: Workstation) -> str:
 async def test_what_an_agent_takes_in_and_asks_appears_and_nothing_is_taken_away(tmp_path: Path) -> None:
     with served(tmp_path / "notes.duckdb") as address, client(address) as agent:
         async with attached(address) as (app, pilot):
-            assert (
-                not app.state.overview or not app.state.overview.store.blocks
-            )  # nothing is taken in unasked
+            assert not app.state.overview or not app.state.overview.store.blocks  # nothing is taken in unasked
             focused = app.main.focused_pane
             given = {"content": "# Heron\nThe mast of the Heron was replaced in May."}
             (block,) = (await asyncio.to_thread(agent.post, "/v1/memory/ingest", json=given)).json()["added"]

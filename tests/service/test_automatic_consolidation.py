@@ -117,9 +117,7 @@ def test_it_waits_while_somebody_has_a_draft(
     until(lambda: blocks(http) == {"consolidated": 50})
 
 
-def test_the_setting_switches_it_off(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rounds: list[None]
-) -> None:
+def test_the_setting_switches_it_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rounds: list[None]) -> None:
     monkeypatch.setenv("AMGS_MEMORY__CONSOLIDATION__AUTOMATIC_SERVED", "false")
     looks = looked(monkeypatch)
     with served(tmp_path / "a.duckdb") as address, client(address) as http:

@@ -26,9 +26,7 @@ def repository(tmp_path: Path) -> Path:
     folder = tmp_path / "repository"
     (folder / "notes").mkdir(parents=True)
     git(folder, "init", "-q", "-b", "main")
-    (folder / "notes" / "valve.md").write_text(
-        "# Valve\n\nThe boiler valve QX-7741-B was replaced in March.\n"
-    )
+    (folder / "notes" / "valve.md").write_text("# Valve\n\nThe boiler valve QX-7741-B was replaced in March.\n")
     (folder / "notes" / "goat.md").write_text("# Goat\n\nA goat stood on the terrace.\n")
     (folder / "questions.yml").write_text(
         "- question: Which valve was replaced?\n  must_contain: QX-7741-B\n"
@@ -37,9 +35,7 @@ def repository(tmp_path: Path) -> Path:
     (folder / "make.amgs").write_text("ingest ./notes\nconsolidate\n")
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "first")
-    (folder / "notes" / "valve.md").write_text(
-        "# Valve\n\nThe boiler valve was replaced, nobody knows by which.\n"
-    )
+    (folder / "notes" / "valve.md").write_text("# Valve\n\nThe boiler valve was replaced, nobody knows by which.\n")
     return folder
 
 
@@ -60,12 +56,7 @@ def test_the_difference_between_two_revisions_is_reported(repository: Path, tmp_
         "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
     }
     done = subprocess.run(
-        ["bash", str(SCRIPT), str(out)],
-        cwd=repository,
-        env=given,
-        capture_output=True,
-        text=True,
-        check=False,
+        ["bash", str(SCRIPT), str(out)], cwd=repository, env=given, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     report = (out / "report.md").read_text()

@@ -67,11 +67,7 @@ def test_the_address_in_a_browser_is_a_page_and_json_for_who_asks_for_that(tmp_p
         assert __version__ in page.text
         assert SECRET not in page.text
         told = http.get("/", headers={"accept": "application/json"}).json()
-        assert (told["kind"], told["openapi"], told["version"]) == (
-            "service",
-            "/v1/openapi.json",
-            __version__,
-        )
+        assert (told["kind"], told["openapi"], told["version"]) == ("service", "/v1/openapi.json", __version__)
         forged = http.get("/", headers={"host": "x<script>"}).text
         assert "<script>" not in forged
 

@@ -153,9 +153,7 @@ async def test_a_service_with_too_many_waiting_says_when_to_come_back(tmp_path: 
     await asyncio.sleep(0)
     app = create_app(namespaces)
     try:
-        async with httpx2.AsyncClient(
-            transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1"
-        ) as http:
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1") as http:
             answer = await http.post("/v1/memory/ingest", json={"content": "One more."})
     finally:
         free.set()

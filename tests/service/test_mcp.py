@@ -137,9 +137,6 @@ def test_the_page_tells_the_tools_and_how_notes_come_back() -> None:
     assert re.findall(r"^\| `(\w+)` \|", told, re.M) == list(OPERATIONS)
     (sample,) = re.findall(r"^    <memory>\n(?:    .*\n)+?    </memory>", told, re.M)
     note = Quoted(
-        "3ebb9b750d98",
-        "The mast of the Heron was replaced in May.",
-        "log.md",
-        datetime(2026, 2, 1, tzinfo=UTC),
+        "3ebb9b750d98", "The mast of the Heron was replaced in May.", "log.md", datetime(2026, 2, 1, tzinfo=UTC)
     )
     assert textwrap.dedent(sample) == quote([note], 200, approximate_tokens)

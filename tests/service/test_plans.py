@@ -112,9 +112,7 @@ def test_an_erased_block_leaves_a_receipt_and_no_text_not_even_in_a_kept_answer(
         client(address, "write") as writer,
         client(address, "operate") as operator,
     ):
-        (block,) = writer.post("/v1/memory/ingest", json={"content": "Xyzzyvault is the word."}).json()[
-            "added"
-        ]
+        (block,) = writer.post("/v1/memory/ingest", json={"content": "Xyzzyvault is the word."}).json()["added"]
         writer.post("/v1/lifecycle/consolidate")
         asked = {"name": "SESSION", "query": "which word?"}
         kept = writer.post("/v1/frame/assemble", json=asked, headers={"Idempotency-Key": "k"})

@@ -83,17 +83,12 @@ def test_what_the_engine_raises_is_raised_here(address: str) -> None:
 
 
 async def test_both_clients_have_the_same_methods_and_a_conversation_goes_through_them(address: str) -> None:
-    messages = [
-        {"role": "user", "content": "The regatta begins at noon."},
-        {"role": "assistant", "content": "Noted."},
-    ]
+    messages = [{"role": "user", "content": "The regatta begins at noon."}, {"role": "assistant", "content": "Noted."}]
     plain, awaited = ({n for n in dir(c) if not n.startswith("_")} for c in (MemoryClient, AsyncMemoryClient))
     assert plain ^ awaited == {"close", "aclose"}
     async with AsyncMemoryClient(address) as client:
         for part in ("frame", "graph", "lifecycle", "plans", "conversation", "diagnosis"):
-            of_plain = {
-                n for n in dir(getattr(MemoryClient("http://127.0.0.1:1"), part)) if not n.startswith("_")
-            }
+            of_plain = {n for n in dir(getattr(MemoryClient("http://127.0.0.1:1"), part)) if not n.startswith("_")}
             assert {n for n in dir(getattr(client, part)) if not n.startswith("_")} == of_plain
         assert (await client.conversation.add("talk", messages)).last == 2
         shown = await client.conversation.show("talk")

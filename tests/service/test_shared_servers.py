@@ -117,9 +117,7 @@ def test_each_server_tells_of_every_change_in_order_and_goes_on_where_one_was(pl
             "'{\"program\": \"7 on quay\"}', '[]', '[]' FROM change_counter",
         )
         told = heard(third, numbers[3], 1)
-        assert [(event["change"], event["caller"]) for event in told] == [
-            (numbers[3] + 1, "process 7 on quay")
-        ]
+        assert [(event["change"], event["caller"]) for event in told] == [(numbers[3] + 1, "process 7 on quay")]
 
 
 def test_a_request_under_one_key_is_done_once_whichever_servers_are_asked(place: str) -> None:
@@ -128,9 +126,7 @@ def test_a_request_under_one_key_is_done_once_whichever_servers_are_asked(place:
 
         def reinforce(server: httpx2.Client) -> int:
             body = {"blocks": [block]}
-            return server.post(
-                "/v1/memory/reinforce", json=body, headers={"Idempotency-Key": "k"}
-            ).status_code
+            return server.post("/v1/memory/reinforce", json=body, headers={"Idempotency-Key": "k"}).status_code
 
         with ThreadPoolExecutor(4) as pool:
             assert set(pool.map(reinforce, servers * 2)) == {200}
@@ -145,9 +141,7 @@ def test_namespaces_of_the_service_are_schemas(postgres: str) -> None:
     with served(root=postgres, tokens=tokens) as address:
         for name in (own, hidden):
             with client(address, name) as http:
-                assert (
-                    http.post("/v1/memory/ingest", json={"content": f"The key of {name}."}).status_code == 201
-                )
+                assert http.post("/v1/memory/ingest", json={"content": f"The key of {name}."}).status_code == 201
         with client(address, own, **{"AMGS-Namespace": hidden}) as http:
             assert http.get("/v1/lifecycle/status").status_code == 404
     for name in (own, hidden):

@@ -90,11 +90,7 @@ def test_every_endpoint_takes_the_specifications_own_names(http: httpx2.Client, 
 @pytest.mark.parametrize(
     ("path", "body", "told"),
     [
-        (
-            "/v1/graph/edge",
-            {"source_id": "ab", "start": "cd"},
-            "source_id is another name for start; give one of them",
-        ),
+        ("/v1/graph/edge", {"source_id": "ab", "start": "cd"}, "source_id is another name for start; give one of them"),
         ("/v1/graph/edge", {"goal": "ab"}, "start: Field required"),
         ("/v1/frame/assemble", {"type": "SELF", "name": "SELF"}, "type is another name for name"),
         ("/v1/memory/search", {"query": "x", "meta": {"a=b": "c"}}, "the key 'a=b' holds a ="),
@@ -104,9 +100,7 @@ def test_every_endpoint_takes_the_specifications_own_names(http: httpx2.Client, 
         ("/v1/memory/ingest", 3, "Input should be a valid dictionary"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_in_words(
-    http: httpx2.Client, path: str, body: Any, told: str
-) -> None:
+def test_what_cannot_be_meant_is_refused_in_words(http: httpx2.Client, path: str, body: Any, told: str) -> None:
     answer = http.post(path, json=body)
     assert answer.status_code == 422
     assert told in answer.json()["detail"]
@@ -115,9 +109,7 @@ def test_what_cannot_be_meant_is_refused_in_words(
 
 def test_a_bare_text_is_taken_in_and_a_batch_may_mix_texts_with_items(http: httpx2.Client) -> None:
     one = http.post("/v1/memory/ingest", json="The tide turns at six.")
-    two = http.post(
-        "/v1/memory/ingest", json=["At seven it rains.", {"content": "At eight not.", "tags": ["x"]}]
-    )
+    two = http.post("/v1/memory/ingest", json=["At seven it rains.", {"content": "At eight not.", "tags": ["x"]}])
     assert (one.status_code, len(one.json()["added"])) == (201, 1)
     assert (two.status_code, len(two.json()["added"])) == (201, 2)
 

@@ -22,9 +22,7 @@ import amgs
 from amgs.errors import StoreLockedError
 from amgs_app.places.store_socket import holder_of, listen_beside, remove_left, socket_of
 
-_HOLDS = (
-    "import amgs, sys; m = amgs.open(sys.argv[1]); print('open', flush=True); sys.stdin.read(); m.close()"
-)
+_HOLDS = "import amgs, sys; m = amgs.open(sys.argv[1]); print('open', flush=True); sys.stdin.read(); m.close()"
 """A program of the user's own, which nobody can join."""
 
 
@@ -129,18 +127,14 @@ def wait_for_socket(store: Path, program: subprocess.Popen[str]) -> None:
 def test_commands_work_through_a_server_that_has_the_store_open(tmp_path: Path) -> None:
     store, folder = tmp_path / "notes.duckdb", tmp_path / "harbour"
     folder.mkdir()
-    (folder / "crane.md").write_text(
-        "# Crane\n\nThe crane on the pier lifts nine tonnes.\n", encoding="utf-8"
-    )
+    (folder / "crane.md").write_text("# Crane\n\nThe crane on the pier lifts nine tonnes.\n", encoding="utf-8")
     with serving(store) as server:
         assert stat.S_IMODE(socket_of(store).stat().st_mode) == 0o600
         code, out, said = finish(start(store, "ingest", "The pier is lit until two."))
         assert (code, out) == (0, "1 new, 0 duplicates, 0 rejected\n")
         assert said.startswith(f"notes.duckdb is open in process {server.pid}: this goes through it")
         assert finish(start(store, "ingest", "harbour", cwd=tmp_path))[0] == 0
-        (folder / "crane.md").write_text(
-            "# Crane\n\nThe crane on the pier lifts six tonnes.\n", encoding="utf-8"
-        )
+        (folder / "crane.md").write_text("# Crane\n\nThe crane on the pier lifts six tonnes.\n", encoding="utf-8")
         assert finish(start(store, "ingest", "harbour", "--sync", cwd=tmp_path))[0] == 0
         code, out, _ = finish(start(store, "--read-only", "search", "pier crane"))
         assert code == 0 and "six tonnes" in out
@@ -166,10 +160,7 @@ def test_what_is_acknowledged_outlives_a_kill_and_the_socket_that_is_left_is_rem
         server.wait()
         codes = [finish(program)[0] for program in running]
     done = {f"Ferry number {n} leaves from pier {n}." for n, code in enumerate(codes) if code == 0}
-    assert {0, *codes} <= {
-        0,
-        6,
-    }  # the service ended before it answered, else the command took the store itself
+    assert {0, *codes} <= {0, 6}  # the service ended before it answered, else the command took the store itself
     assert finish(start(store, "ingest", "The next ferry has the pier."))[0] == 0
     assert not socket_of(store).exists()
     assert done < texts(store)
@@ -194,9 +185,7 @@ def test_two_that_speak_mcp_have_one_memory_and_the_second_outlives_the_first(tm
         try:
             for program in (first, second):
                 assert "tools" in ask(program, 0, "initialize", **hello)["capabilities"]
-            names = [
-                {tool["name"] for tool in ask(each, 1, "tools/list")["tools"]} for each in (first, second)
-            ]
+            names = [{tool["name"] for tool in ask(each, 1, "tools/list")["tools"]} for each in (first, second)]
             assert names[0] == names[1] and "ingest" in names[0]
             for number, program in enumerate((first, second)):
                 text = f"Pier {number} has a crane."

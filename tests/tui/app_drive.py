@@ -46,9 +46,7 @@ async def until_idle(*_: object) -> None:
             app.screen._on_timer_update()
             if loop._ready:
                 continue
-            due = [
-                timer.when() for timer in loop._scheduled if not timer.cancelled() and timer.when() <= soon
-            ]
+            due = [timer.when() for timer in loop._scheduled if not timer.cancelled() and timer.when() <= soon]
             if not due:
                 return
             await asyncio.sleep(max(0.0, min(due) - loop.time()))
@@ -105,9 +103,7 @@ class Drive:
     @property
     def dialog(self) -> Region:
         """Where the dialog in front lies; beside it a screen holds only Textual's own notices and tips."""
-        return next(
-            child.region for child in self.app.screen.children if not child.has_class("-textual-system")
-        )
+        return next(child.region for child in self.app.screen.children if not child.has_class("-textual-system"))
 
     @property
     def lines(self) -> list[str]:

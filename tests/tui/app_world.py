@@ -82,9 +82,7 @@ class World:
     def open(self) -> Operator:
         """The session of the workstation, as its engine's thread opens it."""
         corpus = self._folder / "corpus"
-        self.session = Operator(
-            Engine(Options(store=str(self.store), corpus=corpus, model="tiny", now=NOW, seed=7))
-        )
+        self.session = Operator(Engine(Options(store=str(self.store), corpus=corpus, model="tiny", now=NOW, seed=7)))
         return self.session
 
     def release(self) -> None:

@@ -186,13 +186,7 @@ def raw_blocks(number: int = 37) -> tuple[Block, ...]:
 
 def plan(number: int = 9) -> ConsolidationPlan:
     items = []
-    reasons = (
-        "folder observations/",
-        "tag #people",
-        "verbs of a procedure",
-        "3 of 5 neighbours",
-        "word `decided`",
-    )
+    reasons = ("folder observations/", "tag #people", "verbs of a procedure", "3 of 5 neighbours", "word `decided`")
     relations = ("related", "links_to", "mentions", "next")
     for place, raw in enumerate(raw_blocks(number)):
         edges = tuple(
@@ -382,16 +376,12 @@ def curve() -> DecayCurve:
     hours = [-720 + 4 * step for step in range(361)]
     marks = (-720.0, -400.0, -130.0, -20.0)
     values = [math.exp(-0.01 * (hour - max(m for m in marks if m <= hour))) for hour in hours]
-    return DecayCurve(
-        BLOCKS[0], tuple(map(float, hours)), tuple(values), marks[1:], NOW + timedelta(hours=280), 0.05
-    )
+    return DecayCurve(BLOCKS[0], tuple(map(float, hours)), tuple(values), marks[1:], NOW + timedelta(hours=280), 0.05)
 
 
 def forecast(number: int = 12) -> Forecast:
     rows = tuple(
-        ForecastRow(
-            BLOCKS[place], 0.6 * 0.85**place + 0.06, 0.04 * 0.8**place, NOW + timedelta(days=1 + 2.3 * place)
-        )
+        ForecastRow(BLOCKS[place], 0.6 * 0.85**place + 0.06, 0.04 * 0.8**place, NOW + timedelta(days=1 + 2.3 * place))
         for place in range(number)
     )
     return Forecast(
@@ -442,9 +432,7 @@ def reliability() -> Reliability:
                 min(1.0, rate + reach),
             )
         )
-    history = tuple(
-        (NOW - timedelta(days=60 - day), 0.24 - 0.002 * day + 0.02 * math.sin(day)) for day in range(60)
-    )
+    history = tuple((NOW - timedelta(days=60 - day), 0.24 - 0.002 * day + 0.02 * math.sin(day)) for day in range(60))
     course = tuple(
         CoursePoint(at, 20, brier, 0.02 - 0.0002 * n, 0.04 + 0.0004 * n, 0.17, -0.0026)
         for n, (at, brier) in enumerate(history)
@@ -549,9 +537,7 @@ def operations(number: int = 6) -> tuple[JournalEntry, ...]:
 K = 32
 
 
-def _tile(
-    lifetime: int, seed: int, focus: tuple[float, ...], room: int = 508
-) -> list[tuple[int, int, int, int]]:
+def _tile(lifetime: int, seed: int, focus: tuple[float, ...], room: int = 508) -> list[tuple[int, int, int, int]]:
     """(level, index, start, end) tiles of the lifetime, finer near the places of focus and the end, within
     room.
     """
@@ -573,9 +559,7 @@ def _tile_steep(
         start, end = index * size, min((index + 1) * size, blocks * K)
         if start >= blocks * K:
             return
-        near = min(
-            [abs((start + end) / 2 / lifetime - place) for place in focus] + [(lifetime - end) / lifetime]
-        )
+        near = min([abs((start + end) / 2 / lifetime - place) for place in focus] + [(lifetime - end) / lifetime])
         complete = (index + 1) * size <= blocks * K
         want = near * steep * rng.uniform(0.7, 1.3) - 0.3
         if level == 0 or (complete and level <= want):
@@ -600,14 +584,7 @@ def focus_view(
     lifetime = lifetime // K * K
     focus = (0.31, 0.52)
     tiles = _tile(lifetime, seed, focus, room)
-    refused: tuple[Reason, ...] = (
-        "cooldown",
-        "budget",
-        "n_diff",
-        "illegal_level",
-        "mixed_siblings",
-        "protected_tail",
-    )
+    refused: tuple[Reason, ...] = ("cooldown", "budget", "n_diff", "illegal_level", "mixed_siblings", "protected_tail")
     entries: list[EntryView] = []
     for place, (level, index, start, end) in enumerate(tiles):
         middle = (start + end) / 2 / lifetime
@@ -720,16 +697,7 @@ def explanation(view: FocusView, place: int | None = None) -> EntryExplanation:
         score=chosen.score,
         parts=chosen.parts,
         decision=Decision(
-            chosen.level,
-            chosen.index,
-            "expand",
-            chosen.score,
-            "applied",
-            31,
-            1,
-            9,
-            start=chosen.start,
-            end=chosen.end,
+            chosen.level, chosen.index, "expand", chosen.score, "applied", 31, 1, 9, start=chosen.start, end=chosen.end
         ),
         legality="both",
         expand_cost=31,
@@ -762,9 +730,7 @@ def comparison() -> ContextComparison:
 def diagnosis() -> Diagnosis:
     """A fact that was over budget, with a fix that moves another answer and one that is not proposed."""
     held = block(3)
-    request = DiagnosedRequest(
-        "assembly", "why did the dome stall?", "the latest", "9f0dbb9c6d7b", "ATTENTION", 300
-    )
+    request = DiagnosedRequest("assembly", "why did the dome stall?", "the latest", "9f0dbb9c6d7b", "ATTENTION", 300)
     evidence = (
         DiagnosisStep("asked", None, "“why did the dome stall?”, ATTENTION 9f0dbb9c6d7b: the latest"),
         DiagnosisStep("stored", True, f"{held.id[:12]} “{held.title}” holds it in its words"),
@@ -772,13 +738,9 @@ def diagnosis() -> Diagnosis:
         DiagnosisStep("keyword", True, "it holds “dome”: “The dome stalled in the cold night.”"),
         DiagnosisStep("selection", False, "over budget: 120 tokens, 12 left"),
     )
-    called = ProposedFix(
-        "also called", "Add a block with the words of the question.", text="…", block=held.id
-    )
+    called = ProposedFix("also called", "Add a block with the words of the question.", text="…", block=held.id)
     asked = ProposedFix("budget", "Ask with 408 tokens, 108 more than were given.", applies=False, budget=408)
-    moved = MovedAnswer(
-        "who mends the dome?", "SESSION", ("Dome motor log",), ("Why the dome stalled",), True
-    )
+    moved = MovedAnswer("who mends the dome?", "SESSION", ("Dome motor log",), ("Why the dome stalled",), True)
     return Diagnosis(
         "It was the wind",
         "the encoder slipped",

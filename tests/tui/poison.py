@@ -62,11 +62,7 @@ def made(kind: Any, text: str, deep: int = 0) -> Any:
 
 def _of_dataclass(kind: Any, text: str, deep: int) -> Any:
     hints = hints_of(kind)
-    given = {
-        field.name: made(hints[field.name], text, deep + 1)
-        for field in dataclasses.fields(kind)
-        if field.init
-    }
+    given = {field.name: made(hints[field.name], text, deep + 1) for field in dataclasses.fields(kind) if field.init}
     return kind(**given)
 
 

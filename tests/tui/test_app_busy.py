@@ -99,14 +99,10 @@ async def test_a_search_and_a_question_are_answered_while_a_consolidation_runs(
         await driven.until(lambda: driven.app.main.body.main == "frame")
         assert "dome" in driven.text.lower() and driven.app.engine.by_operator is not None
         await driven.pilot.press("7")
-        await driven.until(
-            lambda: not driven.app.main.pane("overview").stale and "Waiting" not in driven.text
-        )
+        await driven.until(lambda: not driven.app.main.pane("overview").stale and "Waiting" not in driven.text)
         await driven.pilot.press("colon")
         await driven.pilot.press(*"frame", "space", *"delete", "space", *"SESSION", "enter")
-        await driven.until(
-            lambda: "frame delete SESSION waits for consolidate" in driven.text or ticked(driven)
-        )
+        await driven.until(lambda: "frame delete SESSION waits for consolidate" in driven.text or ticked(driven))
         gate.set()
         await driven.settle()
         assert "4 raw" not in driven.text
@@ -132,9 +128,7 @@ async def test_while_the_model_plays_the_operator_stays_where_they_went(tmp_path
         await driven.pilot.press("3")
         before = focus.view.step
         # The answer of the tiny model may end while the keys are pressed.
-        await driven.until(
-            lambda: focus.view is not None and (focus.view.step >= before + 3 or focus.view.finished)
-        )
+        await driven.until(lambda: focus.view is not None and (focus.view.step >= before + 3 or focus.view.finished))
         assert driven.app.main.body.main == "graph"
         await driven.pilot.press("escape")
         await driven.settle()
@@ -199,9 +193,7 @@ async def test_what_has_waited_is_consolidated_by_itself_where_the_settings_ask_
         assert "1 raw" in driven.lines[0]
 
 
-def test_an_estimate_that_has_run_out_gives_way_to_the_time_that_has_passed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_estimate_that_has_run_out_gives_way_to_the_time_that_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = 100.0
     monkeypatch.setattr("time.perf_counter", lambda: seconds)
     line = StatusLine()

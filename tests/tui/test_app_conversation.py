@@ -49,9 +49,7 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         assert pane.rows == 49 > spans and pane.span is not None and pane.span.handle == "#49"
         assert sum(one.tokens for one in pane.spans) == pane.context.history
         await driven.press("m", "v")
-        assert (
-            pane.rows == spans and "Survival: one handle away" in driven.text and "by handle" in driven.text
-        )
+        assert pane.rows == spans and "Survival: one handle away" in driven.text and "by handle" in driven.text
         await driven.press("v")
         assert "topic" in driven.text and "chance" in driven.text
         await driven.press("v", "v")
@@ -177,11 +175,7 @@ async def test_the_gateway_is_followed_until_something_is_looked_at() -> None:
         await driven.press("o")
         assert isinstance(driven.app.screen, Chooser)
         await driven.press("home", "down", "enter")
-        assert (
-            pane.gateway.exchange is None
-            and pane.context is not None
-            and pane.context.conversation == "chat-2"
-        )
+        assert pane.gateway.exchange is None and pane.context is not None and pane.context.conversation == "chat-2"
 
 
 async def test_a_screen_with_all_panes_makes_room_for_a_conversation_when_there_is_one() -> None:
@@ -190,8 +184,6 @@ async def test_a_screen_with_all_panes_makes_room_for_a_conversation_when_there_
         pane = pane_of(driven)
         assert pane.region.height == EMPTY_HEIGHT
         await driven.press("colon")
-        await driven.type(
-            """conversation add tiny --messages '[{"role": "user", "content": "Ahoy"}]'""", "enter"
-        )
+        await driven.type("""conversation add tiny --messages '[{"role": "user", "content": "Ahoy"}]'""", "enter")
         await driven.press("escape")
         assert pane.region.height > EMPTY_HEIGHT and "Ahoy" in driven.text

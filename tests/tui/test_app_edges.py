@@ -33,8 +33,7 @@ async def test_edges_are_cut_confirmed_weighed_and_added_as_one_draft() -> None:
         assert weighed is not None and weighed.key != cut.key
         await driven.press("minus", "minus")
         assert (
-            "1 removed, 1 weighed" in driven.text
-            and f"weight {weighed.weight:.2f}".replace("0.", ".") in driven.text
+            "1 removed, 1 weighed" in driven.text and f"weight {weighed.weight:.2f}".replace("0.", ".") in driven.text
         )
         await driven.press("i")
         await driven.type("mirror", "enter")

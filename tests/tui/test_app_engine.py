@@ -39,9 +39,7 @@ class Bench:
         self.done: list[str] = []
         self.seconds = 0.0
         self._error = error
-        self.worker = EngineWorker(
-            self._open, self._execute, self.events.put, kind_of=kind_of, perf=self._perf
-        )
+        self.worker = EngineWorker(self._open, self._execute, self.events.put, kind_of=kind_of, perf=self._perf)
 
     def _open(self) -> Bench:
         if self._error is not None:
@@ -102,17 +100,13 @@ def test_requests_are_carried_out_in_order_in_one_thread_that_is_not_this_one(be
     assert bench.done == ["0", "1", "2", "3", "4"]
 
 
-def test_a_newer_request_of_a_slot_replaces_the_one_that_waits_and_marks_the_running_one_stale(
-    bench: Bench,
-) -> None:
+def test_a_newer_request_of_a_slot_replaces_the_one_that_waits_and_marks_the_running_one_stale(bench: Bench) -> None:
     running = bench.worker.submit("wait", slot="graph")
     bench.until(Started, "wait")
     bench.worker.submit("do", {"n": 1}, slot="graph")
     newest = bench.worker.submit("do", {"n": 2}, slot="graph")
     dropped = bench.until(RequestCancelled, "do")
-    assert (
-        isinstance(dropped, RequestCancelled) and dropped.superseded and dropped.request.arguments == {"n": 1}
-    )
+    assert isinstance(dropped, RequestCancelled) and dropped.superseded and dropped.request.arguments == {"n": 1}
     bench.gate.set()
     bench.until(Finished, "wait")
     assert running is not None and bench.worker.is_stale(running)
@@ -288,10 +282,7 @@ class _Ahead(Operator):
 
 @pytest.mark.parametrize(
     ("error", "told"),
-    [
-        (None, ["loading 1/2", "ready"]),
-        (ModelError("The weights are not installed."), ["loading 1/2", "not loaded"]),
-    ],
+    [(None, ["loading 1/2", "ready"]), (ModelError("The weights are not installed."), ["loading 1/2", "not loaded"])],
     ids=["all there", "one missing"],
 )
 def test_models_are_loaded_once_nothing_is_asked_for_and_it_is_said_how_far(

@@ -57,9 +57,7 @@ async def test_down_reaches_every_row_and_end_the_last_one(tmp_path: Path, notes
     async with asked(tmp_path, notes) as (driven, pane):
         children = [row.child for row in pane.candidates]
         blocks = {row.block.id for row in pane.candidates}
-        assert {"SELF", "ATTENTION"} <= set(children) and len(blocks) < len(children), (
-            "some stand there twice"
-        )
+        assert {"SELF", "ATTENTION"} <= set(children) and len(blocks) < len(children), "some stand there twice"
         for place in range(1, pane.rows):
             await driven.press("down")
             assert pane.cursor == place
@@ -69,9 +67,7 @@ async def test_down_reaches_every_row_and_end_the_last_one(tmp_path: Path, notes
         assert pane.cursor == pane.rows - 1
 
 
-async def test_the_rows_that_answer_come_first_part_by_part_and_in_before_out(
-    tmp_path: Path, notes: Path
-) -> None:
+async def test_the_rows_that_answer_come_first_part_by_part_and_in_before_out(tmp_path: Path, notes: Path) -> None:
     async with asked(tmp_path, notes) as (driven, pane):
         order = [(row.child, row.fate == "selected") for row in pane.candidates]
         parts = list(dict.fromkeys(child for child, _ in order))
@@ -85,9 +81,7 @@ async def test_the_rows_that_answer_come_first_part_by_part_and_in_before_out(
         assert "! " not in driven.text and "there is no query" not in driven.text
 
 
-async def test_w_explains_the_row_under_the_cursor_as_a_candidate_of_its_part(
-    tmp_path: Path, notes: Path
-) -> None:
+async def test_w_explains_the_row_under_the_cursor_as_a_candidate_of_its_part(tmp_path: Path, notes: Path) -> None:
     async with asked(tmp_path, notes) as (driven, pane):
         first = pane.candidates[0]
         await driven.press("w")
@@ -121,9 +115,7 @@ async def test_a_judged_row_is_marked_and_stays_so_after_a_restart(tmp_path: Pat
 # --- 5 Calibration ----------------------------------------------------------------------------------------
 
 
-async def test_judging_down_the_list_judges_the_row_under_the_cursor_and_goes_on(
-    tmp_path: Path, notes: Path
-) -> None:
+async def test_judging_down_the_list_judges_the_row_under_the_cursor_and_goes_on(tmp_path: Path, notes: Path) -> None:
     async with asked(tmp_path, notes) as (driven, _):
         await driven.press("5")
         pane = driven.app.main.pane("calibration")
@@ -137,9 +129,7 @@ async def test_judging_down_the_list_judges_the_row_under_the_cursor_and_goes_on
             assert case.outcome.prediction_id == waiting[place] and case.outcome.actual is None
             await driven.press(key)
             assert driven.app.selected == pane.cases[pane.cursor].outcome.block_id
-        judged = {
-            c.outcome.prediction_id: c.outcome.actual for c in pane.cases if c.outcome.actual is not None
-        }
+        judged = {c.outcome.prediction_id: c.outcome.actual for c in pane.cases if c.outcome.actual is not None}
         assert judged == {waiting[1]: 1.0, waiting[2]: 0.0, waiting[3]: 1.0}
         assert pane.cases[pane.cursor].outcome.prediction_id == waiting[4]
         assert "from 3 verdicts (20 needed)" in driven.text and "goal" not in driven.text

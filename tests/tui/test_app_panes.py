@@ -317,9 +317,7 @@ async def test_enter_explains_an_entry_on_a_page_of_its_own() -> None:
     async with drive(World(consolidated=8), (80, 24)) as driven:
         await opened(driven)
         await driven.press("home", "enter")
-        assert (
-            isinstance(driven.app.screen, TextReader) and "L0 block" in driven.text
-        ) or "L1 gist" in driven.text
+        assert (isinstance(driven.app.screen, TextReader) and "L0 block" in driven.text) or "L1 gist" in driven.text
 
 
 async def test_space_plays_until_space() -> None:
@@ -375,11 +373,7 @@ async def test_a_result_that_a_newer_request_has_replaced_is_dropped() -> None:
         app = driven.app
         first, second = world.raw[1].id, world.raw[2].id
         old = EngineRequest(
-            10_000,
-            "graph neighbours",
-            {"block": first, "hops": 1},
-            slot="graph:graph neighbours",
-            origin="screen",
+            10_000, "graph neighbours", {"block": first, "hops": 1}, slot="graph:graph neighbours", origin="screen"
         )
         app.pick(second)
         await driven.settle()

@@ -199,11 +199,7 @@ async def test_a_result_takes_no_key_from_a_line_that_is_being_typed(line: str, 
 
 async def test_what_a_command_of_a_pane_gives_to_read_is_read() -> None:
     async with drive(World(consolidated=6), (120, 40)) as driven:
-        for line, word in (
-            ("frame list SESSION", "SESSION"),
-            ("inbox list --due", "due"),
-            ("graph stats", ""),
-        ):
+        for line, word in (("frame list SESSION", "SESSION"), ("inbox list --due", "due"), ("graph stats", "")):
             await driven.press("colon")
             await driven.type(line, "enter")
             assert isinstance(driven.app.screen, TextReader) is bool(word) and word in driven.text
@@ -236,14 +232,9 @@ async def test_the_finder_selects_a_block_for_all_panes() -> None:
 
 
 @pytest.mark.parametrize("error", [StoreLockedError, StoreCorruptError, StoreTooNewError])
-async def test_a_store_that_cannot_be_used_is_told_and_only_the_door_is_left(
-    error: type[StoreError],
-) -> None:
+async def test_a_store_that_cannot_be_used_is_told_and_only_the_door_is_left(error: type[StoreError]) -> None:
     world = World()
-    world.broken = {
-        "status": error("Process 4711 has it.", way_out="Close it there."),
-        "inbox list": error("x"),
-    }
+    world.broken = {"status": error("Process 4711 has it.", way_out="Close it there."), "inbox list": error("x")}
     async with drive(world, (80, 24)) as driven:
         assert isinstance(driven.app.screen, Fatal)
         assert len([screen for screen in driven.app.screen_stack if isinstance(screen, Fatal)]) == 1
@@ -320,16 +311,12 @@ async def mark(driven: Drive, start: tuple[int, int], end: tuple[int, int], pane
 async def test_what_is_marked_with_the_mouse_is_copied_letter_by_letter_and_no_row_is_clicked() -> None:
     async with drive(World(), (120, 40)) as driven:
         inbox = driven.app.main.pane("inbox")
-        top, line = next(
-            (y, each) for y, each in enumerate(inbox.copy_text().splitlines()) if "Mirror" in each
-        )
+        top, line = next((y, each) for y, each in enumerate(inbox.copy_text().splitlines()) if "Mirror" in each)
         left = line.index("Mirror")
         before = inbox.copy_text()
         await mark(driven, (1 + left, 1 + top), (1 + left + 5, 1 + top))
         reversed_letters = "".join(
-            segment.text
-            for segment in inbox.render_line(top)
-            if segment.style is not None and segment.style.reverse
+            segment.text for segment in inbox.render_line(top) if segment.style is not None and segment.style.reverse
         )
         assert reversed_letters == "Mirror"
         assert inbox.copy_text() == before, "the release of the mouse clicked a row"

@@ -20,16 +20,7 @@ HEAVY = ("torch", "transformers", "duckdb", "numpy", "networkx", "sentence_trans
 
 
 def test_global_options_in_both_spellings_are_read(tmp_path: Path) -> None:
-    line = [
-        "--store",
-        "a.duckdb",
-        "--model=tiny",
-        "--seed",
-        "7",
-        "--now=2026-03-01",
-        "--corpus",
-        str(tmp_path),
-    ]
+    line = ["--store", "a.duckdb", "--model=tiny", "--seed", "7", "--now=2026-03-01", "--corpus", str(tmp_path)]
     assert read_options(line) == {
         "store": "a.duckdb",
         "model": "tiny",

@@ -39,9 +39,7 @@ def notes(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def on_session(
-    make: Callable[[], Operator], size: tuple[int, int], **given: Any
-) -> AsyncIterator[Drive]:
+async def on_session(make: Callable[[], Operator], size: tuple[int, int], **given: Any) -> AsyncIterator[Drive]:
     """A workstation on a real session."""
     reported = asyncio.Event()
 
@@ -61,9 +59,7 @@ async def on_session(
 
 
 def options(store: Path, notes: Path) -> Options:
-    return Options(
-        store=str(store), corpus=notes, model="tiny", now=datetime(2026, 3, 1, 9, tzinfo=UTC), seed=7
-    )
+    return Options(store=str(store), corpus=notes, model="tiny", now=datetime(2026, 3, 1, 9, tzinfo=UTC), seed=7)
 
 
 async def test_from_a_folder_of_notes_to_a_stepped_decode(tmp_path: Path, notes: Path) -> None:
@@ -150,9 +146,7 @@ async def test_a_damaged_store_is_told_and_only_the_door_is_left(tmp_path: Path,
 
 async def test_a_missing_corpus_is_told(tmp_path: Path) -> None:
     missing = tmp_path / "nowhere"
-    async with on_session(
-        lambda: Operator(Engine(options(tmp_path / "s.duckdb", missing))), (80, 24)
-    ) as driven:
+    async with on_session(lambda: Operator(Engine(options(tmp_path / "s.duckdb", missing))), (80, 24)) as driven:
         assert isinstance(driven.app.screen, Fatal) and "does not exist" in driven.text
         await driven.press("q")
     assert driven.app.return_code == 3

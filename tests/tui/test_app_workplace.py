@@ -52,9 +52,7 @@ async def test_r_begins_a_recording_says_so_and_ends_it_with_a_file(
         await driven.press("R")
         assert "rec" in driven.lines[0]
         await driven.press("R", "enter")
-        assert world.calls[-1].command == "save" and world.calls[-1].arguments["file"] == Path(
-            "recording.amgs"
-        )
+        assert world.calls[-1].command == "save" and world.calls[-1].arguments["file"] == Path("recording.amgs")
         assert "rec" not in driven.lines[0]
 
 

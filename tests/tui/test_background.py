@@ -16,15 +16,7 @@ from amgs_app.results.focus import PolishedGists
 from amgs_app.session.operator import Operator
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_tui.engine_worker import EngineWorker
-from amgs_tui.messages import (
-    EngineEvent,
-    Finished,
-    ModelsLoading,
-    Progressed,
-    RequestCancelled,
-    RequestEvent,
-    Started,
-)
+from amgs_tui.messages import EngineEvent, Finished, ModelsLoading, Progressed, RequestCancelled, RequestEvent, Started
 from amgs_tui.request_execution import kind_of, run_through_registry
 
 TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night and the motor stopped. "
@@ -39,9 +31,7 @@ class Screen:
         self.store = folder / "x.duckdb"
         self.operator = Operator(Engine(Options(store=str(self.store), model="tiny")))
         self.events: queue.Queue[EngineEvent] = queue.Queue()
-        self.worker = EngineWorker(
-            lambda: self.operator, run_through_registry, self.events.put, kind_of=kind_of
-        )
+        self.worker = EngineWorker(lambda: self.operator, run_through_registry, self.events.put, kind_of=kind_of)
         self.worker.start()
         self.ask(f"focus open {folder / 'night.txt'}")
         self.ask("focus step 2")

@@ -47,9 +47,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 @pytest.mark.parametrize("text", ["", "x", "\n", "aaaaaaaa" * 60, "\x00\x1b[31m" * 40, "שלום \u202e"])
-def test_a_text_of_nothing_of_one_token_or_of_one_token_repeated_goes_all_the_way(
-    desk: Desk, text: str
-) -> None:
+def test_a_text_of_nothing_of_one_token_or_of_one_token_repeated_goes_all_the_way(desk: Desk, text: str) -> None:
     (desk.folder / "odd.txt").write_text(text, encoding="utf-8")
     desk("focus open DIR/odd.txt --lifetime DIR/life --question why")
     desk("focus step 5")
@@ -111,9 +109,7 @@ def test_tokens_that_the_model_does_not_have_are_named_with_the_file(tmp_path: P
     again.close()
 
 
-def test_gists_of_another_width_are_refused_and_nothing_is_begun(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gists_of_another_width_are_refused_and_nothing_is_begun(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     net = GistNet(GistShape(width=16, hidden=32, heads=4))
     other = load(str(write_model(desk.folder / "llama")), precision="fp32")
     save_checkpoint(desk.folder / "wide.safetensors", net, net, model=other)
@@ -124,9 +120,7 @@ def test_gists_of_another_width_are_refused_and_nothing_is_begun(
 
 
 @pytest.mark.parametrize("damage", ["cut", "edited", "swapped", "empty"])
-def test_a_trace_that_was_cut_or_edited_is_read_as_far_as_it_is_whole_or_named(
-    desk: Desk, damage: str
-) -> None:
+def test_a_trace_that_was_cut_or_edited_is_read_as_far_as_it_is_whole_or_named(desk: Desk, damage: str) -> None:
     desk("focus open DIR/night.txt")
     desk("focus step 4")
     desk("focus forget L1#1")
@@ -139,9 +133,7 @@ def test_a_trace_that_was_cut_or_edited_is_read_as_far_as_it_is_whole_or_named(
         assert desk(f"focus trace {told} --replay").steps >= 4
         return
     if damage == "edited":
-        lines[-2] = (
-            lines[-2].replace(b'"kind":"forget"', b'"kind":"purge"', 1).replace(b"decode", b"decodf", 1)
-        )
+        lines[-2] = lines[-2].replace(b'"kind":"forget"', b'"kind":"purge"', 1).replace(b"decode", b"decodf", 1)
     elif damage == "swapped":
         lines[3], lines[4] = lines[4], lines[3]
     told.write_bytes(b"" if damage == "empty" else b"".join(lines))

@@ -85,9 +85,7 @@ def test_status_names_the_sample_only_in_a_store_that_holds_it(
     assert named == ["", "sample_corpus"]
 
 
-@pytest.mark.parametrize(
-    "refused", [("import", "/etc/passwd"), ("ingest", "--file", "/etc"), ("ingest", " ")]
-)
+@pytest.mark.parametrize("refused", [("import", "/etc/passwd"), ("ingest", "--file", "/etc"), ("ingest", " ")])
 def test_a_refused_import_or_ingest_leaves_no_new_store(
     home: Path, notes: Path, tmp_path: Path, refused: tuple[str, ...]
 ) -> None:
@@ -202,9 +200,7 @@ def found(home: Path, tmp_path: Path) -> list[str]:
     folder.mkdir()
     before = "The summer was long and nothing of note happened in the valley. " * 12
     text = f"{before}In May the dome stalled at azimuth 214 with error E-17. {before}"
-    (
-        folder / "a very long name of a note about the dome that no table of 120 columns has room for.md"
-    ).write_text(text)
+    (folder / "a very long name of a note about the dome that no table of 120 columns has room for.md").write_text(text)
     options = ["--store", str(tmp_path / "long.duckdb"), "--corpus", str(folder), "--now", NOW]
     assert run(*options, "ingest") == 0
     assert run(*options, "consolidate") == 0
@@ -239,11 +235,7 @@ def test_a_fact_that_is_longer_than_its_line_goes_on_below() -> None:
 def test_marked_words_stand_in_view_under_their_row_however_narrow_the_terminal() -> None:
     from amgs_app.render.sheet import Marked, sheet, to_csv, to_lines
 
-    runs = (
-        ("it went on as ever, " * 12 + "until the ", False),
-        ("dome", True),
-        (" stalled" + " and" * 90, False),
-    )
+    runs = (("it went on as ever, " * 12 + "until the ", False), ("dome", True), (" stalled" + " and" * 90, False))
     made = sheet("", "#:n title* state~ passage/", [(1, "The dome", "", Marked(runs))])
     for width in (40, 80, 1000):
         head, row, *below = (line.plain for line in to_lines(made, width, marks=True))

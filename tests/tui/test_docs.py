@@ -57,9 +57,7 @@ def test_a_page_that_is_made_from_the_program_is_as_the_program_makes_it(path: P
     assert path.read_text(encoding="utf-8") == made, "make docs"
 
 
-def test_every_exported_name_and_every_command_stand_in_the_pages_that_are_built(
-    tmp_path: Path,
-) -> None:
+def test_every_exported_name_and_every_command_stand_in_the_pages_that_are_built(tmp_path: Path) -> None:
     (_, text), (_, man) = build_pages(tmp_path)
     plain = man.replace(r"\-", "-").replace(r"\e", "\\")
     assert [verb.name for verb in standard() if verb.summary not in plain] == []

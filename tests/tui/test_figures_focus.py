@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 
 from amgs_app.render.figures import focus
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.render.figures.focus_columns import (
-    Axis,
-    columns,
-    offset_for,
-    past_levels,
-    window,
-    zooms,
-)
+from amgs_app.render.figures.focus_columns import Axis, columns, offset_for, past_levels, window, zooms
 from amgs_app.render.figures.focus_map import GUTTER
 from amgs_app.terminal.themes import Palette
 from amgs_focus.records import Band, Reason, TokenSpan
@@ -56,9 +49,7 @@ def views(draw: st.DrawFn) -> FocusView:
         entries.append(_entry(place, at, at + blocks * K, level, score))
         at += blocks * K
     bands = tuple(Band(entry.start, entry.end, entry.level) for entry in entries)
-    return replace(
-        VIEW, entries=tuple(entries), lifetime=at, levels=4, history=(bands,), sources=(), decisions=()
-    )
+    return replace(VIEW, entries=tuple(entries), lifetime=at, levels=4, history=(bands,), sources=(), decisions=())
 
 
 @given(views(), st.integers(1, 150), st.sampled_from(AXES), st.floats(1, 16), st.integers(0, 50_000))
@@ -75,16 +66,12 @@ def test_columns_tile_what_is_shown_and_the_finest_level_wins(
         assert here
         assert cut.level[place] == min(entry.level for entry in here)
         assert abs(cut.score[place]) == pytest.approx(max(abs(entry.score) for entry in here))
-        touched = [
-            e for e in view.entries if e.start < cut.ends[place] - 1e-6 and e.end > cut.starts[place] + 1e-6
-        ]
+        touched = [e for e in view.entries if e.start < cut.ends[place] - 1e-6 and e.end > cut.starts[place] + 1e-6]
         assert cut.level[place] <= min((entry.level for entry in touched), default=9)
 
 
 @given(views(), st.integers(1, 150), st.sampled_from(AXES))
-def test_unzoomed_everything_is_on_the_map_and_the_past_of_now_is_now(
-    view: FocusView, width: int, axis: Axis
-) -> None:
+def test_unzoomed_everything_is_on_the_map_and_the_past_of_now_is_now(view: FocusView, width: int, axis: Axis) -> None:
     cut = columns(view, width, axis, 1.0, 0)
     seen = {index for a, b in zip(cut.first, cut.last, strict=True) for index in range(int(a), int(b))}
     assert seen == set(range(len(view.entries)))
@@ -124,14 +111,7 @@ def test_a_click_finds_the_entry_and_the_offset_centres_it(axis: Axis, zoom: flo
 def test_actions_and_each_refusal_have_their_own_sign_and_the_legend_explains_them() -> None:
     reasons: tuple[Reason, ...] = ("cooldown", "budget", "n_diff", "mixed_siblings", "stale_gist")
     entries = [
-        replace(
-            VIEW.entries[1],
-            start=at * 64,
-            end=(at + 1) * 64,
-            reason=reason,
-            last_action="expand",
-            pinned=False,
-        )
+        replace(VIEW.entries[1], start=at * 64, end=(at + 1) * 64, reason=reason, last_action="expand", pinned=False)
         for at, reason in enumerate(("applied", *reasons))
     ]
     entries[0] = replace(entries[0], last_action="collapse")
@@ -159,21 +139,9 @@ def test_levels_are_readable_without_colour(symbols: str) -> None:
 
 def test_the_inspector_answers_why_down_to_the_measurement() -> None:
     plain = focus.why(samples.explanation(VIEW, 17), Canvas(80, 14), titles=samples.TITLES).plain
-    for words in (
-        "L0 tokens",
-        "7,488–7,519",
-        "score +.51",
-        "like the latest text",
-        "it was carried out, rank 1 of 9",
-    ):
+    for words in ("L0 tokens", "7,488–7,519", "score +.51", "like the latest text", "it was carried out, rank 1 of 9"):
         assert words in plain
-    for words in (
-        "▲ +31 tok ≈ 46 ms",
-        "▽ −5 tok",
-        "cooldown 2",
-        "measured ΔNLL +.21 ±.03",
-        "collapses again",
-    ):
+    for words in ("▲ +31 tok ≈ 46 ms", "▽ −5 tok", "cooldown 2", "measured ΔNLL +.21 ±.03", "collapses again"):
         assert words in plain
 
 
@@ -200,9 +168,7 @@ def test_thousands_of_entries_are_painted_fast_enough_to_scroll() -> None:
 
 
 @given(views(), st.integers(0, 59), st.sampled_from(AXES), st.integers(0, 3))
-def test_what_is_in_sight_is_what_the_columns_show(
-    view: FocusView, place: int, axis: Axis, deep: int
-) -> None:
+def test_what_is_in_sight_is_what_the_columns_show(view: FocusView, place: int, axis: Axis, deep: int) -> None:
     steps = zooms(view, axis)
     zoom = steps[min(deep, len(steps) - 1)]
     offset = offset_for(view, min(place, len(view.entries) - 1), axis, zoom)
@@ -215,9 +181,7 @@ def test_tokens_in_sight_are_read_entry_by_entry_the_held_ones_apart_from_the_gi
     entries = (_entry(0, 0, 32, 0), _entry(1, 32, 64, 1))
     view = replace(VIEW, entries=entries, lifetime=64, sources=(), history=())
     texts = tuple(" dome" if n % 2 else "\n" for n in range(32))
-    plain = focus.focus(
-        view, Canvas(90, 30), zoom=2, offset=16, selected=1, tokens=TokenSpan(16, texts, ())
-    ).plain
+    plain = focus.focus(view, Canvas(90, 30), zoom=2, offset=16, selected=1, tokens=TokenSpan(16, texts, ())).plain
     held = next(line for line in plain.split("\n") if line.startswith("text"))
     gist = next(line for line in plain.split("\n") if "(gist)" in line)
     assert " L0 16 \\n│ dome│" in held and "▸L1 32 (gist) \\n│ dome│" in gist

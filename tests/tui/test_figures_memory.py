@@ -157,9 +157,7 @@ def test_a_block_card_tells_how_it_fades_and_what_it_is_tied_to() -> None:
 def _nodes(number: int, second: int) -> list[PlacedNode]:
     ids = [item.id for item in samples.BLOCKS]
     first = [PlacedNode(ids[1 + at], 1, ids[0], 14) for at in range(number)]
-    return first + [
-        PlacedNode(ids[1 + number + at], 2, ids[1 + at % max(number, 1)], 12) for at in range(second)
-    ]
+    return first + [PlacedNode(ids[1 + number + at], 2, ids[1 + at % max(number, 1)], 12) for at in range(second)]
 
 
 @pytest.mark.parametrize(("width", "height"), [(60, 10), (80, 20), (118, 50)])
@@ -205,10 +203,7 @@ def test_a_sentence_says_whether_forecasts_were_too_sure() -> None:
     assert calibration.what_came_true([replace(one, rate=one.mean_predicted) for one in bins]).endswith(
         "right on average."
     )
-    assert (
-        "on average, and"
-        in calibration.calibration(samples.reliability(), Canvas(120, 40), now=samples.NOW).plain
-    )
+    assert "on average, and" in calibration.calibration(samples.reliability(), Canvas(120, 40), now=samples.NOW).plain
 
 
 def test_a_recalibration_says_whether_its_curve_helps_and_what_each_edge_becomes() -> None:

@@ -23,9 +23,7 @@ BLOCK = "places/dome.md"
 def session(tmp_path_factory: pytest.TempPathFactory) -> Operator:
     notes = write_notes(tmp_path_factory.mktemp("notes"))
     for number in range(60):
-        (notes / f"unlinked-{number}.md").write_text(
-            f"# Stone {number}\n\nA stone like no other, {number}.\n"
-        )
+        (notes / f"unlinked-{number}.md").write_text(f"# Stone {number}\n\nA stone like no other, {number}.\n")
     made = Operator(Engine(Options(corpus=notes, store=":memory:", model="tiny", now=NOW, seed=7)))
     made.engine.memory.ingest_folder(notes)
     carried_out(made, "consolidate")
@@ -60,24 +58,16 @@ def blocks_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
         yield read
 
 
-def test_the_figure_of_a_block_reads_the_ends_of_its_edges(
-    session: Operator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_figure_of_a_block_reads_the_ends_of_its_edges(session: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     result = carried_out(session, f"block show {BLOCK}")
-    ends = {
-        end
-        for edge in session.engine.memory.edges(result.block.id)
-        for end in (edge.source_id, edge.target_id)
-    }
+    ends = {end for edge in session.engine.memory.edges(result.block.id) for end in (edge.source_id, edge.target_id)}
     assert ends  # else there is nothing to read
     with blocks_read(monkeypatch) as read:
         draw(session, result, Canvas(100, 30), look_of(session))
     assert read == ends
 
 
-def test_the_figure_of_a_plan_reads_the_ends_of_its_edges(
-    session: Operator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_figure_of_a_plan_reads_the_ends_of_its_edges(session: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     session.engine.memory.ingest_text("# A third look\n\nThe dome stalled again, as [[dome]] says.")
     result = carried_out(session, "consolidate --dry-run")
     ends = {end for item in result.items for edge in item.edges for end in (edge.source_id, edge.target_id)}

@@ -32,9 +32,7 @@ RAW = samples.raw_blocks(20)
 NEAR = samples.neighbourhood()
 TALK = samples.conversation()
 COMPARED = samples.comparison()
-ODD = samples.block(
-    1, content="漢字 \x1b[31mred\x1b[0m\tnote 👩‍👩‍👧 with\na very\r\nlong" + "g" * 300 + " word\x00"
-)
+ODD = samples.block(1, content="漢字 \x1b[31mred\x1b[0m\tnote 👩‍👩‍👧 with\na very\r\nlong" + "g" * 300 + " word\x00")
 
 PICTURES: dict[str, Draw] = {
     "inbox": lambda c: inbox.inbox(RAW, c, now=samples.NOW, selected=RAW[15].id, total=37),
@@ -54,11 +52,7 @@ PICTURES: dict[str, Draw] = {
     "graph crowded": lambda c: graph.neighbourhood(samples.neighbourhood(25, 14), c),
     "stats": lambda c: graph.stats(samples.STATS, c),
     "decay": lambda c: decay.decay(
-        c,
-        now=samples.NOW,
-        curve=samples.curve(),
-        forecast=samples.forecast(),
-        categories=samples.category_curves(),
+        c, now=samples.NOW, curve=samples.curve(), forecast=samples.forecast(), categories=samples.category_curves()
     ),
     "decay supposed": lambda c: decay.decay(
         c,
@@ -77,22 +71,14 @@ PICTURES: dict[str, Draw] = {
         samples.reliability(), c, now=samples.NOW, cases=samples.cases(), cursor=2
     ),
     "calibration bin": lambda c: calibration.calibration(
-        samples.reliability(),
-        c,
-        now=samples.NOW,
-        cases=samples.cases(),
-        chosen=6,
-        of="frame SESSION",
-        every=30,
+        samples.reliability(), c, now=samples.NOW, cases=samples.cases(), chosen=6, of="frame SESSION", every=30
     ),
     "forecasts": lambda c: calibration.calibration(
         samples.reliability(), c, now=samples.NOW, cases=samples.cases(), cursor=7, queue=True
     ),
     "recalibration": lambda c: recalibration.plan(samples.recalibration(), c, cursor=20),
     "recalibration of nothing": lambda c: recalibration.plan(samples.recalibration(0), c),
-    "focus": lambda c: focus.focus(
-        VIEW, c, selected=17, why=samples.explanation(VIEW, 17), titles=samples.TITLES
-    ),
+    "focus": lambda c: focus.focus(VIEW, c, selected=17, why=samples.explanation(VIEW, 17), titles=samples.TITLES),
     "focus log": lambda c: focus.focus(VIEW, c, axis="log", zoom=2, offset=5000),
     "focus context": lambda c: focus.focus(VIEW, c, axis="context", zoom=3, offset=7000, selected=40),
     "focus zoomed": lambda c: focus.focus(VIEW, c, zoom=8, offset=7000),

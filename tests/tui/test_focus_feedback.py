@@ -23,9 +23,7 @@ from tests.tui.headless_world import NOW, Amgs
 
 
 @pytest.fixture
-def session(
-    amgs: Amgs, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Operator]:
+def session(amgs: Amgs, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Operator]:
     """In a window that holds the whole frame as tokens, or in the one that a test asks for."""
     monkeypatch.setenv("AMGS_FOCUS__WINDOW", str(getattr(request, "param", 1024)))
     options = Options(store=str(amgs.store), corpus=amgs.corpus, model="tiny", now=parse_instant(NOW), seed=7)

@@ -8,12 +8,7 @@ import sys
 
 import pytest
 
-from amgs_app.gc_tuning import (
-    FULL_EVERY,
-    YOUNG_OBJECTS,
-    rare_collections,
-    short_pauses,
-)
+from amgs_app.gc_tuning import FULL_EVERY, YOUNG_OBJECTS, rare_collections, short_pauses
 
 
 def test_collections_and_turns_are_as_before_when_the_screen_is_left() -> None:
@@ -41,10 +36,6 @@ def test_torch_is_imported_after_its_library_was_opened_and_works() -> None:
         "print(first == sys.platform.startswith('linux'), int((torch.ones(3) @ torch.ones(3)).item()))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONPATH": ":".join(sys.path)},
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": ":".join(sys.path)}
     )
     assert done.stdout.split() == ["True", "3"]

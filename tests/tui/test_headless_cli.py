@@ -41,9 +41,7 @@ def test_a_mistyped_store_is_an_error_and_is_not_made(amgs: Amgs, tmp_path: Path
 
 
 @pytest.mark.parametrize("command", [["status"], ["ingest", "a note"], ["focus", "open", __file__]])
-def test_a_folder_that_is_missing_is_named_and_not_made(
-    amgs: Amgs, tmp_path: Path, command: list[str]
-) -> None:
+def test_a_folder_that_is_missing_is_named_and_not_made(amgs: Amgs, tmp_path: Path, command: list[str]) -> None:
     amgs.store = tmp_path / "deep" / "new.duckdb"
     assert amgs(*command) == 4
     assert str(tmp_path / "deep") in amgs.err
@@ -233,9 +231,7 @@ def test_a_path_where_a_text_is_asked_stands_for_the_folder_or_the_file(amgs: Am
     assert json.loads(amgs.out)["blocks"][0]["content"] == "neither/here nor/there"
 
 
-def test_one_word_limits_every_list_and_the_day_in_a_files_name_is_its_date(
-    amgs: Amgs, tmp_path: Path
-) -> None:
+def test_one_word_limits_every_list_and_the_day_in_a_files_name_is_its_date(amgs: Amgs, tmp_path: Path) -> None:
     amgs.store = tmp_path / "new.duckdb"
     for name in ("2026-01-02-crew.md", "2026-13-41-crew.md"):
         (tmp_path / name).write_text(f"The crew of {name[5:7]} met at the crane.\n", encoding="utf-8")
@@ -257,16 +253,12 @@ def test_a_check_that_differs_says_that_the_clock_ran(tmp_path: Path) -> None:
     made = subprocess.run(line, capture_output=True, text=True, env=environment(), check=True)
     assert "--now" not in made.stderr
     (tmp_path / "pictures" / "look.json").write_text("{}", encoding="utf-8")
-    differing = subprocess.run(
-        [*line, "--check"], capture_output=True, text=True, env=environment(), check=False
-    )
+    differing = subprocess.run([*line, "--check"], capture_output=True, text=True, env=environment(), check=False)
     assert differing.returncode == 1
     assert "unless --now gives the one that the snapshots have" in differing.stderr
 
 
-def test_a_terminal_that_cannot_be_drawn_on_is_written_on_as_a_pipe_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_terminal_that_cannot_be_drawn_on_is_written_on_as_a_pipe_is(monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True

@@ -87,10 +87,7 @@ def test_what_is_done_in_the_past_begins_a_branch_that_the_trace_tells(desk: Des
     desk("focus step 30")
     listed = desk("focus switch")
     assert isinstance(listed, BranchList)
-    assert [(one.name, one.at, one.steps) for one in listed.branches] == [
-        ("main", 0, 40),
-        ("branch-1", 20, 50),
-    ]
+    assert [(one.name, one.at, one.steps) for one in listed.branches] == [("main", 0, 40), ("branch-1", 20, 50)]
     parted = desk("focus diff main branch-1")
     assert isinstance(parted, TraceDiff)
     assert (parted.shared, parted.what, parted.theirs_did) == (20, "setting", "sets tau_expand to 0.05")
@@ -132,13 +129,7 @@ def test_a_closed_trace_replays_and_its_branches_can_be_compared_without_a_model
 
 def test_without_a_lifetime_each_verb_says_how_to_open_one() -> None:
     with Operator(Engine(Options(store=":memory:", model="tiny"))) as session:
-        for line in (
-            "focus steer 0 pin",
-            "focus branch",
-            "focus switch",
-            "focus telemetry",
-            "focus set n_diff 1",
-        ):
+        for line in ("focus steer 0 pin", "focus branch", "focus switch", "focus telemetry", "focus set n_diff 1"):
             call = standard().parse(line)
             assert call is not None
             with pytest.raises(UsageError, match="No working context is open") as refused:
@@ -185,9 +176,7 @@ def test_every_verb_has_a_table_and_json_and_what_the_pane_shows_a_picture(
 
 def test_the_manual_runs_as_it_stands(desk: Desk) -> None:
     manual = (Path(__file__).parents[2] / "docs" / "focus.md").read_text(encoding="utf-8")
-    lines = [
-        line for block in re.findall(r"```amgs\n(.*?)```", manual, flags=re.S) for line in block.splitlines()
-    ]
+    lines = [line for block in re.findall(r"```amgs\n(.*?)```", manual, flags=re.S) for line in block.splitlines()]
     assert len(lines) > 20
     for line in lines:
         desk(line)
@@ -218,9 +207,7 @@ def test_one_command_at_a_time_goes_on_where_the_last_one_stood(tmp_path: Path) 
     assert alone("focus view").trace is None
     with pytest.raises(UsageError, match="no earlier working context"):
         alone("focus resume")
-    alone(
-        f"focus open {tmp_path / 'night.txt'} --question 'which lamp?'", "focus step 5", "focus steer 0 pin"
-    )
+    alone(f"focus open {tmp_path / 'night.txt'} --question 'which lamp?'", "focus step 5", "focus steer 0 pin")
     with pytest.raises(UsageError) as refused:
         alone("focus step")
     assert "`focus resume` continues the last one" in refused.value.way_out

@@ -24,16 +24,7 @@ def test_a_frame_of_ones_own_is_defined_assembled_and_deleted(amgs: Amgs) -> Non
     frame = asked(amgs, "frame", "assemble", "DOMES", "--query", "dome")
     assert [c["block"]["meta"]["source"] for c in frame["candidates"]] == ["stall.md"]
     for merge, strategy in (("union", "static"), ("intersection", "dynamic"), ("priority_chain", "priority")):
-        words = (
-            "--child",
-            "SELF:0.5",
-            "--child",
-            "DOMES:0.5",
-            "--merge",
-            merge,
-            "--budget-strategy",
-            strategy,
-        )
+        words = ("--child", "SELF:0.5", "--child", "DOMES:0.5", "--merge", merge, "--budget-strategy", strategy)
         assert amgs("frame", "define", "BOTH", *words) == 0
         both = asked(amgs, "frame", "assemble", "BOTH", "--query", "dome", "--budget", "300")
         assert both["tokens"] <= 300 and [one["child"] for one in both["ledger"]] == ["SELF", "DOMES"]
@@ -46,12 +37,8 @@ def test_a_frame_of_ones_own_is_defined_assembled_and_deleted(amgs: Amgs) -> Non
 
 def test_every_field_of_a_definition_has_its_option_and_none_takes_a_limit_away(amgs: Amgs) -> None:
     given = "--purpose p --weights .2,.2,.2,.2,.2 --category task --status raw --meta kind=note --self-only"
-    given += (
-        " --since 2026-01-01 --until 2026-02-01 --used-since 2026-01-02 --window 9 --gather filter --pool 7"
-    )
-    given += (
-        " --hops 2 --select top_k --top-k 3 --threshold .1 --similarity-share .2 --assembly raw --budget 99"
-    )
+    given += " --since 2026-01-01 --until 2026-02-01 --used-since 2026-01-02 --window 9 --gather filter --pool 7"
+    given += " --hops 2 --select top_k --top-k 3 --threshold .1 --similarity-share .2 --assembly raw --budget 99"
     given += " --refresh-hours 2 --merge union --budget-strategy dynamic --dedup .9 --rescore 1,0,0,0,0"
     assert amgs("frame", "define", "WHOLE", *given.split()) == 0
     made = asked(amgs, "frame", "list", "WHOLE")

@@ -17,13 +17,7 @@ from amgs_app.operations.standard import look_of, standard
 from amgs_app.render.catalogue import draw
 from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.results.focus import (
-    CorpusRead,
-    Purged,
-    Rebuilt,
-    SpanDescribed,
-    SpanList,
-)
+from amgs_app.results.focus import CorpusRead, Purged, Rebuilt, SpanDescribed, SpanList
 from amgs_app.session.operator import Operator
 from amgs_app.shell.output import as_text, exit_code_of
 from amgs_focus.errors import CtxError
@@ -82,10 +76,7 @@ def test_a_purge_wants_a_yes_and_then_the_tokens_are_gone(desk: Desk) -> None:
 def test_spans_are_listed_found_and_described(desk: Desk) -> None:
     desk("focus open DIR/night.txt --question why")
     listed = desk("focus spans")
-    assert isinstance(listed, SpanList) and [row.kept.span.kind for row in listed.rows] == [
-        "memory",
-        "question",
-    ]
+    assert isinstance(listed, SpanList) and [row.kept.span.kind for row in listed.rows] == ["memory", "question"]
     described = desk("focus describe 0 trust 0.25")
     assert isinstance(described, SpanDescribed) and described.after.trust == 0.25
     desk("focus describe 0 domain log")
@@ -93,11 +84,7 @@ def test_spans_are_listed_found_and_described(desk: Desk) -> None:
     assert found.total == 1 and found.rows[0].kept.about.domain == "log"
     assert found.rows[0].kept.recency == listed.lifetime - found.rows[0].kept.span.end
     assert desk("focus describe 0 domain ''").after.domain == ""
-    for line, why in (
-        ("9 trust 1", "no span 9"),
-        ("0 colour red", "no key 'colour'"),
-        ("0 trust 2", r"\[0, 1\]"),
-    ):
+    for line, why in (("9 trust 1", "no span 9"), ("0 colour red", "no key 'colour'"), ("0 trust 2", r"\[0, 1\]")):
         with pytest.raises(UsageError, match=why):
             desk(f"focus describe {line}")
 

@@ -26,9 +26,7 @@ def piped(amgs: Amgs, monkeypatch: pytest.MonkeyPatch, text: str) -> int:
     return amgs("shell")
 
 
-def test_lines_from_a_pipe_are_carried_out_in_one_session(
-    amgs: Amgs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_from_a_pipe_are_carried_out_in_one_session(amgs: Amgs, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ["# a comment", "", "select motor.md | json", "block show | json", "quit", "nonsense", ""]
     assert piped(amgs, monkeypatch, "\n".join(lines)) == 0
     decoder = json.JSONDecoder()
@@ -37,17 +35,13 @@ def test_lines_from_a_pipe_are_carried_out_in_one_session(
     assert first["block"]["id"] == second["block"]["id"]
 
 
-def test_the_first_error_in_a_pipe_ends_it_with_its_place(
-    amgs: Amgs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_error_in_a_pipe_ends_it_with_its_place(amgs: Amgs, monkeypatch: pytest.MonkeyPatch) -> None:
     assert piped(amgs, monkeypatch, "graph stats\nblock show ffffffff\nstatus\n") == 2
     assert "<stdin>:2:1" in amgs.err
     assert "schema" not in amgs.out
 
 
-def test_at_a_prompt_an_error_is_said_and_the_shell_goes_on(
-    amgs: Amgs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_at_a_prompt_an_error_is_said_and_the_shell_goes_on(amgs: Amgs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", Terminal())
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
         keys.send_text("serch dome\rsearch dome | csv\rexit\r")
@@ -67,7 +61,5 @@ def test_at_a_prompt_an_error_is_said_and_the_shell_goes_on(
         ("search '|' json", "search '|' json", None, False),
     ],
 )
-def test_a_pipe_at_the_end_says_how_a_result_is_seen(
-    line: str, rest: str, form: Format | None, paged: bool
-) -> None:
+def test_a_pipe_at_the_end_says_how_a_result_is_seen(line: str, rest: str, form: Format | None, paged: bool) -> None:
     assert piped_line(line) == (rest, Pipe(form, paged))

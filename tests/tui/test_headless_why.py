@@ -73,9 +73,7 @@ def test_why_of_a_block_under_a_minimum_of_its_frame_names_the_value_that_admits
     assert amgs("frame", "define", "ATTENTION", option, "0.97") == 0
     assert amgs("frame", "assemble", frame, "--query", question[0], "--format", "json") == 0
     candidates = json.loads(amgs.out)["candidates"]
-    out = [
-        c["block"]["id"] for c in candidates if (c["fate"], c["child"]) == ("below_threshold", "ATTENTION")
-    ]
+    out = [c["block"]["id"] for c in candidates if (c["fate"], c["child"]) == ("below_threshold", "ATTENTION")]
     assert out
     assert amgs("why", question[0], out[0], *question[1:], "--child", "ATTENTION") == 0
     assert f"not its weights keep it out, but ATTENTION's `{option}` of 0.97" in amgs.out
@@ -128,9 +126,7 @@ def test_a_search_says_what_it_read_a_typo_as(amgs: Amgs) -> None:
     assert "'enkod' was read as 'encod'" in amgs.out
 
 
-def test_of_an_answer_something_is_said_only_where_such_estimates_were_right(
-    amgs: Amgs, tmp_path: Path
-) -> None:
+def test_of_an_answer_something_is_said_only_where_such_estimates_were_right(amgs: Amgs, tmp_path: Path) -> None:
     unanswered = "why did the zeppelin land in Kathmandu?"
     assert amgs("search", unanswered) == 0
     assert "answer" not in amgs.out, "the notes are no parts of a document"

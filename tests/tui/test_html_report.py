@@ -77,10 +77,7 @@ def test_hostile_text_is_text_in_every_chart_too() -> None:
     name = f"{HOSTILE}\x00\ufffe\n"
     line = ChartLine(name, [(0.0, 0.0), (1.0, 1.0)], HOSTILE)
     ticks = [(0.0, name), (1.0, HOSTILE)]
-    charts = (
-        draw_bars(name, [(name, 1.0, name)]),
-        draw_lines(name, [line], across=ticks, up=ticks, limit=(0.5, name)),
-    )
+    charts = (draw_bars(name, [(name, 1.0, name)]), draw_lines(name, [line], across=ticks, up=ticks, limit=(0.5, name)))
     tags = stands_alone(page("A", "B", [HtmlSection("C", charts=charts)], palettes()))
     assert tags.said.count("<script>alert(1)</script>") >= 10 and "\x1b" not in tags.said
 
@@ -98,8 +95,7 @@ def test_calibration_draws_what_came_true_and_the_course_of_the_brier_score() ->
     course = tuple(CoursePoint(now + timedelta(days=n), n, 0.3 / n, 0, 0, 0, 0) for n in (1, 2, 3))
     step = ReliabilityBin(0.0, 0.5, 4, 0.25, 0.5, 0.2, 0.8)
     diagram, through_time = (
-        fromstring(chart)
-        for chart in draw_calibration(Reliability((step,), 3, 3, 0.1, 0, 0, 0, 0, course=course))
+        fromstring(chart) for chart in draw_calibration(Reliability((step,), 3, 3, 0.1, 0, 0, 0, 0, course=course))
     )
     assert {"came true", "as forecast"} <= set(written(diagram))
     assert "Brier 0.100" in written(through_time)
@@ -111,15 +107,11 @@ def test_calibration_draws_what_came_true_and_the_course_of_the_brier_score() ->
 
 def test_without_texts_only_numbers_ids_and_the_programs_own_words_stay() -> None:
     table = facts(HOSTILE, [("edges", 3), ("corpus", SECRET)], [SECRET])
-    said = stands_alone(
-        page("A", "B", [HtmlSection("C", table, own=("what",))], palettes(), redacted=True)
-    ).said
+    said = stands_alone(page("A", "B", [HtmlSection("C", table, own=("what",))], palettes(), redacted=True)).said
     assert "edges" in said and "3" in said and SECRET not in said and "script" not in said
 
 
-def test_a_memory_and_a_diagnosis_are_written_with_and_without_their_texts(
-    amgs: Amgs, tmp_path: Path
-) -> None:
+def test_a_memory_and_a_diagnosis_are_written_with_and_without_their_texts(amgs: Amgs, tmp_path: Path) -> None:
     amgs("frame", "assemble", "ATTENTION", "--query", "Why did the dome stall?")
     asked = [
         "diagnose",
@@ -147,6 +139,4 @@ def test_a_memory_and_a_diagnosis_are_written_with_and_without_their_texts(
     steps = re.findall(r"<td>[✓✗·]</td><td>([^<]+)</td>", (tmp_path / "diagnosis.html").read_text())
     said = (tmp_path / "diagnosis.html").read_text()
     assert steps and all(said.count(f">{step}<") == 1 for step in steps)
-    assert (
-        amgs("report", "--out", str(tmp_path / "nowhere" / "x.html")) == 3 and "cannot be written" in amgs.err
-    )
+    assert amgs("report", "--out", str(tmp_path / "nowhere" / "x.html")) == 3 and "cannot be written" in amgs.err

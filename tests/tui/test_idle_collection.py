@@ -43,14 +43,10 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clocks]:
 
 
 def idle(clocks: Clocks) -> IdleCollection:
-    return IdleCollection(
-        lambda: clocks.busy, perf=lambda: clocks.now, spent=lambda: clocks.collected * clocks.pause
-    )
+    return IdleCollection(lambda: clocks.busy, perf=lambda: clocks.now, spent=lambda: clocks.collected * clocks.pause)
 
 
-def test_garbage_is_collected_when_the_operator_rests_and_not_between_the_keys_of_a_held_one(
-    clocks: Clocks,
-) -> None:
+def test_garbage_is_collected_when_the_operator_rests_and_not_between_the_keys_of_a_held_one(clocks: Clocks) -> None:
     collection = idle(clocks)
     for _ in range(20):
         collection.note_act()

@@ -83,12 +83,7 @@ def test_a_key_means_the_same_in_all_panes_but_for_the_exceptions_that_are_told(
 
 
 def test_a_command_of_ones_own_needs_a_free_key_and_a_line_that_is_one() -> None:
-    wanted = {
-        "ctrl+g": "graph stats | json",
-        "ctrl+n": "search …",
-        "slash": "graph stats",
-        "f7": "grph stats",
-    }
+    wanted = {"ctrl+g": "graph stats | json", "ctrl+n": "search …", "slash": "graph stats", "f7": "grph stats"}
     found, problems = own_commands({**wanted, "f8": "", "f9,f10": "status"}, [STEP], {"app.peek": "f6"})
     assert [(each.key, each.description) for each in found] == list(wanted.items())[:2]
     assert len(problems) == 4
@@ -101,9 +96,7 @@ def test_a_command_of_ones_own_needs_a_free_key_and_a_line_that_is_one() -> None
 async def test_commands_of_ones_own_run_by_their_keys_and_stand_in_help_and_palette() -> None:
     async with drive(World(consolidated=6), (120, 40)) as driven:
         app = driven.app
-        app.router._take_opening(
-            Opening(commands={"ctrl+g": "graph stats", "ctrl+n": "search …", "q": "status"})
-        )
+        app.router._take_opening(Opening(commands={"ctrl+g": "graph stats", "ctrl+n": "search …", "q": "status"}))
         await driven.pilot.pause()
         assert '"q" = "status": is already used by app.quit' in driven.text
         await driven.press("ctrl+g")

@@ -41,9 +41,7 @@ def notes(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def consolidated(
-    tmp_path: Path, notes: Path, size: tuple[int, int] = (120, 40)
-) -> AsyncIterator[Drive]:
+async def consolidated(tmp_path: Path, notes: Path, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Drive]:
     """A workstation on the consolidated notes."""
     given = options(tmp_path / "s.duckdb", notes)
     async with on_session(lambda: Operator(Engine(given)), size) as driven:
@@ -51,9 +49,7 @@ async def consolidated(
         yield driven
 
 
-async def test_the_cursor_of_the_list_never_stands_on_another_block_than_the_curve(
-    tmp_path: Path, notes: Path
-) -> None:
+async def test_the_cursor_of_the_list_never_stands_on_another_block_than_the_curve(tmp_path: Path, notes: Path) -> None:
     async with consolidated(tmp_path, notes) as driven:
         await driven.press("4", *["right_square_bracket"] * 5)
         pane = driven.app.main.pane("decay")
@@ -137,16 +133,11 @@ async def test_the_palette_begins_with_what_was_used_last(tmp_path: Path, notes:
         assert isinstance(palette, ActionPalette) and palette._listed[0].name == "graph stats"
 
 
-async def test_an_action_of_another_pane_brings_it_to_the_front_or_says_why_not(
-    tmp_path: Path, notes: Path
-) -> None:
+async def test_an_action_of_another_pane_brings_it_to_the_front_or_says_why_not(tmp_path: Path, notes: Path) -> None:
     async with consolidated(tmp_path, notes) as driven:
         await driven.press("ctrl+p")
         await driven.type("decode one token", "enter")
-        assert (
-            driven.app.main.focused_pane is driven.app.main.pane("focus")
-            and "Not available now" in driven.text
-        )
+        assert driven.app.main.focused_pane is driven.app.main.pane("focus") and "Not available now" in driven.text
 
 
 async def test_an_empty_inbox_gives_its_place_to_another_pane(tmp_path: Path, notes: Path) -> None:

@@ -62,9 +62,7 @@ async def test_a_recording_replays_moved_weights_and_the_block_of_a_bookmark(tmp
         context, opened = done.engine.focus.snapshot(), done.last_frame
     assert marked is not None
     assert f"bookmark {marked}" in recorded
-    assert (
-        sum(line.startswith("frame assemble") for line in recorded) == 2
-    )  # the question, the weights at the end
+    assert sum(line.startswith("frame assemble") for line in recorded) == 2  # the question, the weights at the end
     assert opened is not None
     assert opened.text == weighed.text
     with session_on(tmp_path / "replay.duckdb", notes) as again:

@@ -48,10 +48,7 @@ def test_a_wrong_value_is_named_with_its_key_and_file(tmp_path: Path, text: str,
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (
-            "[memory.decay]\nthreshhold = 0.1",
-            "did you mean memory.decay.threshold?",
-        ),
+        ("[memory.decay]\nthreshhold = 0.1", "did you mean memory.decay.threshold?"),
         ("[memry]\nx = 1", "did you mean memory?"),
         ("[focus]\nprecision = 'fp32'", "did you mean model.precision?"),
         ("[focus]\nzzzzz = 1", "focus.zzzzz ("),
@@ -75,9 +72,7 @@ def test_a_wrong_variable_is_named_and_not_the_file(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("name", "value"), [("AMGS_MEMRY__DECAY__THRESHOLD", "0.1"), ("AMGS_MEMORY", "half"), ("AMGS_X", "1")]
 )
-def test_a_variable_that_sets_nothing_is_no_silence(
-    name: str, value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_variable_that_sets_nothing_is_no_silence(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, value)
     with pytest.raises(UsageError, match=r"memory|AMGS_") as raised:
         load_settings()
@@ -85,18 +80,12 @@ def test_a_variable_that_sets_nothing_is_no_silence(
     assert not re.search("Input should|unable to parse|Value error", str(raised.value))
 
 
-def test_a_choice_of_numbers_and_a_section_are_read_from_their_variables(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_choice_of_numbers_and_a_section_are_read_from_their_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AMGS_MODEL__SLOTS", "4")
     monkeypatch.setenv("AMGS_MEMORY__DECAY", '{"threshold": 0.2, "profiles": {"core": 0.0}}')
     monkeypatch.setenv("amgs_memory__decay__threshold", "0.3")
     found = load_settings()
-    assert (found.model.slots, found.memory.decay.threshold, found.memory.decay.profiles.core) == (
-        4,
-        0.3,
-        0.0,
-    )
+    assert (found.model.slots, found.memory.decay.threshold, found.memory.decay.profiles.core) == (4, 0.3, 0.0)
     monkeypatch.setenv("AMGS_MEMORY__DECAY", "half")
     with pytest.raises(UsageError, match="AMGS_MEMORY__DECAY=half"):
         load_settings()
@@ -115,17 +104,13 @@ def test_each_setting_says_where_it_comes_from(tmp_path: Path, monkeypatch: pyte
 
 def test_the_manual_lists_every_setting_with_its_default_and_sentence() -> None:
     manual = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
-    rows = [
-        f"| `{each.key}` | `{json.dumps(each.default)}` | {each.description} |" for each in every_setting()
-    ]
+    rows = [f"| `{each.key}` | `{json.dumps(each.default)}` | {each.description} |" for each in every_setting()]
     head = "| key | default | what it is |\n| --- | --- | --- |\n"
     tables = re.findall(rf"^### .+\n\n{re.escape(head)}((?:\|.*\n)+)", manual, flags=re.M)
     written = [table.splitlines() for table in tables]
     sections = dict.fromkeys(each.key.split(".")[0] for each in every_setting())
     assert written == [[row for row in rows if row.startswith(f"| `{name}.")] for name in sections]
-    assert manual.count("| `forgetting.") == sum(
-        each.key.startswith("forgetting.") for each in every_setting()
-    )
+    assert manual.count("| `forgetting.") == sum(each.key.startswith("forgetting.") for each in every_setting())
     assert all(each.description for each in every_setting())
 
 

@@ -33,24 +33,15 @@ def test_the_script_for_bash_completes_in_a_bash(tmp_path: Path) -> None:
         "PYTHONPATH": os.pathsep.join(sys.path),
         "HOME": str(tmp_path),
     }
-    done = subprocess.run(
-        ["bash", "--norc", "-c", TRIED], capture_output=True, text=True, env=surroundings, check=True
-    )
+    done = subprocess.run(["bash", "--norc", "-c", TRIED], capture_output=True, text=True, env=surroundings, check=True)
     registered, forecasts, panes = done.stdout.splitlines()
     assert "-F" in registered and registered.endswith(" amgs")
     assert (forecasts.split(), panes) == (["forecast"], "frame")
 
 
-@pytest.mark.parametrize(
-    ("option", "start", "offered"),
-    [("--format", "j", ["json"]), ("--theme", "pa", ["paper"])],
-)
+@pytest.mark.parametrize(("option", "start", "offered"), [("--format", "j", ["json"]), ("--theme", "pa", ["paper"])])
 def test_the_values_of_an_option_are_offered(
-    option: str,
-    start: str,
-    offered: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    option: str, start: str, offered: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("_AMGS_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", f"amgs {option} {start}")
@@ -62,17 +53,10 @@ def test_the_values_of_an_option_are_offered(
 
 @pytest.mark.parametrize(
     ("shell", "typed", "how"),
-    [
-        ("zsh", "amgs decay c", {}),
-        ("fish", "amgs decay c", {"_TYPER_COMPLETE_FISH_ACTION": "get-args"}),
-    ],
+    [("zsh", "amgs decay c", {}), ("fish", "amgs decay c", {"_TYPER_COMPLETE_FISH_ACTION": "get-args"})],
 )
 def test_other_shells_are_answered_in_their_own_way(
-    shell: str,
-    typed: str,
-    how: dict[str, str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    shell: str, typed: str, how: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = {"_AMGS_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": typed, **how}
     for name, value in asked.items():

@@ -52,11 +52,7 @@ def test_text_can_be_read_on_everything_it_lies_on(name: str) -> None:
         elif under == "panel":
             told = {ink: inks[ink] for ink in ("text", "muted", "accent", "good", "warn")}
             told["bad"] = to_textual(palette).variables["bad-on-panel"]
-        weak = {
-            ink: contrast(colour, ground)
-            for ink, colour in told.items()
-            if contrast(colour, ground) < READABLE
-        }
+        weak = {ink: contrast(colour, ground) for ink, colour in told.items() if contrast(colour, ground) < READABLE}
         assert not weak, under
     for level in range(5):
         colour = palette.lod(level)

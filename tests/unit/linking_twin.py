@@ -17,11 +17,7 @@ Found = tuple[str, str, str, float]
 
 
 def link(
-    nodes: Sequence[LinkNode],
-    texts: Mapping[str, str],
-    matrix: Vector,
-    first: int,
-    settings: ConsolidationSettings,
+    nodes: Sequence[LinkNode], texts: Mapping[str, str], matrix: Vector, first: int, settings: ConsolidationSettings
 ) -> set[Found]:
     """The edges when the nodes from `first` on are new."""
     new = {n.id for n in nodes[first:]}
@@ -84,11 +80,7 @@ def _shared_names(nodes: Sequence[LinkNode], new: set[str]) -> Iterator[Found]:
 
 
 def _likeness(
-    nodes: Sequence[LinkNode],
-    texts: Mapping[str, str],
-    matrix: Vector,
-    first: int,
-    settings: ConsolidationSettings,
+    nodes: Sequence[LinkNode], texts: Mapping[str, str], matrix: Vector, first: int, settings: ConsolidationSettings
 ) -> Iterator[Found]:
     for row in range(first, len(nodes)):
         cosines = (matrix @ matrix[row]).tolist()

@@ -22,9 +22,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def session() -> Iterator[Operator]:
-    with Operator(
-        Engine(Options(store=":memory:", model="tiny", now=datetime(2026, 3, 1, 9, tzinfo=UTC)))
-    ) as made:
+    with Operator(Engine(Options(store=":memory:", model="tiny", now=datetime(2026, 3, 1, 9, tzinfo=UTC)))) as made:
         made.engine.memory.ingest_text("The dome stood still.")
         yield made
 

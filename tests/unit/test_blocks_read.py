@@ -25,9 +25,7 @@ def numbered(number: int, size: int) -> NumberedBlock:
     return NumberedBlock(number, Block(block_id(text), text, NOW, NOW, "fact", 1.0, 0.01, "raw"), 0)
 
 
-def test_blocks_are_remembered_up_to_a_number_of_bytes_the_latest_asked_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_blocks_are_remembered_up_to_a_number_of_bytes_the_latest_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(block_reader, "BYTES_KEPT", 100_000)
     read = BlocksRead()
     for number in range(1000):
@@ -58,9 +56,7 @@ def test_a_remembered_count_is_that_of_the_text_and_holds_none_of_it(monkeypatch
     count, fresh = TokenCounter(), TokenCounter()
     if not fresh.name:
         pytest.skip("needs the tokenizer of the packaged model")
-    texts = [
-        f"{word} slipped twice before the dome was closed, and nobody noticed it. " * 3 for word in "abcdefé"
-    ]
+    texts = [f"{word} slipped twice before the dome was closed, and nobody noticed it. " * 3 for word in "abcdefé"]
     expected = [fresh._counted(text) for text in texts]
     assert [count(text) for text in texts * 3] == expected * 3
     assert len(count._counts) + len(count._older) <= 8

@@ -17,17 +17,13 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 def outcomes(pairs: list[tuple[float, float]]) -> list[Outcome]:
-    return [
-        Outcome(f"p{i}", p, a, brier_score(p, a), NOON - timedelta(hours=i)) for i, (p, a) in enumerate(pairs)
-    ]
+    return [Outcome(f"p{i}", p, a, brier_score(p, a), NOON - timedelta(hours=i)) for i, (p, a) in enumerate(pairs)]
 
 
 probability = st.floats(min_value=0, max_value=1)
 
 
-@given(
-    st.lists(st.tuples(probability, st.sampled_from([0.0, 1.0])), min_size=1, max_size=60), st.integers(1, 20)
-)
+@given(st.lists(st.tuples(probability, st.sampled_from([0.0, 1.0])), min_size=1, max_size=60), st.integers(1, 20))
 def test_the_parts_of_the_score_add_up(pairs: list[tuple[float, float]], bins: int) -> None:
     table = reliability(outcomes(pairs), bins=bins, forecasts=len(pairs))
     parts = (table.brier, table.reliability, table.resolution, table.uncertainty, table.within_bin)

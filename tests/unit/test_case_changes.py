@@ -36,9 +36,7 @@ def test_an_outcome_like_the_earlier_one_is_the_same_whatever_stands_behind_it()
 
 
 def test_a_case_that_moved_says_its_ranks_the_part_that_moved_and_what_passed_it() -> None:
-    after = CaseOutcome(
-        CASE, (), 3, (hit("goat", 1), hit("sea", 2), hit("dome", 3, 0.3, ("vector",), wanted=True))
-    )
+    after = CaseOutcome(CASE, (), 3, (hit("goat", 1), hit("sea", 2), hit("dome", 3, 0.3, ("vector",), wanted=True)))
     told = moved(BEFORE, after).because
     assert told[0] == "dome “About dome” went from rank 1 to 3"
     assert "no longer found by keyword" in told and "its vector moved from 0.80 to 0.30" in told
@@ -47,9 +45,7 @@ def test_a_case_that_moved_says_its_ranks_the_part_that_moved_and_what_passed_it
 
 
 def test_a_block_that_is_gone_is_said_with_what_took_its_place() -> None:
-    told = moved(
-        BEFORE, CaseOutcome(CASE, ("“E-17” is not in the 1 best hits",), None, (hit("goat", 1),))
-    ).because
+    told = moved(BEFORE, CaseOutcome(CASE, ("“E-17” is not in the 1 best hits",), None, (hit("goat", 1),))).because
     assert "is not among the 1 that are given" in told[0] and "goat" in told[1]
 
 
@@ -59,9 +55,7 @@ def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_run(path) == (BEFORE,)
 
 
-@pytest.mark.parametrize(
-    "held", ["", "[]", '{"format": "another"}', '{"format": "amgs questions 1"}', "\x00"]
-)
+@pytest.mark.parametrize("held", ["", "[]", '{"format": "another"}', '{"format": "amgs questions 1"}', "\x00"])
 def test_another_file_is_no_kept_run(tmp_path: Path, held: str) -> None:
     (tmp_path / "x.json").write_text(held)
     with pytest.raises(InputError):

@@ -41,12 +41,7 @@ def test_an_answer_closes_a_question_and_a_counter_question_does_not() -> None:
 
 
 def test_a_promise_stays_open_until_its_words_are_done() -> None:
-    texts = [
-        "I will send the tram timetable to Mara.",
-        "Thanks!",
-        "I sent a parcel.",
-        "I sent Mara the timetable.",
-    ]
+    texts = ["I will send the tram timetable to Mara.", "Thanks!", "I sent a parcel.", "I sent Mara the timetable."]
     speakers = ["A", "B", "A", "A"]
     promise = next(act for act in acts(texts, speakers) if act.kind == "commitment")
     assert texts[0][promise.start : promise.end] == texts[0] and promise.closed_by == 3

@@ -99,9 +99,7 @@ def test_words_of_speech_are_no_names_and_amounts_are_whole() -> None:
     names = names_of(said)
     found = [(slot, text[a:b]) for text in said for slot, a, b in find_slots(text, None, names)]
     assert found == [("name", "Nancy"), ("number", "twenty five euros"), ("name", "Nancy")]
-    told = (
-        "200,000 people got $4 billion at 5:30pm for 61-yard sails; see v1.2.3, JIRA-12, https://x.org/a?b=1."
-    )
+    told = "200,000 people got $4 billion at 5:30pm for 61-yard sails; see v1.2.3, JIRA-12, https://x.org/a?b=1."
     assert [(slot, told[a:b]) for slot, a, b in find_slots(told)] == [
         ("id", "v1.2.3"),
         ("id", "JIRA-12"),

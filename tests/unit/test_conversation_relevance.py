@@ -8,17 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.conversation.relevance import (
-    LAYER_OF,
-    WEIGHTS,
-    Floats,
-    MessageEvidence,
-    decay,
-    passages,
-    rate,
-    spread,
-    weigh,
-)
+from amgs.conversation.relevance import LAYER_OF, WEIGHTS, Floats, MessageEvidence, decay, passages, rate, spread, weigh
 from amgs.conversation.segments import expected_topics
 from amgs.retrieval.features import FEATURES
 from amgs.types.conversation import RELEVANCE_LAYERS, Message
@@ -42,20 +32,13 @@ def _spread_plainly(values: Floats, sessions: list[int], before: float, after: f
     return made
 
 
-@given(
-    st.lists(st.integers(1, 30), min_size=1, max_size=4),
-    st.floats(0, 1.5),
-    st.floats(0, 1.5),
-    st.integers(0, 9),
-)
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=4), st.floats(0, 1.5), st.floats(0, 1.5), st.integers(0, 9))
 def test_values_are_spread_in_straight_lines_within_their_session(
     sizes: list[int], before: float, after: float, seed: int
 ) -> None:
     sessions = [number for number, size in enumerate(sizes) for _ in range(size)]
     values = np.random.default_rng(seed).random(len(sessions))
-    assert np.allclose(
-        spread(values, sessions, before, after), _spread_plainly(values, sessions, before, after)
-    )
+    assert np.allclose(spread(values, sessions, before, after), _spread_plainly(values, sessions, before, after))
     both = spread(np.stack([values, 2 * values], axis=1), sessions, before, after)
     assert np.allclose(both[:, 1], 2 * spread(values, sessions, before, after))
 
@@ -73,15 +56,9 @@ def test_what_follows_a_hit_is_worth_more_than_what_came_before_and_a_long_messa
 @given(st.integers(2, 40), st.integers(0, 99))
 def test_the_parts_of_a_message_sum_to_what_decides(size: int, seed: int) -> None:
     chance = np.random.default_rng(seed)
-    costs, sessions = (
-        chance.integers(1, 200, size).astype(float),
-        sorted(chance.integers(0, 3, size).tolist()),
-    )
+    costs, sessions = (chance.integers(1, 200, size).astype(float), sorted(chance.integers(0, 3, size).tolist()))
     evidence = _evidence(chance.normal(0, 3, size).tolist(), (chance.random(size) < 0.4).tolist())
-    meanings, asked = (
-        chance.normal(size=(size, 8)).astype(np.float32),
-        chance.normal(size=8).astype(np.float32),
-    )
+    meanings, asked = (chance.normal(size=(size, 8)).astype(np.float32), chance.normal(size=8).astype(np.float32))
     columns = passages(evidence, costs, sessions, meanings, asked)
     found = weigh(evidence, costs, sessions, columns)
     assert ((found.worths >= 0) & (found.worths <= 1)).all()

@@ -58,11 +58,7 @@ def test_mentions_stand_beside_the_messages_that_a_handle_names(operator: Operat
 @pytest.mark.parametrize(
     ("line", "told", "way_out"),
     [
-        (
-            "--view topics --closed",
-            "--closed means nothing with `--view topics`.",
-            "It is for `--view acts`.",
-        ),
+        ("--view topics --closed", "--closed means nothing with `--view topics`.", "It is for `--view acts`."),
         ("--type person", "--type means nothing with `--view messages`.", "It is for `--view entities`."),
         ("'#2' --view stats", "HANDLE means nothing", "It is for `--view messages` and `--view mentions`."),
     ],

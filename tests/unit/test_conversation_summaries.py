@@ -29,14 +29,7 @@ def test_what_must_not_be_lost_is_found_word_for_word() -> None:
 
 
 _SAID = st.sampled_from(
-    [
-        "We decided to bake at 5.",
-        "Is the oven on?",
-        "Yes, since /tmp/a.py ran.",
-        "",
-        "Mara came yesterday.",
-        "¿\0…",
-    ]
+    ["We decided to bake at 5.", "Is the oven on?", "Yes, since /tmp/a.py ran.", "", "Mara came yesterday.", "¿\0…"]
 )
 
 

@@ -60,10 +60,7 @@ def test_a_promise_is_tried_on_the_questions_that_came_after_it() -> None:
     alike = tuple(drawn.randrange(1_000) for _ in range(400))
     drifted = tuple(one + 10 * place for place, one in enumerate(alike))
     for level, one, other in zip(
-        LEVELS,
-        review(FrameNeeds("S", "", alike)).levels,
-        review(FrameNeeds("S", "", drifted)).levels,
-        strict=True,
+        LEVELS, review(FrameNeeds("S", "", alike)).levels, review(FrameNeeds("S", "", drifted)).levels, strict=True
     ):
         assert one.tried == other.tried == 400 - LEAST
         assert abs(one.held / one.tried - level) < 0.05

@@ -134,9 +134,7 @@ def test_a_questions_products_are_not_split_and_others_are_again_afterwards() ->
     library = importlib.import_module("threadpoolctl")
 
     def threads() -> list[int]:
-        return [
-            one.num_threads for one in library.ThreadpoolController().select(user_api="blas").lib_controllers
-        ]
+        return [one.num_threads for one in library.ThreadpoolController().select(user_api="blas").lib_controllers]
 
     before = threads()
     inside, leave = threading.Event(), threading.Event()

@@ -104,9 +104,7 @@ def test_balancing_does_not_admit_what_scores_far_worse() -> None:
         *(candidate(f"fact {i}", 0.9 - i / 1000, 10) for i in range(5)),
         candidate("who", 0.3, 10, category="person"),
     ]
-    assert {
-        c.block.category for c in select(pool, 30, SelectionRule(selection="entropy"), Taken()).chosen
-    } == {"fact"}
+    assert {c.block.category for c in select(pool, 30, SelectionRule(selection="entropy"), Taken()).chosen} == {"fact"}
 
 
 @given(st.lists(st.sampled_from(CATEGORIES)))
@@ -120,14 +118,8 @@ def test_entropy_lies_between_none_and_an_even_spread(categories: list[str]) -> 
 # --- weights ----------------------------------------------------------------------------------------------
 
 
-@given(
-    st.lists(st.integers(0, 20), min_size=5, max_size=5).filter(any),
-    st.booleans(),
-    st.sampled_from(sorted(KNOWN)),
-)
-def test_effective_weights_sum_to_one_and_keep_their_proportions(
-    raw: list[int], has_query: bool, name: str
-) -> None:
+@given(st.lists(st.integers(0, 20), min_size=5, max_size=5).filter(any), st.booleans(), st.sampled_from(sorted(KNOWN)))
+def test_effective_weights_sum_to_one_and_keep_their_proportions(raw: list[int], has_query: bool, name: str) -> None:
     weights = Weights.normalised(**dict(zip(COMPONENTS, map(float, raw), strict=True)))
     shared = effective(KNOWN[name], weights, has_query=has_query).weights
     assert sum(getattr(shared, c) for c in COMPONENTS) == pytest.approx(1.0)
@@ -150,9 +142,7 @@ def test_the_profiles_are_those_of_the_specification() -> None:
 
 
 def composite(name: str, *children: str) -> FrameDefinition:
-    return FrameDefinition(
-        name, "", KNOWN["ATTENTION"].weights, children=tuple(ChildFrame(c, 0.5) for c in children)
-    )
+    return FrameDefinition(name, "", KNOWN["ATTENTION"].weights, children=tuple(ChildFrame(c, 0.5) for c in children))
 
 
 def test_the_defaults_register_one_after_another() -> None:
@@ -200,9 +190,7 @@ def reaches(known: dict[str, FrameDefinition], start: str, goal: str) -> bool:
         (replace(composite("MINE", "SELF"), children=(ChildFrame("SELF", math.nan),)), UsageError),
         (
             replace(
-                composite("MINE"),
-                children=(ChildFrame("SELF", 0.7), ChildFrame("TASK", 0.7)),
-                budget_strategy="static",
+                composite("MINE"), children=(ChildFrame("SELF", 0.7), ChildFrame("TASK", 0.7)), budget_strategy="static"
             ),
             UsageError,
         ),
@@ -212,9 +200,7 @@ def reaches(known: dict[str, FrameDefinition], start: str, goal: str) -> bool:
         (replace(KNOWN["SELF"], name="MINE", rule=SelectionRule(pool=0)), UsageError),
     ],
 )
-def test_a_malformed_definition_is_refused_with_a_way_out(
-    broken: FrameDefinition, error: type[UsageError]
-) -> None:
+def test_a_malformed_definition_is_refused_with_a_way_out(broken: FrameDefinition, error: type[UsageError]) -> None:
     with pytest.raises(error) as caught:
         register(broken, KNOWN)
     assert caught.value.way_out
@@ -233,13 +219,8 @@ def test_the_template_dates_and_titles_a_block_once() -> None:
     template = Template("template", "ATTENTION", "why\ndid it stall?", datetime(2026, 3, 1, tzinfo=UTC))
     plain = candidate("It stalled.", 0.9, 9)
     titled = replace(plain, block=replace(plain.block, meta={"title": "Dome  log"}))
-    repeated = replace(
-        plain, block=replace(plain.block, content="# Dome log\nIt stalled.", meta={"title": "Dome log"})
-    )
-    texts = [
-        assemble(template, [FrameSection("", (c,))], approximate_tokens).text
-        for c in (plain, titled, repeated)
-    ]
+    repeated = replace(plain, block=replace(plain.block, content="# Dome log\nIt stalled.", meta={"title": "Dome log"}))
+    texts = [assemble(template, [FrameSection("", (c,))], approximate_tokens).text for c in (plain, titled, repeated)]
     cited = f"({plain.block.id[:8]})"
     assert texts[0] == f"# ATTENTION: why did it stall?\n\n[2026-02-16]\n{cited} It stalled.\n"
     assert f"{cited} Dome log\nIt stalled." in texts[1]
@@ -280,11 +261,7 @@ def test_a_query_of_any_length_takes_one_short_line() -> None:
 @pytest.mark.parametrize(
     ("content", "query", "sentence"),
     [
-        (
-            "# Log\nIt rained. The motor stalled at 2.5 degrees. We slept.",
-            "motor",
-            "The motor stalled at 2.5 degrees.",
-        ),
+        ("# Log\nIt rained. The motor stalled at 2.5 degrees. We slept.", "motor", "The motor stalled at 2.5 degrees."),
         ("# Log\nIt rained. We slept.", "", "It rained."),
         ("# Only a heading", "", "# Only a heading"),
         ("   ", "", "   "),
@@ -316,9 +293,7 @@ def test_of_two_that_say_the_same_the_newer_is_taken() -> None:
 
 
 def test_a_block_too_long_for_the_budget_stands_there_with_its_passage() -> None:
-    text = " ".join(
-        ["It rained and nothing happened here."] * 60 + ["The dome stalled."] + ["We slept."] * 60
-    )
+    text = " ".join(["It rained and nothing happened here."] * 60 + ["The dome stalled."] + ["We slept."] * 60)
     index = KeywordIndex.open(None)
     index.catch_up(np.array([1]), lambda numbers: [(n, text) for n in numbers], Stamp("store", 1))
     assemblies: tuple[Assembly, ...] = ("template", "raw", "structured")
@@ -353,6 +328,4 @@ def test_every_template_cites_source_and_id(assembly: Assembly) -> None:
     plain = candidate("It stalled.", 0.9, 9)
     told = replace(plain, block=replace(plain.block, meta={"source": "notes/a\nb.md#2"}))
     text = assemble(template, [FrameSection("", (told,))], approximate_tokens).text
-    assert ("notes/a b.md" if assembly == "template" else "notes/a b.md#2") in text and plain.block.id[
-        :8
-    ] in text
+    assert ("notes/a b.md" if assembly == "template" else "notes/a b.md#2") in text and plain.block.id[:8] in text

@@ -87,9 +87,7 @@ def test_pagerank_agrees_with_networkx(graph: tuple[list[Link], int]) -> None:
         both = link.relation in SYMMETRIC
         for a, b in ((link.source - 1, link.target - 1), (link.target - 1, link.source - 1))[: 1 + both]:
             if a != b:
-                twin.add_edge(
-                    a, b, weight=link.weight + (twin[a][b]["weight"] if twin.has_edge(a, b) else 0.0)
-                )
+                twin.add_edge(a, b, weight=link.weight + (twin[a][b]["weight"] if twin.has_edge(a, b) else 0.0))
     ranks = networkx.pagerank(twin, max_iter=1000, tol=1e-12)
     lost = sum(rank for node, rank in ranks.items() if not twin.out_degree(node))
     jump = 0.15 / nodes + 0.85 * lost / nodes
@@ -100,8 +98,7 @@ def test_pagerank_agrees_with_networkx(graph: tuple[list[Link], int]) -> None:
 
 def test_eigenvector_agrees_with_networkx_on_a_connected_graph() -> None:
     links = [
-        Link(a, b, weight=w / 10)
-        for a, b, w in [(1, 2, 9), (2, 3, 5), (3, 1, 4), (3, 4, 8), (4, 5, 2), (5, 2, 6)]
+        Link(a, b, weight=w / 10) for a, b, w in [(1, 2, 9), (2, 3, 5), (3, 1, 4), (3, 4, 8), (4, 5, 2), (5, 2, 6)]
     ]
     twin = networkx.eigenvector_centrality_numpy(undirected(links, 5), weight="strength")
     assert eigenvector(view(links, 5).adjacency).tolist() == pytest.approx(scaled(twin), abs=1e-6)

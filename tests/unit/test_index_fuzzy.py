@@ -18,9 +18,7 @@ def test_the_nearest_word_is_found(typed: str, meant: str) -> None:
 
 
 def test_a_nearer_word_keeps_farther_ones_out() -> None:
-    assert [
-        c.known for c in corrections(["observatorr"], {"observatori": 1, "observators": 1, "observat": 9})
-    ] == [
+    assert [c.known for c in corrections(["observatorr"], {"observatori": 1, "observators": 1, "observat": 9})] == [
         "observatori",
         "observators",
     ]

@@ -74,9 +74,7 @@ def test_an_identifier_is_not_its_prefix() -> None:
 
 
 def test_an_identifier_is_found_inside_a_path() -> None:
-    assert found(
-        filled({1: "see https://store.example/parts/QX-7741-B for it", 2: "other"}), "QX-7741-B"
-    ) == [1]
+    assert found(filled({1: "see https://store.example/parts/QX-7741-B for it", 2: "other"}), "QX-7741-B") == [1]
 
 
 def test_repeating_a_word_in_the_query_does_not_change_the_answer() -> None:
@@ -86,9 +84,7 @@ def test_repeating_a_word_in_the_query_does_not_change_the_answer() -> None:
 
 def test_identifiers_are_never_crowded_out_of_a_small_pool() -> None:
     texts = dict.fromkeys(range(1, 60), "boiler valve part number replaced in March again and again")
-    texts[60] = (
-        "A long walk over the hills, and by the way, among many other things that happened, QX-7741-B."
-    )
+    texts[60] = "A long walk over the hills, and by the way, among many other things that happened, QX-7741-B."
     assert 60 in found(filled(texts), "boiler valve part number replaced in March QX-7741-B", limit=3)
 
 
@@ -129,18 +125,7 @@ def test_equal_scores_are_ordered_and_cut_by_number() -> None:
 
 @pytest.mark.parametrize(
     "query",
-    [
-        "",
-        "   ",
-        "?!… -- ()",
-        '"unclosed',
-        "a AND (b OR",
-        "content:x^9~",
-        "\x00",
-        "\ud800 bread",
-        "[* TO *]",
-        "👍",
-    ],
+    ["", "   ", "?!… -- ()", '"unclosed', "a AND (b OR", "content:x^9~", "\x00", "\ud800 bread", "[* TO *]", "👍"],
 )
 def test_any_text_is_a_query(query: str) -> None:
     index = filled(TEXTS)
@@ -166,9 +151,7 @@ def test_no_content_and_no_query_breaks_it(query: str, contents: list[str]) -> N
 @given(st.from_regex(r"[A-Z]{2,4}-[0-9]{2,5}(-[A-Z])?", fullmatch=True))
 def test_every_part_number_finds_its_document(code: str) -> None:
     index = filled({**TEXTS, 5: f"Ordered {code} again."})
-    hits = {
-        hit.number: hit for hit in index.search(index.query(f"when was {code} ordered, and the bread?"), 10)
-    }
+    hits = {hit.number: hit for hit in index.search(index.query(f"when was {code} ordered, and the bread?"), 10)}
     assert hits[5].exact > 0.9
 
 
@@ -186,21 +169,7 @@ def test_ordinary_words_are_no_identifiers() -> None:
 @given(
     st.lists(
         st.sampled_from(
-            [
-                "dome",
-                "M31",
-                "C++",
-                "a.b",
-                "(x-1)",
-                "“U.S.”",
-                "f#",
-                "\x1cé-2",
-                "no.",
-                "İx",
-                "3",
-                "_a",
-                "a\u0301b",
-            ]
+            ["dome", "M31", "C++", "a.b", "(x-1)", "“U.S.”", "f#", "\x1cé-2", "no.", "İx", "3", "_a", "a\u0301b"]
         )
         | st.text(max_size=6),
         max_size=12,
@@ -239,9 +208,7 @@ def test_a_sealed_index_opens_without_reading_the_store(tmp_path: Path) -> None:
     assert found(again, "QX-7741-B")[0] == 1
 
 
-@pytest.mark.parametrize(
-    "how", ["flip a byte", "cut a file", "no stamp", "other format", "garbage stamp", "no meta"]
-)
+@pytest.mark.parametrize("how", ["flip a byte", "cut a file", "no stamp", "other format", "garbage stamp", "no meta"])
 def test_a_damaged_index_is_built_anew(tmp_path: Path, how: str) -> None:
     directory = tmp_path / "k"
     filled(TEXTS, directory).close()

@@ -94,9 +94,7 @@ def test_cosines_are_given_for_blocks_that_have_a_vector() -> None:
 # --- a base beside the store ------------------------------------------------------------------------------
 
 
-def kept(
-    tmp_path: Path, index: VectorIndex, revision: int = 1, *, approximate_from: int = 10**9
-) -> VectorIndex:
+def kept(tmp_path: Path, index: VectorIndex, revision: int = 1, *, approximate_from: int = 10**9) -> VectorIndex:
     """The index as it is after it was written and opened again."""
     snapshots = SnapshotStore(tmp_path / "vectors", 1)
     with snapshots.writing(Stamp("s", revision), {}) as folder:
@@ -124,9 +122,7 @@ def test_a_kept_index_changes_like_one_in_memory(tmp_path: Path, seed: int, size
     allowed = np.flatnonzero(chance.random(size + 9) < 0.6).astype(np.int64)
     assert base.numbers.tolist() == plain.numbers.tolist() and len(base) == len(plain)
     assert base.search(query, 7, allowed) == plain.search(query, 7, allowed)
-    assert base.compare(query, allowed).spread == pytest.approx(
-        plain.compare(query, allowed).spread, abs=2e-6
-    )
+    assert base.compare(query, allowed).spread == pytest.approx(plain.compare(query, allowed).spread, abs=2e-6)
     every = plain.numbers.tolist()
     assert base.cosines(query, every) == plain.cosines(query, every)
     firsts = np.array(every, dtype=np.int64)
@@ -138,9 +134,7 @@ def test_a_kept_index_changes_like_one_in_memory(tmp_path: Path, seed: int, size
 def clustered(chance: np.random.Generator, size: int, dimension: int = 48) -> NDArray[np.float32]:
     """Vectors around some centres, as those of texts are."""
     centres = chance.normal(size=(40, dimension))
-    return (centres[chance.integers(0, 40, size)] + 0.7 * chance.normal(size=(size, dimension))).astype(
-        np.float32
-    )
+    return (centres[chance.integers(0, 40, size)] + 0.7 * chance.normal(size=(size, dimension))).astype(np.float32)
 
 
 def test_the_neighbour_graph_finds_what_the_product_finds(tmp_path: Path) -> None:
@@ -167,9 +161,7 @@ def test_the_neighbour_graph_finds_what_the_product_finds(tmp_path: Path) -> Non
     assert third.approximate and third.tail == 0 and third.numbers.tolist() == plain.numbers.tolist()
     wanted = [{n for n, _ in plain.search(q, 50)} for q in queries]
     assert (
-        np.mean(
-            [len({n for n, _ in third.search(q, 50)} & w) / 50 for q, w in zip(queries, wanted, strict=True)]
-        )
+        np.mean([len({n for n, _ in third.search(q, 50)} & w) / 50 for q, w in zip(queries, wanted, strict=True)])
         >= 0.95
     )
 

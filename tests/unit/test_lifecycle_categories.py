@@ -31,11 +31,7 @@ from amgs.lifecycle.self_detection import is_self_component, owner, signed
         ("Use a list instead of a tuple. The release is available today.", {}, "note"),
         ("We value your contributions. I believe this licence holds; we never sell data.", {}, "note"),
         ("I prefer tabs.", {}, "note"),
-        (
-            "Ida: Are you in?\n\nPer: Yes, we decided to go.\n\nIda: My bag!\n\nPer: I have it.",
-            {},
-            "dialogue",
-        ),
+        ("Ida: Are you in?\n\nPer: Yes, we decided to go.\n\nIda: My bag!\n\nPer: I have it.", {}, "dialogue"),
         ("Type: the kind.\nDefault: none.\nType: a path.\nDefault: the home folder.", {}, "note"),
         ("# Ida Holm\n\nIda Holm (born 2 May 1950) is a Danish rower. She won twice.", {}, "person"),
         ("# Morla\n\nMorla is a small town in the east of the county. It has a mill.", {}, "place"),
@@ -73,10 +69,7 @@ def test_values_outlive_observations() -> None:
 
 
 def test_hedging_lowers_confidence() -> None:
-    plain, hedged = (
-        "The dome stalls at the encoder.",
-        "Maybe the dome stalls, I think, perhaps at the encoder.",
-    )
+    plain, hedged = ("The dome stalls at the encoder.", "Maybe the dome stalls, I think, perhaps at the encoder.")
     verdict = categorise(plain, {})
     assert initial_confidence(hedged, verdict) < initial_confidence(plain, verdict)
 

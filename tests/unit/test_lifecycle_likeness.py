@@ -22,13 +22,7 @@ AT = datetime(2026, 3, 1, tzinfo=UTC)
 OVERLAP_WORDS = 2
 """The texts here are short."""
 
-WORDS = (
-    "the dome stalled at night",
-    "the motor ran hot",
-    "rain",
-    "Ilse saw the dome",
-    "and nobody came again",
-)
+WORDS = ("the dome stalled at night", "the motor ran hot", "rain", "Ilse saw the dome", "and nobody came again")
 
 
 def block(text: str, hours: float, source: str) -> Block:
@@ -99,17 +93,13 @@ def kinds(found: tuple[Pair, ...]) -> dict[tuple[str, str], str]:
 
 @settings(deadline=None)
 @given(
-    texts=st.lists(
-        st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join), max_size=26, unique=True
-    ),
+    texts=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join), max_size=26, unique=True),
     spread=st.sampled_from([0.0, 5.0, 400.0]),
     seed=st.integers(0, 999),
 )
 def test_it_agrees_with_looking_at_every_pair(texts: list[str], spread: float, seed: int) -> None:
     chance = np.random.default_rng(seed)
-    blocks = [
-        block(t, float(chance.random()) * spread, f"{chance.integers(4)}.md#{i}") for i, t in enumerate(texts)
-    ]
+    blocks = [block(t, float(chance.random()) * spread, f"{chance.integers(4)}.md#{i}") for i, t in enumerate(texts)]
     matrix = units(seed, len(blocks))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(similarity, "_ROWS", 7)

@@ -60,10 +60,7 @@ def test_a_turn_is_followed_by_the_next_one() -> None:
 
 @pytest.mark.parametrize("first", ["one", "two"])
 def test_neighbours_consolidated_apart_are_linked_whichever_came_first(first: str) -> None:
-    nodes = [
-        at("one", sources=("d.md#1",)),
-        at("two", sources=("d.md#2",), follows={"d.md#2": "d.md#1"}),
-    ]
+    nodes = [at("one", sources=("d.md#1",)), at("two", sources=("d.md#2",), follows={"d.md#2": "d.md#1"})]
     nodes.sort(key=lambda n: n.id != first)
     assert kinds(linked(nodes, known=1), "next") == [("one", "two")]
 

@@ -46,9 +46,7 @@ def test_an_accepted_suggestion_replaces_the_word_under_the_cursor() -> None:
         assert line[: len(line) - found.replaces] + found.text == result
 
 
-def test_folders_are_offered_for_batch_and_files_for_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folders_are_offered_for_batch_and_files_for_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "note one.md").write_text("x")
     monkeypatch.chdir(tmp_path)

@@ -37,9 +37,7 @@ def names(registry: Registry, line: str) -> list[str]:
     return [each.name for each in (*result.verbs, *result.also)]
 
 
-def test_help_alone_is_a_short_overview_that_names_the_first_word_of_every_command(
-    registry: Registry,
-) -> None:
+def test_help_alone_is_a_short_overview_that_names_the_first_word_of_every_command(registry: Registry) -> None:
     overview = told(registry, "help")
     assert isinstance(overview, CommandGroups)
     assert as_text(overview, width=200).count("\n") < len(PANELS) + 5
@@ -68,9 +66,7 @@ def test_help_finds_commands_by_name_summary_and_synonym(
     assert further not in found[: found.index(first)], found
 
 
-def test_a_mistyped_word_still_gets_a_guess_and_a_synonym_typed_as_a_command_its_commands(
-    registry: Registry,
-) -> None:
+def test_a_mistyped_word_still_gets_a_guess_and_a_synonym_typed_as_a_command_its_commands(registry: Registry) -> None:
     with pytest.raises(LineError, match=r"Did you mean search\b"):
         told(registry, "help serach")
     with pytest.raises(LineError, match=r"Did you mean .*block delete"):
@@ -127,8 +123,6 @@ def test_the_options_of_every_command_are_one_line_in_the_help_of_each_and_are_l
 @pytest.mark.parametrize("name", ["session", "conversation show", "recorded"])
 def test_each_view_of_a_command_has_its_own_line_and_an_example(registry: Registry, name: str) -> None:
     views = next(each.choices for each in registry[name].parameters if each.name == "view")
-    lines = {
-        line[2:].split(":")[0]: line for line in registry[name].help.splitlines() if line.startswith("- ")
-    }
+    lines = {line[2:].split(":")[0]: line for line in registry[name].help.splitlines() if line.startswith("- ")}
     assert list(lines) == list(views)
     assert all(f"`{name}" in line for line in lines.values())

@@ -132,10 +132,7 @@ def test_a_session_that_went_on_is_continued_and_another_of_the_same_name_is_not
 ) -> None:
     path = write_lines(tmp_path / "a" / "log.jsonl", CODEX)
     do(session, "import", str(path))
-    more = {
-        **CODEX[1],
-        "payload": {**CODEX[1]["payload"], "content": [{"type": "input_text", "text": "Why?"}]},
-    }
+    more = {**CODEX[1], "payload": {**CODEX[1]["payload"], "content": [{"type": "input_text", "text": "Why?"}]}}
     write_lines(path, [*CODEX, more])
     assert do(session, "import", str(path)).conversations == ("log",)
     other = write_lines(tmp_path / "b" / "log.jsonl", [claude_line(1, "user", "Hello.")])
@@ -203,9 +200,7 @@ def test_a_session_in_which_nothing_was_said_is_refused_with_what_stands_in_it(
     assert "thinking 1" in caught.value.way_out
 
 
-def test_an_imported_conversation_goes_on_and_is_let_go_without_its_blocks(
-    session: Operator, tmp_path: Path
-) -> None:
+def test_an_imported_conversation_goes_on_and_is_let_go_without_its_blocks(session: Operator, tmp_path: Path) -> None:
     do(session, "import", str(write_lines(tmp_path / "log.jsonl", CODEX)))
     more = json.dumps([{"role": "user", "content": "And the roof?"}])
     assert do(session, "conversation", "add", "log", "--messages", more).first == 5
@@ -222,9 +217,7 @@ def test_of_a_file_with_many_sessions_the_latest_is_added_and_an_import_takes_al
 ) -> None:
     path = tmp_path / ".aider.chat.history.md"
     days = ((3, "Hello."), (4, "Hello again."))
-    path.write_text(
-        "".join(f"# aider chat started at 2026-03-0{d} 08:00:00\n\n#### {t}\n\n" for d, t in days)
-    )
+    path.write_text("".join(f"# aider chat started at 2026-03-0{d} 08:00:00\n\n#### {t}\n\n" for d, t in days))
     done = do(session, "conversation", "add", "chat", str(path))
     assert [one.text for one in do(session, "conversation", "show", "chat").messages] == ["Hello again."]
     assert "other sessions" in done.notes[-1]

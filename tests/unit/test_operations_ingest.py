@@ -43,9 +43,7 @@ def test_a_text_takes_speaker_date_tags_source_and_other_metadata(operator: Oper
     }
 
 
-def test_a_folder_takes_them_for_each_of_its_files_and_keeps_their_own_tags(
-    operator: Operator, tmp_path: Path
-) -> None:
+def test_a_folder_takes_them_for_each_of_its_files_and_keeps_their_own_tags(operator: Operator, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("---\ntags: [own]\ndate: 2020-01-01\n---\nOne.")
     (tmp_path / "b.txt").write_text("Two.")
     operator.run(lifecycle.ingest(batch=tmp_path, tag=["given"], date=NOW, meta=["project=x"]))
@@ -85,9 +83,7 @@ def test_words_with_a_slash_or_a_dot_are_notes(operator: Operator, word: str) ->
     assert [block.content for block in held(operator)] == [word]
 
 
-def test_an_empty_inbox_and_a_graph_that_needs_nothing_leave_no_entry_in_the_journal(
-    operator: Operator,
-) -> None:
+def test_an_empty_inbox_and_a_graph_that_needs_nothing_leave_no_entry_in_the_journal(operator: Operator) -> None:
     operator.run(lifecycle.ingest("The dome stalls."))
     operator.run(lifecycle.consolidate())
     before = operator.engine.memory.operations()

@@ -66,9 +66,7 @@ def test_a_hard_pruning_asks_for_two_words(session: Operator) -> None:
     assert session.engine.memory.block(block_id(OWL)).status == "pruned"
 
 
-def test_every_simulation_is_a_verb_that_writes_nothing_and_repeats(
-    session: Operator, tmp_path: Path
-) -> None:
+def test_every_simulation_is_a_verb_that_writes_nothing_and_repeats(session: Operator, tmp_path: Path) -> None:
     questions = tmp_path / "q.jsonl"
     asked = {"id": "1", "question": "Where is the barn owl?", "kind": "x", "answers": ["notes/0.md"]}
     questions.write_text(json.dumps(asked))
@@ -89,11 +87,7 @@ def test_every_simulation_is_a_verb_that_writes_nothing_and_repeats(
 
 @pytest.mark.parametrize(
     ("line", "told"),
-    [
-        ("insert", "no text to insert"),
-        ("evolve --noise 0.2", "takes no --noise"),
-        ("stability owl", "takes no TEXT"),
-    ],
+    [("insert", "no text to insert"), ("evolve --noise 0.2", "takes no --noise"), ("stability owl", "takes no TEXT")],
 )
 def test_a_simulation_takes_its_own_options_alone(session: Operator, line: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):
@@ -120,15 +114,8 @@ def test_the_frame_assembled_last_is_there_in_the_next_session(session: Operator
     session.close()
     with Operator(Engine(Options(store=str(session.engine.store_path), model="tiny", now=NOW))) as later:
         found = do(later, "frame last").frame
-        assert (found.name, found.query, found.text, found.ledger) == (
-            "ATTENTION",
-            "owl",
-            frame.text,
-            frame.ledger,
-        )
-        assert [(c.block.id, c.fate) for c in found.candidates] == [
-            (c.block.id, c.fate) for c in frame.candidates
-        ]
+        assert (found.name, found.query, found.text, found.ledger) == ("ATTENTION", "owl", frame.text, frame.ledger)
+        assert [(c.block.id, c.fate) for c in found.candidates] == [(c.block.id, c.fate) for c in frame.candidates]
         assert later.last_frame is found and later.listed == tuple(c.block.id for c in frame.candidates)
         assert do(later, "show frame").result.frame is found
         assert {line.side for line in do(later, "health").lines} > {"inbox", "decay", "budget"}

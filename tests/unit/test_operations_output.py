@@ -42,13 +42,7 @@ class Sample:
 def test_a_result_becomes_plain_json() -> None:
     local = NOON.astimezone(timezone(timedelta(hours=2)))
     made = plain(Sample("é", local, (Pair(1, 1 / 3),), Path("a/b"), np.zeros(4, np.float32), np.float32(0.1)))
-    assert made == {
-        "name": "é",
-        "at": "2026-03-01T12:00:00Z",
-        "pairs": [[1, 0.333333]],
-        "place": "a/b",
-        "number": 0.1,
-    }
+    assert made == {"name": "é", "at": "2026-03-01T12:00:00Z", "pairs": [[1, 0.333333]], "place": "a/b", "number": 0.1}
 
 
 _JSON = st.recursive(
@@ -99,11 +93,7 @@ def test_a_table_stays_within_its_width(rows: list[tuple[str, int, str]], width:
 def test_csv_holds_the_values_in_full() -> None:
     made = sheet("said", "id:id at:at score:score", [("ab" * 32, NOON, 1 / 3), ("c,\n", None, 0.5)])
     rows = list(csv.reader(io.StringIO(to_csv(made))))
-    assert rows == [
-        ["id", "at", "score"],
-        ["ab" * 32, "2026-03-01T12:00:00Z", "0.333333"],
-        ["c,\n", "", "0.5"],
-    ]
+    assert rows == [["id", "at", "score"], ["ab" * 32, "2026-03-01T12:00:00Z", "0.333333"], ["c,\n", "", "0.5"]]
 
 
 def test_a_refused_file_is_named_in_the_table() -> None:

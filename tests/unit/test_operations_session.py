@@ -184,19 +184,7 @@ def test_words_counted_one_by_one_are_as_many_tokens_as_their_text() -> None:
     if whole is None:
         pytest.skip("the packaged SmolLM2 is not installed")
     count, draws = TokenCounter("smollm2"), random.Random(7)
-    pieces = [
-        *string.printable,
-        "it's",
-        "we'LL",
-        " x'd",
-        "a1b2",
-        "\n\n",
-        "   ",
-        "<|im_end|>",
-        "--",
-        "\x1c",
-        "é",
-    ]
+    pieces = [*string.printable, "it's", "we'LL", " x'd", "a1b2", "\n\n", "   ", "<|im_end|>", "--", "\x1c", "é"]
     for _ in range(500):
         text = "".join(draws.choices(pieces, k=40))
         assert count(text) == len(whole.encode(text, add_special_tokens=False).ids), text

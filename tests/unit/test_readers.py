@@ -72,9 +72,7 @@ def test_no_word_of_a_document_is_lost_and_none_is_invented(lines: list[str], fo
         hidden = words("[x]: y.md")
         assert [w for w in kept if w not in hidden] == [w for w in words(text) if w not in hidden]
     assert all(len(piece.text) <= 60 for piece in made)
-    assert all(
-        document.text[piece.start : piece.end].split()[0] == piece.text.split()[0] for piece in made[:1]
-    )
+    assert all(document.text[piece.start : piece.end].split()[0] == piece.text.split()[0] for piece in made[:1])
 
 
 def test_ten_megabytes_on_one_line_are_cut_in_reasonable_time() -> None:
@@ -154,9 +152,7 @@ def test_documents_become_markdown(tmp_path: Path) -> None:
         "<ul><li>oars</li></ul><table><tr><th>year</th></tr><tr><td>2026</td></tr></table><script>hidden = 1</script>"
     )
     (draft,) = taken(tmp_path, "boat.html", page).drafts
-    assert draft.content == (
-        "# Boat\n\nIt is due\non the [first](rent.md).\n\n* oars\n\n| year |\n| --- |\n| 2026 |"
-    )
+    assert draft.content == ("# Boat\n\nIt is due\non the [first](rent.md).\n\n* oars\n\n| year |\n| --- |\n| 2026 |")
     assert draft.meta["title"] == "Boat – Wiki" and draft.meta["refers_to"] == ["rent.md"]
     for name, raw in {"a.pdf": pdf(b"The rent is due."), "b.docx": docx("The rent is due.")}.items():
         assert [one.content for one in taken(tmp_path, name, raw).drafts] == ["The rent is due."]
@@ -169,9 +165,7 @@ def test_documents_become_markdown(tmp_path: Path) -> None:
     assert "windows-1252" in western.warnings[0].reason
 
 
-def test_a_document_without_its_extra_says_what_installs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_document_without_its_extra_says_what_installs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "installed", lambda package: False)
     (refused,) = taken(tmp_path, "a.pdf", pdf(b"x")).refused
     assert "needs the package markitdown" in refused.reason and "[documents]'" in refused.reason
@@ -214,9 +208,7 @@ def test_python_is_cut_at_its_functions_and_classes(tmp_path: Path) -> None:
     ]
     assert drafts[-1].content.startswith("    # says why\n    @property\n    def c(self)")
     (long,) = [
-        d
-        for d in taken(tmp_path, "long.py", f"def a():\n{body}\n    tail = 1\n{body}").drafts
-        if "tail" in d.content
+        d for d in taken(tmp_path, "long.py", f"def a():\n{body}\n    tail = 1\n{body}").drafts if "tail" in d.content
     ]
     assert "    tail = 1" in long.content
     broken = taken(tmp_path, "old.py", "print 'two'\n")
@@ -255,17 +247,12 @@ def test_western_text_is_read_and_said_and_other_encodings_are_refused(tmp_path:
     assert found.drafts[0].content == text and "windows-1252" in found.warnings[0].reason
     broken = taken(tmp_path, "b.txt", text.encode() + b" \xff end")
     assert broken.drafts[0].content == text + " \ufffd end" and "1 characters" in broken.warnings[0].reason
-    assert (
-        "not UTF-8"
-        in taken(tmp_path, "c.txt", "これは日本語の文章です。".encode("shift-jis")).refused[0].reason
-    )
+    assert "not UTF-8" in taken(tmp_path, "c.txt", "これは日本語の文章です。".encode("shift-jis")).refused[0].reason
     assert taken(tmp_path, "d.txt", text.encode("utf-16")).drafts[0].content == text
 
 
 def test_passages_of_a_document_are_in_order_and_hold_no_blank_edges() -> None:
-    document: ParsedDocument = markdown.document(
-        f"# A\n\n{LONG}\n\n- one\n- two\n\n> quote\n\n```\ncode\n```"
-    )
+    document: ParsedDocument = markdown.document(f"# A\n\n{LONG}\n\n- one\n- two\n\n> quote\n\n```\ncode\n```")
     spans: list[Passage] = list(document.passages)
     assert all(a.end <= b.start for a, b in pairwise(spans))
     assert all(document.text[p.start : p.end] == document.text[p.start : p.end].strip("\n") for p in spans)

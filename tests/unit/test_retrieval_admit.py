@@ -46,9 +46,7 @@ def test_the_nearest_weights_beat_the_rival_and_no_sample_is_nearer(
 
 
 @given(weights_of_five(), st.lists(parts_of_five, min_size=4, max_size=12), st.integers(1, 3))
-def test_an_admission_holds_when_the_ranks_are_counted_anew(
-    weights: Row, rows: list[list[float]], places: int
-) -> None:
+def test_an_admission_holds_when_the_ranks_are_counted_anew(weights: Row, rows: list[list[float]], places: int) -> None:
     parts = np.array(rows)
     last = int(np.argsort(-(parts @ weights), kind="stable")[-1])
     found = admission(parts, last, weights, places)

@@ -41,9 +41,7 @@ class _Remembered:
         return np.stack([self._vectors.get(text, first) for text in texts])
 
     def recognise(self, texts: Sequence[str]) -> list[tuple[Entity, ...]]:
-        kept = [
-            self._names.get(text, ()) for text in texts
-        ]  # as it is kept: an identifier is not cleaned again
+        kept = [self._names.get(text, ()) for text in texts]  # as it is kept: an identifier is not cleaned again
         return [tuple(Entity(name, "identifier") for name in names) for names in kept]
 
 

@@ -110,10 +110,7 @@ def test_another_value_name_order_or_a_denial_is_a_difference(one: str, other: s
         ("Drain the tank before closing the valve.", "Please drain the tank before closing the valve."),
         ("Logs are written to /var/log/crane/app.log.", "**Logs** are written to `/var/log/crane/app.log`."),
         ("The parcel is at the neighbour's house.", "The parcel is at the neighbour’s house"),
-        (
-            "The choir meets on Tuesday.\nThe hall is small.",
-            "- The choir meets on Tuesday.\n- The hall is small.",
-        ),
+        ("The choir meets on Tuesday.\nThe hall is small.", "- The choir meets on Tuesday.\n- The hall is small."),
         ("Pin numpy to 1.26.4 in the image.", "Pin numpy to v1.26.4 in the image"),
         ("The shop closes at 6 pm on Saturdays.", "The shop closes at 18:00 on Saturdays."),
         ("Grandma is allergic to nuts.", "Note that grandma is allergic to nuts."),
@@ -156,11 +153,7 @@ def test_a_text_says_what_it_says(text: str) -> None:
 
 def test_the_same_words_of_two_speakers_or_of_two_days_differ() -> None:
     one = Block(
-        block_id("I swam."),
-        "I swam yesterday.",
-        AT,
-        AT,
-        meta={"speaker": "Olga", "dates": ["2026-02-28 0.95"]},
+        block_id("I swam."), "I swam yesterday.", AT, AT, meta={"speaker": "Olga", "dates": ["2026-02-28 0.95"]}
     )
     again = replace(one, content="I swam yesterday!")
     assert not say_otherwise(one, again)

@@ -28,16 +28,13 @@ def test_every_text_has_a_direction_of_length_one(texts: list[str]) -> None:
 
 
 def test_similar_spelling_is_nearer_than_other_words() -> None:
-    dome, domes, bread = HashingEmbedder().embed(
-        ["the dome stalls", "the domes stalled", "rye bread on Sunday"]
-    )
+    dome, domes, bread = HashingEmbedder().embed(["the dome stalls", "the domes stalled", "rye bread on Sunday"])
     assert dome @ domes > 3 * abs(dome @ bread)
 
 
 def test_the_hashing_embedder_gives_the_same_vector_in_another_process() -> None:
     script = (
-        "from amgs.text.embedding import HashingEmbedder\n"
-        "print(HashingEmbedder().embed(['a dome'])[0].tobytes().hex())"
+        "from amgs.text.embedding import HashingEmbedder\nprint(HashingEmbedder().embed(['a dome'])[0].tobytes().hex())"
     )
     runs = {
         subprocess.run(
@@ -72,11 +69,7 @@ def test_a_token_count_adds_up_over_lines(one: str, other: str) -> None:
 @pytest.mark.real
 def test_minilm_puts_a_paraphrase_first() -> None:
     query, router, bread = MiniLM().embed(
-        [
-            "wifi fails in bad weather",
-            "The router in the attic drops packets when it rains.",
-            "She baked rye bread.",
-        ]
+        ["wifi fails in bad weather", "The router in the attic drops packets when it rains.", "She baked rye bread."]
     )
     assert query @ router > query @ bread
 
@@ -107,8 +100,7 @@ def test_a_text_alone_gets_the_vector_it_gets_among_others() -> None:
 def test_one_text_means_the_same_in_either_number_format() -> None:
     texts = ["Who keeps the dome key?", "", "The dome stood still. " * 40, "Émile's №5 — ça?"]
     exact, rounded = (
-        np.stack([MiniLM(precision=form).embed([text])[0] for text in texts])
-        for form in ("float32", "bfloat16")
+        np.stack([MiniLM(precision=form).embed([text])[0] for text in texts]) for form in ("float32", "bfloat16")
     )
     assert not np.array_equal(exact, rounded)
     assert (exact * rounded).sum(axis=1).min() > 0.9998

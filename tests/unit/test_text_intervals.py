@@ -10,13 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.text.intervals import (
-    Modality,
-    dates_in,
-    dates_told,
-    note_date,
-    told_days,
-)
+from amgs.text.intervals import Modality, dates_in, dates_told, note_date, told_days
 
 WEDNESDAY = datetime(2026, 3, 4, 9, tzinfo=UTC)
 
@@ -155,7 +149,7 @@ def test_a_blocks_dates_are_written_as_intervals_and_read_back() -> None:
     told = dates_told("Yesterday was loud; last week was not. I read it recently.", WEDNESDAY)
     assert told == ["2026-01-03/2026-03-04 0.4", "2026-02-23/2026-03-01 0.9", "2026-03-03 0.95"]
     assert [(t.first.isoformat(), t.confidence) for t in told_days([*told, "2026-02-09", "never", 3])] == [
-        *(("2026-01-03", 0.4), ("2026-02-23", 0.9), ("2026-03-03", 0.95), ("2026-02-09", 1.0)),
+        *(("2026-01-03", 0.4), ("2026-02-23", 0.9), ("2026-03-03", 0.95), ("2026-02-09", 1.0))
     ]
 
 

@@ -43,9 +43,7 @@ def test_a_question_in_another_language_is(text: str) -> None:
 
 
 def test_code_is_no_foreign_text() -> None:
-    assert not foreign_text(
-        "def total(rows, i=0):\n    return sum(row.width for row in rows[i:] if row.width > 1)"
-    )
+    assert not foreign_text("def total(rows, i=0):\n    return sum(row.width for row in rows[i:] if row.width > 1)")
 
 
 def test_function_words_of_the_question_s_own_language() -> None:
@@ -59,7 +57,4 @@ def test_the_bench_counts_what_is_silenced_in_each_file(tmp_path: Path) -> None:
     english.write_text("\n".join(ENGLISH), "utf-8")
     foreign.write_text("Wie wird die Heizung entlüftet?\nBoiler?\n", "utf-8")
     rows = report([english], [foreign]).splitlines()[2:]
-    assert [row.split(" | ")[:4] for row in rows] == [
-        ["| en", "English", "7", "0.0"],
-        ["| de", "another", "2", "50.0"],
-    ]
+    assert [row.split(" | ")[:4] for row in rows] == [["| en", "English", "7", "0.0"], ["| de", "another", "2", "50.0"]]

@@ -12,10 +12,7 @@ from amgs.text.prose import readable
     [
         ("[![PyPI](https://a.org/b.svg)](https://a.org) Locks a file.", "Locks a file."),
         ("![downloads](https://a.org/d.svg)\n![the dome](dome.png)", "the dome"),
-        (
-            ".. image:: http://a.org/b.svg\n    :alt: version\n    :target: x\n\nSpreads tests.",
-            "Spreads tests.",
-        ),
+        (".. image:: http://a.org/b.svg\n    :alt: version\n    :target: x\n\nSpreads tests.", "Spreads tests."),
         ("|Logo| |Build-Status|\n\nShows progress.", "Shows progress."),
         ("See [the manual](https://a.org/m), `Streams <https://a.org/s>`__.", "See the manual, Streams."),
         ("[[dome-motor|the motor]] and [[gate]]", "the motor and gate"),

@@ -69,10 +69,7 @@ def test_english_is_cut_into_words_as_before() -> None:
         .filter(Filter.stemmer("english"))
         .build()
     )
-    text = (
-        "\n".join(TEXTS.values())
-        + " It's the café's naïve plan_b — “quoted” 3½ m² e-mail; I'd re-read §4.2 … ☎ x²"
-    )
+    text = "\n".join(TEXTS.values()) + " It's the café's naïve plan_b — “quoted” 3½ m² e-mail; I'd re-read §4.2 … ☎ x²"
     assert word_analyzer().analyze(spaced(text, singles=True)) == before.analyze(text)
 
 

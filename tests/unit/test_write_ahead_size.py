@@ -28,8 +28,7 @@ def _ahead(store: Path) -> int:
 def _put(connection: Connection, key: str, text: str) -> None:
     with connection.transaction():
         connection.execute(
-            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            [key, text],
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", [key, text]
         )
 
 
@@ -91,9 +90,7 @@ def test_a_snapshot_that_is_open_meanwhile_stays_what_it_was(store: Path) -> Non
         assert connection.rows("SELECT value FROM meta WHERE key = 'last'") == [(TEXT + "9",)]
 
 
-def test_a_commit_stands_whose_write_ahead_file_cannot_be_taken_in(
-    store: Path,
-) -> None:
+def test_a_commit_stands_whose_write_ahead_file_cannot_be_taken_in(store: Path) -> None:
     with Connection.open(store) as connection:
         other = connection._writer.cursor()
         other.execute("BEGIN TRANSACTION")

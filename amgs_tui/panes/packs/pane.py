@@ -232,9 +232,7 @@ undoes it."""
             known = self.host.titles
             if any(block not in known for block in (*one.come, *one.gone)):
                 for place, reference in enumerate(one.packs):
-                    self.ask(
-                        packs.commands.show(reference), slot=f"packs:of proposal {place}", origin="screen"
-                    )
+                    self.ask(packs.commands.show(reference), slot=f"packs:of proposal {place}", origin="screen")
         elif self.member is not None:
             self.post_message(self.Picked(self.member.block.id))
         elif not self.inside and not self.deciding:
@@ -281,9 +279,7 @@ undoes it."""
 
             known = len(self.route.packs) + len(self.route.left_out)
             larger = max(0, len(self.listed.packs) - known)
-            return route_figure(
-                self.route, self.routed, canvas, cursor=self.cursor, larger=larger, beside=self._beside
-            )
+            return route_figure(self.route, self.routed, canvas, cursor=self.cursor, larger=larger, beside=self._beside)
         rows, now = self.packs if self.sift else None, self.host.now()
         return packs_figure(self.listed, canvas, rows=rows, cursor=self.cursor, now=now, beside=self._beside)
 
@@ -304,9 +300,7 @@ undoes it."""
                     not self.deciding and self.content is not None and bool(self.content.readings)
                 )
             case "open":
-                return (
-                    self.member is not None if self.inside else self.content is not None and not self.deciding
-                )
+                return self.member is not None if self.inside else self.content is not None and not self.deciding
             case "back":
                 return self.deciding or self.inside or self.route is not None
             case "use" | "retire" | "export":

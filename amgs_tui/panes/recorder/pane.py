@@ -63,23 +63,11 @@ something. v shows the records that are there, an audit (twice there, superseded
 the scores are worth; E writes the ids to delete by. Nothing is asked of a model, and nothing is changed."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        show(
-            "enter",
-            "open",
-            "open",
-            "recorder.open",
-            "Open the search: what it brought, and what else lay there",
-        ),
+        show("enter", "open", "open", "recorder.open", "Open the search: what it brought, and what else lay there"),
         show("v", "view", "view", "recorder.view", "The next view: traffic, records, audit, scores"),
         show("w", "why", "why", "recorder.why", "Why the answer after this search lacks something"),
         show("f", "store", "store", "recorder.store", "Only the store of this line, or all again"),
-        show(
-            "b",
-            "days",
-            "days",
-            "recorder.days",
-            "Audit what was not recalled for 7, 30 or 90 days, or only never",
-        ),
+        show("b", "days", "days", "recorder.days", "Audit what was not recalled for 7, 30 or 90 days, or only never"),
         show("E", "export", "export", "recorder.export", "Type the export: ids to delete by, or all records"),
         show("L", "live", "live", "recorder.live", "To what came last"),
         show("backspace", "back", "back", "recorder.back", "Back to what was asked"),
@@ -282,9 +270,7 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         self.ask(self._asks_view(), origin="screen")
 
     def action_why(self) -> None:
-        self.host.ask_line(
-            self.NAME, "missing", hint="What does the answer lack? In the words of its record."
-        )
+        self.host.ask_line(self.NAME, "missing", hint="What does the answer lack? In the words of its record.")
 
     def take_answer(self, line: str) -> None:
         if self.search is not None:

@@ -22,8 +22,6 @@ PANE: Final = WingPane(
         "slash": ("sessions.find",),
     },
     offered="amgs_tui.panes.sessions.pane:has_sessions",
-    exceptions={
-        "sessions.restore": "the pane looks again by itself; r brings back what was lost",
-    },
+    exceptions={"sessions.restore": "the pane looks again by itself; r brings back what was lost"},
 )
 """What the screen gains."""

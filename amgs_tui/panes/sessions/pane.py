@@ -28,16 +28,7 @@ if TYPE_CHECKING:
     from amgs_app.views.sessions.results import SessionText, SessionWhy
     from amgs_tui.host import Host
 
-VIEWS: tuple[commands.View, ...] = (
-    "overview",
-    "turns",
-    "window",
-    "lost",
-    "regret",
-    "cache",
-    "rules",
-    "outlook",
-)
+VIEWS: tuple[commands.View, ...] = ("overview", "turns", "window", "lost", "regret", "cache", "rules", "outlook")
 """The views of a session, in the order of their tabs."""
 AT_ONCE = 16 * 1024 * 1024
 """Bytes up to which a session is read whole before it is shown: a fifth of a second."""
@@ -66,13 +57,7 @@ written is followed."""
 
     BINDINGS: ClassVar[list[Any]] = [
         show("enter", "open", "open", "sessions.open", "Open the session; of a row, read its turn in full"),
-        show(
-            "v",
-            "view",
-            "view",
-            "sessions.view",
-            "The next tab: turns, window, lost, regret, cache, rules, outlook",
-        ),
+        show("v", "view", "view", "sessions.view", "The next tab: turns, window, lost, regret, cache, rules, outlook"),
         show("left", "step(-1)", "time", "sessions.before", "The request before", key_display="←→"),
         show("right", "step(1)", "time", "sessions.after", "The request after"),
         show("w", "why", "why", "sessions.why", "Why it is lost, and whether it was needed again"),
@@ -276,10 +261,7 @@ written is followed."""
             return notice(
                 canvas,
                 "No session lies here",
-                (
-                    ":session FILE  open one by its path",
-                    ":session sample  open one that comes with the program",
-                ),
+                (":session FILE  open one by its path", ":session sample  open one that comes with the program"),
                 NONE_HERE,
             )
         return self._figure(canvas).render()
@@ -292,9 +274,7 @@ written is followed."""
             at = self.at if self.at is not None else row.turn if row is not None else None
             return figures.page(canvas, self.review, self.lines, self.cursor, at, self.view)
         count = len(self.listing.sessions) if self.listing is not None else 0
-        return figures.listed(
-            canvas, self.lines, self.cursor, f"{plural(count, 'session')} of agents on this machine"
-        )
+        return figures.listed(canvas, self.lines, self.cursor, f"{plural(count, 'session')} of agents on this machine")
 
     # --- what the keys do -----------------------------------------------------------------------------------
 

@@ -90,11 +90,7 @@ class Assembler(MemoryPart):
         return replace(frame, remarks=(*frame.remarks, "it is not logged: the disk takes nothing"))
 
     def _assembled(
-        self,
-        definition: FrameDefinition,
-        request: pipeline.FrameRequest,
-        known: Definitions,
-        sources: Sources,
+        self, definition: FrameDefinition, request: pipeline.FrameRequest, known: Definitions, sources: Sources
     ) -> tuple[Frame, dict[str, KeptPool]]:
         """A frame, and the pools of those children that have a refresh cadence: fresh ones are taken over, and the
         frame's remarks say so.
@@ -168,11 +164,7 @@ class Assembler(MemoryPart):
             return dict(zip(state.blocks.ids(numbers).tolist(), importance.tolist(), strict=True))
 
     def _record(
-        self,
-        frame: Frame,
-        request: pipeline.FrameRequest,
-        pools: Mapping[str, KeptPool],
-        known: Definitions,
+        self, frame: Frame, request: pipeline.FrameRequest, pools: Mapping[str, KeptPool], known: Definitions
     ) -> None:
         """Log an assembly so that it can be replayed, and keep it; inside the transaction that logs its use."""
         storage = self._context.storage
@@ -199,7 +191,7 @@ class Assembler(MemoryPart):
                 operation,
                 undone,
                 {name: pool.made_by for name, pool in pools.items() if pool.made_by is not None},
-            ),
+            )
         )
         keep = self._context.settings.frames.waterfalls
         self._context.searches.write(self._context.settings.retrieval.searches)

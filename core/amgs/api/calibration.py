@@ -100,9 +100,7 @@ class Calibration(MemoryPart):
 
     def _titled(self, uses: Sequence[BlockUse]) -> tuple[BlockUse, ...]:
         blocks = self._context.storage.blocks.get({one.block_id for one in uses})
-        return tuple(
-            replace(one, title=blocks[one.block_id].title) if one.block_id in blocks else one for one in uses
-        )
+        return tuple(replace(one, title=blocks[one.block_id].title) if one.block_id in blocks else one for one in uses)
 
     def cases(
         self,
@@ -125,11 +123,7 @@ class Calibration(MemoryPart):
         blocks = storage.blocks.get({outcome.block_id for outcome, *_ in found})
         return tuple(
             ForecastCase(
-                outcome,
-                blocks[outcome.block_id].title if outcome.block_id in blocks else "",
-                asked,
-                relations,
-                made_at,
+                outcome, blocks[outcome.block_id].title if outcome.block_id in blocks else "", asked, relations, made_at
             )
             for outcome, asked, relations, made_at in found
         )

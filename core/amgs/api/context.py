@@ -64,14 +64,10 @@ class MemoryContext:
         if not matches:
             if len(wanted) < 4 and _HEX.fullmatch(wanted):
                 raise UnknownBlockError(
-                    f"{prefix!r} is too short for a block's id.",
-                    way_out="Give at least its first four characters.",
+                    f"{prefix!r} is too short for a block's id.", way_out="Give at least its first four characters."
                 )
             told = prefix if len(prefix) <= _ID_LENGTH else f"{prefix[:_ID_LENGTH]}…"
-            raise UnknownBlockError(
-                f"No block id starts with {told!r}.",
-                way_out="Search for the block by its words.",
-            )
+            raise UnknownBlockError(f"No block id starts with {told!r}.", way_out="Search for the block by its words.")
         if len(matches) > 1:
             raise AmbiguousIdError(
                 f"{prefix!r} is the start of {', '.join(i[:12] for i in matches[:5])}"

@@ -48,9 +48,7 @@ class Conversations(ConversationContexts):
         with storage.transaction():
             before = [one.message for one in storage.messages.held(conversation)]
             found = read_messages(self._context.settings.ingest.mask(messages), now, before)
-            said = (
-                text for each in found.messages for text in (each.text, *(c.arguments for c in each.calls))
-            )
+            said = (text for each in found.messages for text in (each.text, *(c.arguments for c in each.calls)))
             masked = tell_masked(find_marks(said))
             notes = (*found.notes, f"{masked}.") if masked else found.notes
             return keeping.add(storage, conversation, found.messages, now, before, notes)
@@ -62,9 +60,7 @@ class Conversations(ConversationContexts):
     def show(self, conversation: str, handle: str = "") -> tuple[Message, ...]:
         """The messages of a conversation, or those that a handle names."""
         first, last = citing.numbers(handle) if handle else (1, None)
-        return tuple(
-            one.message for one in keeping.read_held(self._context.storage, conversation, first, last)
-        )
+        return tuple(one.message for one in keeping.read_held(self._context.storage, conversation, first, last))
 
     def validate(self, conversation: str, text: str, handle: str = "") -> ConversationSurvival:
         """What of a conversation is in a text that somebody else made of it, as a summary, and what that makes up.
@@ -99,9 +95,7 @@ class Conversations(ConversationContexts):
         UnknownConversationError for a handle that names no messages.
         """
         if level not in RESTORE_LEVELS:
-            raise UsageError(
-                f"There is no level {level!r}.", way_out=f"The levels are {', '.join(RESTORE_LEVELS)}."
-            )
+            raise UsageError(f"There is no level {level!r}.", way_out=f"The levels are {', '.join(RESTORE_LEVELS)}.")
         limit = bounds.count("most", most)
         first, last = citing.numbers(handle)
         whole = level == "complete"

@@ -44,13 +44,7 @@ from amgs.types.conversation_views import (
     ConversationTopics,
     SummaryLevel,
 )
-from amgs.types.mentions import (
-    MENTION_TYPES,
-    ConversationEntities,
-    ConversationResolved,
-    MentionType,
-    ResolvedMention,
-)
+from amgs.types.mentions import MENTION_TYPES, ConversationEntities, ConversationResolved, MentionType, ResolvedMention
 
 
 def _confidence(least: float) -> float:
@@ -105,9 +99,7 @@ class ConversationContents(MemoryPart):
         sentences: of a part, at most. Raises UsageError for another level.
         """
         if level not in SUMMARY_LEVELS:
-            raise UsageError(
-                f"There is no level {level!r}.", way_out=f"The levels are {', '.join(SUMMARY_LEVELS)}."
-            )
+            raise UsageError(f"There is no level {level!r}.", way_out=f"The levels are {', '.join(SUMMARY_LEVELS)}.")
         most = bounds.count("sentences", sentences)
         with self._context.storage.snapshot():
             stored = keeping.read_held(self._context.storage, conversation)
@@ -363,8 +355,7 @@ class ConversationContexts(ConversationContents):
         """The budget; raises UsageError for one that is none, or a strategy that there is not."""
         if strategy not in CONTEXT_STRATEGIES:
             raise UsageError(
-                f"There is no strategy {strategy!r}.",
-                way_out=f"The strategies are {', '.join(CONTEXT_STRATEGIES)}.",
+                f"There is no strategy {strategy!r}.", way_out=f"The strategies are {', '.join(CONTEXT_STRATEGIES)}."
             )
         return BUDGET if budget is None else bounds.count("The budget", budget)
 
@@ -403,9 +394,7 @@ class ConversationContexts(ConversationContents):
         texts = [one.message.text for one in stored]
         return topic_spans(texts, self._vectors(stored), [one.message.at for one in stored])
 
-    def _numbers(
-        self, conversation: str, wanted: Sequence[str], messages: Sequence[Message]
-    ) -> frozenset[int]:
+    def _numbers(self, conversation: str, wanted: Sequence[str], messages: Sequence[Message]) -> frozenset[int]:
         """The numbers that handles name; raises UnknownConversationError for one beyond the messages."""
         found = frozenset[int]()
         for each in wanted:

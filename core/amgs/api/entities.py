@@ -21,14 +21,7 @@ from amgs.errors import UnknownEntityError, UsageError
 from amgs.index.entity_index import NamedThing
 from amgs.text.best_passage import Match, best_passage
 from amgs.types import Block, PassageSpan, Progress
-from amgs.types.entities import (
-    ENTITY_TYPES,
-    EntityKnowledge,
-    EntityMention,
-    EntitySummary,
-    EntityType,
-    RelatedEntity,
-)
+from amgs.types.entities import ENTITY_TYPES, EntityKnowledge, EntityMention, EntitySummary, EntityType, RelatedEntity
 
 EntityOrder = Literal["relevance", "time"]
 
@@ -59,9 +52,7 @@ class Entities(MemoryPart):
         limit = bounds.count("A limit", limit)
         least = bounds.count("The number of mentions", min_mentions)
         if type is not None and type not in ENTITY_TYPES:
-            raise UsageError(
-                f"There is no type {type!r} of entities.", way_out=f"Types are {', '.join(ENTITY_TYPES)}."
-            )
+            raise UsageError(f"There is no type {type!r} of entities.", way_out=f"Types are {', '.join(ENTITY_TYPES)}.")
         with self._known(progress) as known:
             found = [t for t in known.index.things if t.mentions >= least and type in (None, t.type)]
             return tuple(_summary(thing, known) for thing in found[:limit])
@@ -95,9 +86,7 @@ class Entities(MemoryPart):
             forms = _pattern(thing)
             blocks = [(one.block, thing.blocks[one.number]) for one in stored]
             ordered = _by_time(blocks) if order == "time" else _by_relevance(blocks)
-            mentions = tuple(
-                EntityMention(b, count, _passage(b.content, forms)) for b, count in ordered[:limit]
-            )
+            mentions = tuple(EntityMention(b, count, _passage(b.content, forms)) for b, count in ordered[:limit])
             near = known.index.near(thing)[: bounds.count("A limit", related)]
             beside = tuple(RelatedEntity(other.name, other.type, shared) for other, shared in near)
             return EntityKnowledge(name, _summary(thing, known), mentions, beside)
@@ -123,12 +112,7 @@ class Entities(MemoryPart):
         least = max(3, len(asked) // 2)
         forms = {f: thing.name for thing in known.index.things for f in thing.forms if len(f) >= least}
         near = process.extract(
-            asked,
-            builtins.list(forms),
-            scorer=fuzz.WRatio,
-            processor=str.casefold,
-            limit=20,
-            score_cutoff=_NEAR_ENOUGH,
+            asked, builtins.list(forms), scorer=fuzz.WRatio, processor=str.casefold, limit=20, score_cutoff=_NEAR_ENOUGH
         )
         told = builtins.list(dict.fromkeys(forms[form] for form, _, _ in near))[:_NEAR]
         way_out = f"Names near to it: {', '.join(told)}." if told else "Search for it by its words."
@@ -161,10 +145,7 @@ def _by_relevance(blocks: list[tuple[Block, int]]) -> list[tuple[Block, int]]:
         length = 0.25 + 0.75 * len(block.content) / max(1.0, mean)
         return count * (_SATURATION + 1) / (count + _SATURATION * length)
 
-    return sorted(
-        blocks,
-        key=lambda one: (one[0].superseded, -weight(*one), -one[0].created_at.timestamp(), one[0].id),
-    )
+    return sorted(blocks, key=lambda one: (one[0].superseded, -weight(*one), -one[0].created_at.timestamp(), one[0].id))
 
 
 def _pattern(thing: NamedThing) -> re.Pattern[str]:
@@ -175,6 +156,4 @@ def _pattern(thing: NamedThing) -> re.Pattern[str]:
 def _passage(content: str, forms: re.Pattern[str]) -> PassageSpan:
     matches = [Match(m.start(), m.end(), m[0]) for m in forms.finditer(content[:_MOST])]
     start, end = best_passage(content, matches, _PASSAGE)
-    return PassageSpan(
-        start, end, tuple((m.start, m.end) for m in matches if start <= m.start and m.end <= end)
-    )
+    return PassageSpan(start, end, tuple((m.start, m.end) for m in matches if start <= m.start and m.end <= end))

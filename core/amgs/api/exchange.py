@@ -215,9 +215,7 @@ class Exchange(MemoryPart):
             len(wanted) - len(known),
             len(known),
             len({block_id(one.content) for one in drafts if one.created_at is None}),
-            len(
-                {block_id(one.content) for one in drafts if one.valid_to is not None and one.valid_to <= now}
-            ),
+            len({block_id(one.content) for one in drafts if one.valid_to is not None and one.valid_to <= now}),
             found.left_out,
             tuple(one.conversation for one in new),
             masked=find_marks(draft.content for draft in drafts),

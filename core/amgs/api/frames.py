@@ -81,16 +81,11 @@ class Frames:
                 if frame is not None:
                     if weights is None:
                         storage = self._context.storage
-                        frame = coverage.promised(
-                            frame, known, storage.forecasts.fitted(storage.change_counter)
-                        )
+                        frame = coverage.promised(frame, known, storage.forecasts.fitted(storage.change_counter))
                     return CachedFrame(frame, True, f"fresh: {age:.2f} hours old", age)
                 because = "a block of it has left the memory"
         return CachedFrame(
-            self._assembler.assemble(definition.name, query=query, budget=budget, weights=weights),
-            False,
-            because,
-            age,
+            self._assembler.assemble(definition.name, query=query, budget=budget, weights=weights), False, because, age
         )
 
     def _unpacked(self, text: str, definition: FrameDefinition, known: Definitions) -> Frame | None:
@@ -182,9 +177,7 @@ class Frames:
         wanted = None if name is None else name.strip().upper()
         log = self._context.storage.assemblies
         with self._context.storage.snapshot():
-            return History(
-                tuple(_line(one) for one in log.latest(limit, name=wanted)), log.count(name=wanted)
-            )
+            return History(tuple(_line(one) for one in log.latest(limit, name=wanted)), log.count(name=wanted))
 
     def replay(self, assembly_id: str) -> Replay:
         """Make a past assembly again as of its instant, and say whether it came out equal and if not, why.
@@ -218,8 +211,7 @@ class Frames:
             )
         if len(ids) > 1:
             raise UsageError(
-                f"{assembly_id!r} is the start of {', '.join(ids[:4])}.",
-                way_out="Give a longer part of the id.",
+                f"{assembly_id!r} is the start of {', '.join(ids[:4])}.", way_out="Give a longer part of the id."
             )
         return found[0]
 
@@ -275,9 +267,7 @@ class Frames:
         storage = self._context.storage
         reasons = []
         if record.setup != self._context.setup:
-            reasons.append(
-                f"the embedder or the settings are others: {record.setup} then, {self._context.setup}"
-            )
+            reasons.append(f"the embedder or the settings are others: {record.setup} then, {self._context.setup}")
         gone = set(then) - storage.blocks.existing(then)
         if gone:
             reasons.append(f"{len(gone)} of its blocks are no longer in the store")
@@ -314,16 +304,7 @@ class Frames:
         request = pipeline.FrameRequest(query, budget, weights)
         with context.derived.searching() as sources:
             return following.why(
-                definition,
-                request,
-                known,
-                sources,
-                context.settings,
-                context.count_tokens,
-                wanted,
-                number,
-                child,
-                made,
+                definition, request, known, sources, context.settings, context.count_tokens, wanted, number, child, made
             )
 
     def why_then(self, assembly_id: str, block: str) -> Explanation:
@@ -378,13 +359,5 @@ class Frames:
 
 def _line(one: AssemblyRecord) -> PastAssembly:
     return PastAssembly(
-        one.id,
-        one.name,
-        one.query,
-        one.as_of,
-        one.budget,
-        one.tokens,
-        one.entropy_bits,
-        len(one.selected),
-        one.weights,
+        one.id, one.name, one.query, one.as_of, one.budget, one.tokens, one.entropy_bits, len(one.selected), one.weights
     )

@@ -18,16 +18,7 @@ from amgs.lifecycle.schedule import Due
 from amgs.storage.assemblies import AssemblyRecord
 from amgs.storage.store import Storage
 from amgs.text.plural import plural
-from amgs.types import (
-    BlockFilter,
-    Fault,
-    Forecast,
-    Health,
-    HealthLine,
-    Progress,
-    StoreStatus,
-    Verification,
-)
+from amgs.types import BlockFilter, Fault, Forecast, Health, HealthLine, Progress, StoreStatus, Verification
 from amgs.types.entropy import entropy
 from amgs.types.health import Standing
 from amgs.types.topology import StoreTopology
@@ -78,12 +69,7 @@ def health(context: MemoryContext) -> Health:
     lines = (
         of_inbox(due),
         of_consolidation(due, now),
-        of_graph(
-            kept,
-            storage.edges.count(),
-            storage.edges.alone(),
-            storage.edges.faded(now, threshold),
-        ),
+        of_graph(kept, storage.edges.count(), storage.edges.alone(), storage.edges.faded(now, threshold)),
         of_diversity(storage.blocks.by_category()),
         of_decay(ahead, kept),
         *of_centrality(context),
@@ -163,23 +149,14 @@ def of_centrality(context: MemoryContext) -> tuple[HealthLine, ...]:
         told = "never worked out: it counts 0 in every score"
         return (HealthLine("centrality", "act", told, "consolidate"),)
     told = f"of {plural(of.blocks, 'block')} and {plural(of.edges, 'edge')}, as of change {of.structure:,}"
-    return (
-        HealthLine(
-            "centrality",
-            "watch" if due else "well",
-            told,
-            "consolidate" if due else "graph stats",
-        ),
-    )
+    return (HealthLine("centrality", "watch" if due else "well", told, "consolidate" if due else "graph stats"),)
 
 
 def of_review(waiting: int) -> HealthLine:
     """Findings that wait for a verdict."""
     if not waiting:
         return HealthLine("review", "well", "nothing to review", "review scan")
-    return HealthLine(
-        "review", "watch", f"{waiting:,} finding{'' if waiting == 1 else 's'} to review", "review list"
-    )
+    return HealthLine("review", "watch", f"{waiting:,} finding{'' if waiting == 1 else 's'} to review", "review list")
 
 
 def of_calibration(score: float | None, outcomes: int, fewest: int) -> HealthLine:
@@ -187,15 +164,11 @@ def of_calibration(score: float | None, outcomes: int, fewest: int) -> HealthLin
     if score is None:
         return HealthLine("calibration", "unknown", "no verdict yet", "feedback useful")
     if outcomes < fewest:
-        told = (
-            f"Brier {score:.3f} from {outcomes:,} verdict{'' if outcomes == 1 else 's'} ({fewest:,} needed)"
-        )
+        told = f"Brier {score:.3f} from {outcomes:,} verdict{'' if outcomes == 1 else 's'} ({fewest:,} needed)"
         return HealthLine("calibration", "unknown", told, "feedback useful")
     told = f"Brier {score:.3f} from {outcomes:,} verdicts, goal {BRIER_GOAL:g}"
     standing: Standing = "well" if score < BRIER_GOAL else "act"
-    return HealthLine(
-        "calibration", standing, told, "calibration" if score < BRIER_GOAL else "calibrate --dry-run"
-    )
+    return HealthLine("calibration", standing, told, "calibration" if score < BRIER_GOAL else "calibrate --dry-run")
 
 
 def of_budget(last: AssemblyRecord | None) -> HealthLine:
@@ -224,9 +197,7 @@ def verify(context: MemoryContext, progress: Progress | None = None) -> Verifica
 def _lost(storage: Storage) -> list[Fault]:
     """What was gone when the store was opened; it was accepted, so the next look is clean."""
     return (
-        [Fault("store", f"{storage.lost} are gone; what is left was accepted", repairable=True)]
-        if storage.lost
-        else []
+        [Fault("store", f"{storage.lost} are gone; what is left was accepted", repairable=True)] if storage.lost else []
     )
 
 

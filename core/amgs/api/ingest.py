@@ -45,8 +45,7 @@ class Intake(MemoryPart):
             return self.ingest_text(what, created_at=created_at, meta=meta)
         if created_at is not None or meta is not None:
             raise UsageError(
-                "A file brings its own date and metadata.",
-                way_out="Put them into its front matter, or add its text.",
+                "A file brings its own date and metadata.", way_out="Put them into its front matter, or add its text."
             )
         return self.ingest_folder(what, progress) if what.is_dir() else self.ingest_file(what)
 
@@ -143,9 +142,7 @@ class Intake(MemoryPart):
         from amgs.ingest import raw_blocks
 
         given = self._context.settings.ingest.mask(tuple(drafts))
-        return raw_blocks.ingest(
-            self._context.storage, given, local_now(self._context.clock), progress=progress
-        )
+        return raw_blocks.ingest(self._context.storage, given, local_now(self._context.clock), progress=progress)
 
     def _ingest(
         self,

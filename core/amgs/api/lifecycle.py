@@ -99,9 +99,7 @@ class Lifecycle(MemoryPart):
                 change_counter=counter,
                 progress=progress,
             )
-        return plan_editing.carried(
-            () if before is None else before.edits, PlanDraft(plan, whose=owner(known.authors))
-        )
+        return plan_editing.carried(() if before is None else before.edits, PlanDraft(plan, whose=owner(known.authors)))
 
     def _drafted(self, draft: PlanDraft) -> list[int]:
         """Running numbers of a draft's blocks, rising."""
@@ -235,12 +233,7 @@ class Lifecycle(MemoryPart):
     def plan_review(self, *, progress: Progress | None = None) -> ReviewPlan:
         """What may be superseded, contradicted or merged and is not in the queue yet; changes nothing."""
         counter, now = self._context.storage.change_counter, self._context.clock.now()
-        return supersede.plan(
-            self._context.storage,
-            now=now,
-            change_counter=counter,
-            progress=progress,
-        )
+        return supersede.plan(self._context.storage, now=now, change_counter=counter, progress=progress)
 
     def apply_review(self, plan: ReviewPlan) -> JournalEntry:
         """Put the findings into the queue."""
@@ -252,9 +245,7 @@ class Lifecycle(MemoryPart):
 
     def accept(self, review_id: int) -> JournalEntry:
         """Carry a finding out; raises UsageError for one that is not open."""
-        return supersede.accept(
-            self._context.storage, review_id, self._context.clock.now(), self._context.embedder
-        )
+        return supersede.accept(self._context.storage, review_id, self._context.clock.now(), self._context.embedder)
 
     def reject(self, review_id: int) -> JournalEntry:
         """Say that a finding is none; raises UsageError for one that is not open."""

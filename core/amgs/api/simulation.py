@@ -123,9 +123,7 @@ class Simulation:
             view, scores = state.graph.view(), state.graph.measures().importance()
         central = dict(zip(view.nodes.tolist(), scores.tolist(), strict=True))
         own = context.settings.pruning
-        tried = prune.ways(
-            tuple(thresholds) or (own.relevance / 5, own.relevance, min(1.0, own.relevance * 4))
-        )
+        tried = prune.ways(tuple(thresholds) or (own.relevance / 5, own.relevance, min(1.0, own.relevance * 4)))
         asked = self._asked(questions, progress)
         found = prune.futures(
             under,
@@ -143,13 +141,7 @@ class Simulation:
         return replace(found, questions=len(asked))
 
     def insert(
-        self,
-        text: str,
-        *,
-        days: float = 30.0,
-        draws: int = 64,
-        seed: int = 0,
-        progress: Progress | None = None,
+        self, text: str, *, days: float = 30.0, draws: int = 64, seed: int = 0, progress: Progress | None = None
     ) -> insert.Insertion:
         """Where a text would take hold, if it were ingested and consolidated now; of a text that is there already, how
         its links will last.

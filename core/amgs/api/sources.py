@@ -76,8 +76,7 @@ class SourceLibrary(MemoryPart):
         whole = str(real_path(path))
         held = {piece.source for piece in self._context.storage.sources.held()}
         return any(
-            one.name in held and (one.place == whole or one.place.startswith(f"{whole}/"))
-            for one in self._names(path)
+            one.name in held and (one.place == whole or one.place.startswith(f"{whole}/")) for one in self._names(path)
         )
 
     # --- plans ------------------------------------------------------------------------------------------
@@ -145,9 +144,7 @@ class SourceLibrary(MemoryPart):
         """Carry a plan out in one transaction; raises UsageError when the store has moved on under it."""
         return revision.apply(self._context.storage, plan, self._context.clock.now())
 
-    def watch(
-        self, folder: Path, wait: Callable[[], bool], *, rounds: int | None = None
-    ) -> Iterator[Revision]:
+    def watch(self, folder: Path, wait: Callable[[], bool], *, rounds: int | None = None) -> Iterator[Revision]:
         """Take in what changes below a folder, look by look: `rounds` of them, or until `wait` between two says False.
 
         Gives each revision that changed something.
@@ -173,9 +170,7 @@ class SourceLibrary(MemoryPart):
         for draft in reading.drafts:
             drafts.setdefault(source_of(str(draft.meta.get("source", ""))), []).append(draft)
         places = {one.name: one.place for one in (*context.storage.sources.names(), *named.names)}
-        documents = [
-            SourceText(name, tuple(own), _written(places.get(name, ""))) for name, own in drafts.items()
-        ]
+        documents = [SourceText(name, tuple(own), _written(places.get(name, ""))) for name, own in drafts.items()]
         plan = revision.plan(
             context.storage,
             documents,
@@ -186,10 +181,7 @@ class SourceLibrary(MemoryPart):
             change_counter=context.storage.change_counter,
         )
         return replace(
-            plan,
-            refused=(*reading.refused, *plan.refused),
-            skipped=reading.skipped,
-            warnings=reading.warnings,
+            plan, refused=(*reading.refused, *plan.refused), skipped=reading.skipped, warnings=reading.warnings
         )
 
     def _names(self, path: Path) -> tuple[SourceName, ...]:
@@ -202,11 +194,7 @@ class SourceLibrary(MemoryPart):
         if name in held:
             return name
         whole = str(real_path(Path(name).expanduser())) if name.strip() else ""
-        at = [
-            one.name
-            for one in self._context.storage.sources.names()
-            if one.name in held and one.place == whole
-        ]
+        at = [one.name for one in self._context.storage.sources.names() if one.name in held and one.place == whole]
         found = at or sorted(one for one in held if one.endswith(f"/{name}"))
         if len(found) != 1:
             told = f"{len(found)} sources end with {name!r}" if found else f"There is no source {name!r}"

@@ -57,9 +57,7 @@ def reliability(outcomes: Sequence[Outcome], *, bins: int, forecasts: int) -> Re
     )
 
 
-def course(
-    outcomes: Sequence[Outcome], *, bins: int, points: int = _COURSE_POINTS
-) -> tuple[CoursePoint, ...]:
+def course(outcomes: Sequence[Outcome], *, bins: int, points: int = _COURSE_POINTS) -> tuple[CoursePoint, ...]:
     """The score and its parts at up to `points` instants, each over the verdicts that led up to it.
 
     outcomes: the latest verdict first. A point looks back over an eighth of all verdicts, at least 20; so do the
@@ -87,9 +85,7 @@ _Parts = tuple[float, float, float, float, float]
 """(Brier score, reliability, resolution, uncertainty, within-bin term)."""
 
 
-def _decomposed(
-    pairs: Sequence[tuple[float, float]], bins: int
-) -> tuple[tuple[ReliabilityBin, ...], _Parts | None]:
+def _decomposed(pairs: Sequence[tuple[float, float]], bins: int) -> tuple[tuple[ReliabilityBin, ...], _Parts | None]:
     """The table of (forecast, outcome) pairs and the score's parts; None for no pairs."""
     members: list[list[tuple[float, float]]] = [[] for _ in range(bins)]
     for predicted, actual in pairs:
@@ -107,9 +103,7 @@ def _decomposed(
     return table, (total, rel, res, unc, _within(members, table, n))
 
 
-def _within(
-    members: Sequence[Sequence[tuple[float, float]]], table: Sequence[ReliabilityBin], n: int
-) -> float:
+def _within(members: Sequence[Sequence[tuple[float, float]]], table: Sequence[ReliabilityBin], n: int) -> float:
     terms = []
     for inside, row in zip(members, table, strict=True):
         for predicted, actual in inside:
@@ -125,10 +119,5 @@ def _bin(index: int, bins: int, inside: Sequence[tuple[float, float]]) -> Reliab
     hits = math.fsum(a for _, a in inside)
     rate = hits / len(inside)
     return ReliabilityBin(
-        low,
-        high,
-        len(inside),
-        math.fsum(p for p, _ in inside) / len(inside),
-        rate,
-        *wilson_interval(hits, len(inside)),
+        low, high, len(inside), math.fsum(p for p, _ in inside) / len(inside), rate, *wilson_interval(hits, len(inside))
     )

@@ -43,18 +43,14 @@ def edge_changes(storage: Storage, predictions: Sequence[str] | None = None) -> 
     return tuple(edge_change(edges[one.key], one) for one in walked if one.key in edges)
 
 
-def put_edges(
-    storage: Storage, planned: Iterable[EdgeChange], now: datetime
-) -> tuple[list[JournalRow], list[EdgeKey]]:
+def put_edges(storage: Storage, planned: Iterable[EdgeChange], now: datetime) -> tuple[list[JournalRow], list[EdgeKey]]:
     """Write the new confidences; the decay of an edge that led to something useful begins anew (AMGS §8.4). Gives the
     rows of the journal and the edges that learned. Within a transaction.
     """
     wanted = {one.edge.key: one for one in planned}
     found = storage.edges.get(wanted)
     after = [
-        replace(
-            edge, confidence=one.after, last_reinforced_at=now if one.hits > 0 else edge.last_reinforced_at
-        )
+        replace(edge, confidence=one.after, last_reinforced_at=now if one.hits > 0 else edge.last_reinforced_at)
         for edge, one in ((found[key], one) for key, one in wanted.items())
     ]
     storage.edges.put(after)
@@ -62,11 +58,7 @@ def put_edges(
 
 
 def log(
-    storage: Storage,
-    frame: Frame,
-    selected: Sequence[Candidate],
-    walked: Sequence[EdgeKey],
-    curve: str | None,
+    storage: Storage, frame: Frame, selected: Sequence[Candidate], walked: Sequence[EdgeKey], curve: str | None
 ) -> None:
     """The composite score of each selected block, as the probability that it will prove useful.
 
@@ -92,13 +84,7 @@ def log(
     storage.forecasts.insert(forecasts, frame.id, first, None if curve is None else scores)
     reached = {c.block.id for c in selected if "graph" in c.layers}
     storage.edge_forecasts.insert(
-        [
-            (f.prediction_id, k)
-            for f in forecasts
-            if f.block_id in reached
-            for k in walked
-            if f.block_id in k[:2]
-        ],
+        [(f.prediction_id, k) for f in forecasts if f.block_id in reached for k in walked if f.block_id in k[:2]]
     )
 
 
@@ -171,9 +157,7 @@ def settle(
         return outcomes
 
 
-def _reinforced(
-    storage: Storage, ids: Sequence[str], event_type: str, source: str, now: datetime
-) -> list[JournalRow]:
+def _reinforced(storage: Storage, ids: Sequence[str], event_type: str, source: str, now: datetime) -> list[JournalRow]:
     """Reinforce blocks; gives the rows of the journal."""
     once = list(dict.fromkeys(ids))
     before = storage.blocks.get(once)

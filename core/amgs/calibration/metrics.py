@@ -42,16 +42,11 @@ def retrieval(questions: Sequence[Labelled], find: Find, seed: int, known: int) 
         recalls = [recall(found[one.question.id][:K], one) for one in those]
         told = f"{plural(len(those), 'question')} with an answer; of the first R hits, R = relevant blocks"
         made.append(
-            _metric(
-                f"precision{name}", float(np.mean(exact)), 0.80, f"{told}; of {K} hits {np.mean(at_k):.3f}"
-            )
+            _metric(f"precision{name}", float(np.mean(exact)), 0.80, f"{told}; of {K} hits {np.mean(at_k):.3f}")
         )
         made.append(
             _metric(
-                f"recall{name}",
-                float(np.mean(recalls)),
-                0.70,
-                f"{plural(len(those), 'question')}; sources in {K} hits",
+                f"recall{name}", float(np.mean(recalls)), 0.70, f"{plural(len(those), 'question')}; sources in {K} hits"
             )
         )
     return tuple(made)
@@ -68,15 +63,11 @@ def coherence(storage: Storage, assemblies: Iterable[AssemblyRecord]) -> Metric:
     blocks = storage.blocks.get({i for a in several for i in a.selected}, embeddings=True)
     means = []
     for one in several:
-        rows = [
-            b.embedding for i in one.selected if (b := blocks.get(i)) is not None and b.embedding is not None
-        ]
+        rows = [b.embedding for i in one.selected if (b := blocks.get(i)) is not None and b.embedding is not None]
         if len(rows) > 1:
             cosines = np.stack(rows) @ np.stack(rows).T
             means.append(float(cosines[np.triu_indices(len(rows), 1)].mean()))
-    note = (
-        f"mean cosine of pairs in {len(means)} assemblies" if means else "no assembly has two embedded blocks"
-    )
+    note = f"mean cosine of pairs in {len(means)} assemblies" if means else "no assembly has two embedded blocks"
     return Metric("coherence", float(np.mean(means)) if means else None, "higher", None, note)
 
 
@@ -110,11 +101,7 @@ def attention_stability(assemblies: Sequence[AssemblyRecord], frame: str | None 
         if frame is None or one.name == frame:
             by_query[one.name, one.query].append(frozenset(one.selected))
     overlaps = [jaccard(a, b) for runs in by_query.values() for a, b in pairwise(runs)]
-    note = (
-        f"{plural(len(overlaps), 'pair')} of successive assemblies"
-        if overlaps
-        else "nothing was assembled twice"
-    )
+    note = f"{plural(len(overlaps), 'pair')} of successive assemblies" if overlaps else "nothing was assembled twice"
     return _metric("attention stability", float(np.mean(overlaps)) if overlaps else None, 0.60, note)
 
 

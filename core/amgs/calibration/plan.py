@@ -73,11 +73,7 @@ def apply(storage: Storage, proposal: CalibrationPlan, now: datetime) -> Journal
     with storage.transaction():
         edges = {c.edge.key: c for c in proposal.edges}
         found = storage.edges.get(edges)
-        moved = [
-            " ".join(k)
-            for k, c in edges.items()
-            if k not in found or found[k].confidence != c.edge.confidence
-        ]
+        moved = [" ".join(k) for k, c in edges.items() if k not in found or found[k].confidence != c.edge.confidence]
         if moved:
             raise UsageError(
                 f"{plural(len(moved), 'edge')} changed since the plan was made, first that of {moved[0][:8]}.",
@@ -87,8 +83,7 @@ def apply(storage: Storage, proposal: CalibrationPlan, now: datetime) -> Journal
         rows, learned = forecasts.put_edges(storage, proposal.edges, now)
         curve = "forecasts mapped" if proposal.forecast.used else "forecasts unchanged"
         summary = (
-            f"{proposal.method} on {plural(proposal.outcomes, 'outcome')}: {curve}, "
-            f"{plural(len(learned), 'edge')}"
+            f"{proposal.method} on {plural(proposal.outcomes, 'outcome')}: {curve}, {plural(len(learned), 'edge')}"
         )
         operation = journal.write(storage, KIND, now, summary, rows)
         if proposal.forecast.used:

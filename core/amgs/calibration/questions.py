@@ -44,9 +44,7 @@ def load(path: Path) -> tuple[Question, ...]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} cannot be read: {error}.", way_out="Give a .jsonl file in UTF-8."
-        ) from error
+        raise InputError(f"{path} cannot be read: {error}.", way_out="Give a .jsonl file in UTF-8.") from error
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():

@@ -53,9 +53,7 @@ def asked(labelled: Labelled, candidates: Sequence[Candidate]) -> ScoredQuestion
     """A question with the candidates that may be chosen for it."""
     chosen = sorted((c for c in candidates if c.fate == "selected"), key=lambda c: c.block.id)
     parts = np.array([[getattr(c.parts, n) for n in COMPONENTS] for c in chosen], dtype=np.float64)
-    return ScoredQuestion(
-        labelled, tuple(c.block.id for c in chosen), parts.reshape(len(chosen), len(COMPONENTS))
-    )
+    return ScoredQuestion(labelled, tuple(c.block.id for c in chosen), parts.reshape(len(chosen), len(COMPONENTS)))
 
 
 def vector(weights: Weights) -> Values:

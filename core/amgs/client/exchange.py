@@ -150,9 +150,7 @@ def _changed(told: Any) -> tuple[Any, ...]:
 
 
 def _foreign() -> ServiceError:
-    return ServiceError(
-        "Its answer cannot be read.", way_out="Use the same version of the program on both sides."
-    )
+    return ServiceError("Its answer cannot be read.", way_out="Use the same version of the program on both sides.")
 
 
 def unreachable(address: str, lost: Lost) -> UnreachableError:

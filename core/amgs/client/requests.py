@@ -101,9 +101,7 @@ def search(
     )
 
 
-def why(
-    query: str, block_id: str, *, top_k: int | None = None, weights: Weights | None = None
-) -> Ask[Explanation]:
+def why(query: str, block_id: str, *, top_k: int | None = None, weights: Weights | None = None) -> Ask[Explanation]:
     """Explain why a search brings a block, or why not."""
     return operation("why", query=query, block=block_id, top_k=top_k, weights=weights)
 
@@ -230,11 +228,7 @@ def optimise_context(
 ) -> Ask[OptimisedContext]:
     """Choose what of a conversation a model should read for a question, within a budget of tokens."""
     return operation(
-        "conversation_optimise",
-        conversation=conversation,
-        query=query or None,
-        budget=budget,
-        strategy=strategy,
+        "conversation_optimise", conversation=conversation, query=query or None, budget=budget, strategy=strategy
     )
 
 

@@ -46,9 +46,7 @@ class ServiceConnection:
     def using(self, namespace: str | None, key: str | None) -> ServiceConnection:
         """The same for another namespace, or with a key of the caller's own."""
         return replace(
-            self,
-            namespace=self.namespace if namespace is None else namespace,
-            key=self.key if key is None else key,
+            self, namespace=self.namespace if namespace is None else namespace, key=self.key if key is None else key
         )
 
     def headers(self, ask: Ask[Any]) -> dict[str, str]:
@@ -64,12 +62,7 @@ class ServiceConnection:
 
 
 def connection(
-    base_url: str,
-    token: str,
-    namespace: str,
-    timeout: float | None,
-    retries: int,
-    chance: Callable[[], float] | None,
+    base_url: str, token: str, namespace: str, timeout: float | None, retries: int, chance: Callable[[], float] | None
 ) -> ServiceConnection:
     """What the arguments of a client say; raises UsageError for an address that is none."""
     check_address(base_url, "a service", f"It looks like {ADDRESS}; give the token apart.")

@@ -52,12 +52,7 @@ _CONDITION = re.compile(
 _REQUEST = re.compile(r"\bplease\b", re.IGNORECASE)
 _REPLY_WITHIN = 3
 """Messages after a question in which an answer closes it."""
-_NODS = frozenset(
-    re.findall(
-        r"\S+",
-        "m mm hmm mhm uh huh um hm ah oh okay ok right sure cool wow",
-    )
-)
+_NODS = frozenset(re.findall(r"\S+", "m mm hmm mhm uh huh um hm ah oh okay ok right sure cool wow"))
 """Words of a listener: alone they answer nothing."""
 
 
@@ -120,12 +115,7 @@ def _match_act(act: re.Pattern[str], sentence: str) -> re.Match[str] | None:
     if _CONDITION.search(sentence):
         return None
     return next(
-        (
-            found
-            for found in act.finditer(sentence)
-            if not _HEDGED.search(sentence[: found.start()][-_HEDGE:])
-        ),
-        None,
+        (found for found in act.finditer(sentence) if not _HEDGED.search(sentence[: found.start()][-_HEDGE:])), None
     )
 
 
@@ -148,8 +138,7 @@ def _answer(place: int, speakers: Sequence[str], silent: Sequence[bool]) -> int 
 
 
 _DONE = re.compile(
-    r"\b(?:done|finished|complete[d]?|fixed|sent|bought|booked|merged|shipped|deployed|submitted)\b",
-    re.IGNORECASE,
+    r"\b(?:done|finished|complete[d]?|fixed|sent|bought|booked|merged|shipped|deployed|submitted)\b", re.IGNORECASE
 )
 _NOT_DONE = re.compile(
     r"\b(?:not|never|almost|about to|used to|will|would|should|if|until|wanted|(?:\w+n't)|(?:did|have|was)nt)\b",
@@ -179,9 +168,7 @@ class Reports:
             for word in one.words:
                 self._naming.setdefault(word, []).append(number)
 
-    def find_closing(
-        self, about: str, after: int, speakers: Sequence[str], *, by_another: bool
-    ) -> int | None:
+    def find_closing(self, about: str, after: int, speakers: Sequence[str], *, by_another: bool) -> int | None:
         """The first place after one at which it is told that what a text is about was done; None where it is not told.
         It is told by who speaks at `after`, or by another.
         """

@@ -86,9 +86,7 @@ def word_vectors(texts: Sequence[str]) -> Vector:
 def stems(text: str) -> Counter[str]:
     """The stemmed words of a text that say what it is about, counted."""
     common = _common()
-    return Counter(
-        word for word in _analyzer().analyze(make_storable(text)) if len(word) > 1 and word not in common
-    )
+    return Counter(word for word in _analyzer().analyze(make_storable(text)) if len(word) > 1 and word not in common)
 
 
 def centre(texts: Sequence[str], vectors: Vector) -> Vector:
@@ -133,9 +131,7 @@ def _unit(vectors: NDArray[Any]) -> NDArray[Any]:
 def spell_stem(text: str, stem: str) -> str:
     """The commonest word of a text with this stem, as it stands there in lower case."""
     words = Counter(word.lower() for word in _WORD.findall(text[:_LONGEST]))
-    return next(
-        (word for word, _ in words.most_common() if _analyzer().analyze(make_storable(word)) == [stem]), stem
-    )
+    return next((word for word, _ in words.most_common() if _analyzer().analyze(make_storable(word)) == [stem]), stem)
 
 
 @lru_cache(maxsize=1)

@@ -11,15 +11,7 @@ from dataclasses import astuple, replace
 from typing import Any, Final
 
 from amgs.storage.messages import ExchangeRow
-from amgs.types.conversation import (
-    ContextMessage,
-    ContextSpan,
-    LedgerRow,
-    Message,
-    OptimisedContext,
-    Role,
-    ToolCall,
-)
+from amgs.types.conversation import ContextMessage, ContextSpan, LedgerRow, Message, OptimisedContext, Role, ToolCall
 from amgs.types.gateway import GatewayExchange
 
 _TOLD: Final = (
@@ -85,8 +77,7 @@ def row(exchange: GatewayExchange, held: Mapping[int, Message]) -> ExchangeRow:
         told["answer"] = exchange.said[:_SHOWN]
     # What the agent sent back otherwise than it was said, and the lines that stand for what was left out.
     told["sent"] = [
-        [*one.numbers, one.fate, one.tokens, *([] if _is_original(one, held) else _list_content(one))]
-        for one in sent
+        [*one.numbers, one.fate, one.tokens, *([] if _is_original(one, held) else _list_content(one))] for one in sent
     ]
     if (context := exchange.context) is not None:
         told["context"] = {name: getattr(context, name) for name in _PLANNED} | {
@@ -97,9 +88,7 @@ def row(exchange: GatewayExchange, held: Mapping[int, Message]) -> ExchangeRow:
         }
     record = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
     count = None if exchange.prompts is None else len(exchange.prompts)
-    return ExchangeRow(
-        exchange.number, exchange.at, exchange.conversation, last, record, exchange.usage, count
-    )
+    return ExchangeRow(exchange.number, exchange.at, exchange.conversation, last, record, exchange.usage, count)
 
 
 def numbers(row: ExchangeRow) -> tuple[int, ...]:
@@ -126,9 +115,7 @@ def rebuild(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
     """
     told, made = _read(row), _exchange(row, held)
     if not told.get("sent"):
-        return replace(
-            made, missing="" if told else "this version of the program cannot read what was kept of it"
-        )
+        return replace(made, missing="" if told else "this version of the program cannot read what was kept of it")
     gone = [n for one in told["sent"] if len(one) == 4 and (n := int(one[0])) not in held]
     if gone:
         return replace(made, missing=f"#{gone[0]} of {made.conversation!r} is no longer held")
@@ -176,8 +163,7 @@ def _exchange(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
         at=row.at,
         conversation=row.conversation,
         asked=asked.text if asked is not None else str(told.get("question", "")),
-        said="\n\n".join(one.text for one in answer if one is not None and one.text)
-        or str(told.get("answer", "")),
+        said="\n\n".join(one.text for one in answer if one is not None and one.text) or str(told.get("answer", "")),
         context=None,
         usage=row.usage,
         **fields,
@@ -209,14 +195,7 @@ def _message(told: Sequence[Any], held: Mapping[int, Message]) -> ContextMessage
         calls = [[call.id, call.name, call.arguments] for call in one.calls]
     made: Role = role
     return ContextMessage(
-        (int(first), int(last)),
-        made,
-        text,
-        fate,
-        int(tokens),
-        "",
-        tuple(ToolCall(*c) for c in calls),
-        answers,
+        (int(first), int(last)), made, text, fate, int(tokens), "", tuple(ToolCall(*c) for c in calls), answers
     )
 
 

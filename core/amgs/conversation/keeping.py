@@ -104,13 +104,7 @@ def add(
         storage.messages.add(conversation, held, operation)
         mentions.note(storage, conversation, messages, operation)
     return ConversationAdded(
-        conversation,
-        first,
-        messages[-1].number,
-        len(report.added),
-        tuple(notes),
-        operation,
-        len(report.again),
+        conversation, first, messages[-1].number, len(report.added), tuple(notes), operation, len(report.again)
     )
 
 

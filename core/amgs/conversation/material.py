@@ -212,10 +212,7 @@ class Draft:
     def whole(self, atom: Sequence[int], *, masked: bool = False) -> dict[int, Fate]:
         """The fates of an atom that is kept; masked: its outputs of tools as one line each."""
         material = self.material
-        return {
-            place: MASKED if masked and material.masked[place] < material.costs[place] else KEPT
-            for place in atom
-        }
+        return {place: MASKED if masked and material.masked[place] < material.costs[place] else KEPT for place in atom}
 
     def _voice(self, place: int, fate: Fate) -> str:
         return self.material.voices[place] if fate[0] == "digested" else ""

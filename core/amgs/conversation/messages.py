@@ -34,9 +34,7 @@ class ReadConversation:
     notes: tuple[str, ...] = ()
 
 
-def read_messages(
-    given: Sequence[GivenMessage], now: datetime, before: Sequence[Message] = ()
-) -> ReadConversation:
+def read_messages(given: Sequence[GivenMessage], now: datetime, before: Sequence[Message] = ()) -> ReadConversation:
     """The messages that follow on others of the conversation.
 
     A result follows its call, and a call has one result. A time that no message can have is left out and noted.
@@ -141,9 +139,7 @@ class _Reading:
         numbered = replace(
             message,
             number=self.next,
-            calls=tuple(
-                c if c.id else replace(c, id=f"call-{self.next}-{n}") for n, c in enumerate(message.calls, 1)
-            ),
+            calls=tuple(c if c.id else replace(c, id=f"call-{self.next}-{n}") for n, c in enumerate(message.calls, 1)),
         )
         _check_text(numbered, place)
         self._follow(numbered, place)
@@ -153,9 +149,7 @@ class _Reading:
     def _follow(self, message: Message, place: int) -> None:
         """Hold the calls and results of a message against those before it."""
         if message.calls and message.role != "assistant":
-            raise _wrong(
-                place, f"is of the {message.role} and calls a tool", "Only the assistant calls tools."
-            )
+            raise _wrong(place, f"is of the {message.role} and calls a tool", "Only the assistant calls tools.")
         for call in message.calls:
             if call.id in self.open and call.id not in self.answered:
                 raise _wrong(
@@ -175,9 +169,7 @@ class _Reading:
             )
             raise _wrong(place, f"is a result {told}", "Give the call first, or leave the result out.")
         if message.answers in self.answered:
-            raise _wrong(
-                place, f"is a second result of the call {message.answers[:40]!r}", "Leave one of them out."
-            )
+            raise _wrong(place, f"is a second result of the call {message.answers[:40]!r}", "Leave one of them out.")
         self.answered.add(message.answers)
 
 

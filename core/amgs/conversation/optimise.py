@@ -13,17 +13,7 @@ from dataclasses import replace
 
 from amgs.conversation.citing import handle, pieces_of, runs, write_spans
 from amgs.conversation.keeping import sessions
-from amgs.conversation.material import (
-    DROPPED,
-    KEPT,
-    MASKED,
-    Cited,
-    Draft,
-    Fate,
-    Material,
-    MessageCounter,
-    spans_of,
-)
+from amgs.conversation.material import DROPPED, KEPT, MASKED, Cited, Draft, Fate, Material, MessageCounter, spans_of
 from amgs.conversation.protection import Protection, atoms, find_important, protection
 from amgs.conversation.relevance import rate
 from amgs.conversation.render import gap, mark_cost, mask_output, render
@@ -244,9 +234,7 @@ def _recall(draft: Draft, most: int) -> int:
     messages came back.
     """
     material = draft.material
-    best = sorted(
-        material.atoms, key=lambda a: (-material.value(a) / sum(material.costs[p] for p in a), -a[-1])
-    )
+    best = sorted(material.atoms, key=lambda a: (-material.value(a) / sum(material.costs[p] for p in a), -a[-1]))
     back = 0
     for atom in best[:most]:
         partly = any(draft.fates[place][0] == "digested" for place in atom)
@@ -256,9 +244,7 @@ def _recall(draft: Draft, most: int) -> int:
     return back
 
 
-def _lines(
-    messages: Sequence[Message], costs: Sequence[int], counter: MessageCounter
-) -> dict[int, ContextMessage]:
+def _lines(messages: Sequence[Message], costs: Sequence[int], counter: MessageCounter) -> dict[int, ContextMessage]:
     """The outputs of tools as one line each, where that is shorter, by place."""
     tools = {call.id: call.name for message in messages for call in message.calls}
     made = {
@@ -274,9 +260,7 @@ def _draft(material: Material, budget: int) -> Draft:
     draft = Draft(material)
     critical = [a for a in material.atoms if material.level(a) == Protection.CRITICAL]
     for atom in critical:
-        told = next(
-            why for level, why in (material.protected[p] for p in atom) if level == Protection.CRITICAL
-        )
+        told = next(why for level, why in (material.protected[p] for p in atom) if level == Protection.CRITICAL)
         draft.keep(atom, told)
     if draft.used > budget:
         largest = max((p for a in critical for p in a), key=lambda p: material.costs[p])
@@ -336,9 +320,7 @@ def _spans(
 def _compare_sent(sent: Sequence[ContextMessage], made: Sequence[ContextMessage]) -> tuple[float, int]:
     """How much of what was sent before stands unchanged at the beginning, by bytes; the tokens of the rest."""
     total = sum(map(_bytes, sent))
-    same = next(
-        (n for n, (a, b) in enumerate(zip(sent, made, strict=False)) if a != b), min(len(sent), len(made))
-    )
+    same = next((n for n, (a, b) in enumerate(zip(sent, made, strict=False)) if a != b), min(len(sent), len(made)))
     stable = sum(map(_bytes, sent[:same])) / total if total else 1.0
     return stable, _tokens(sent[same:])
 
@@ -349,16 +331,12 @@ def _bytes(message: ContextMessage) -> int:
 
 
 def ledger(
-    fates: Sequence[Fate],
-    costs: Sequence[int],
-    short: Sequence[int],
-    made: Sequence[ContextMessage],
+    fates: Sequence[Fate], costs: Sequence[int], short: Sequence[int], made: Sequence[ContextMessage]
 ) -> tuple[LedgerRow, ...]:
     """Rows for what was read, masked, digested, left out and marked. short: tokens of each message as one line."""
     size = len(fates)
     masked, digested, dropped = (
-        [place for place in range(size) if fates[place][0] == fate]
-        for fate in ("masked", "digested", "dropped")
+        [place for place in range(size) if fates[place][0] == fate] for fate in ("masked", "digested", "dropped")
     )
     gaps = [one for one in made if one.fate == "dropped"]
     rows = [LedgerRow("history", sum(costs), 0, 0, sum(costs), size)]
@@ -389,11 +367,5 @@ def ledger(
         size - len(dropped),
         f"messages left out: {len(dropped):,}" if dropped else "",
     )
-    stage(
-        "render",
-        0,
-        sum(one.tokens for one in gaps),
-        len(made),
-        f"marks of gaps: {len(gaps):,}" if gaps else "",
-    )
+    stage("render", 0, sum(one.tokens for one in gaps), len(made), f"marks of gaps: {len(gaps):,}" if gaps else "")
     return tuple(rows)

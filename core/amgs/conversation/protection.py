@@ -30,10 +30,7 @@ class Protection(IntEnum):
 
 
 def protection(
-    messages: Sequence[Message],
-    recent: int,
-    restored: Collection[int] = (),
-    important: Mapping[int, str] | None = None,
+    messages: Sequence[Message], recent: int, restored: Collection[int] = (), important: Mapping[int, str] | None = None
 ) -> list[tuple[Protection, str]]:
     """For each message how firmly it is kept, and why.
 

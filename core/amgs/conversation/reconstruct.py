@@ -24,10 +24,7 @@ _SPOKEN = ("user", "assistant")
 
 
 def reconstruct(
-    messages: Sequence[Message],
-    found: Sequence[Element],
-    level: RestoreLevel,
-    most: int,
+    messages: Sequence[Message], found: Sequence[Element], level: RestoreLevel, most: int
 ) -> tuple[TextPiece, ...]:
     """Messages at a level, the originals aside: minimal, standard or detailed.
 
@@ -85,9 +82,7 @@ def _around(message: Message, one: Element) -> Iterator[tuple[int, int]]:
         yield one.start, one.end
 
 
-def _list_findings(
-    kind: str, found: Sequence[Element], messages: dict[int, Message], most: int
-) -> Iterator[TextPiece]:
+def _list_findings(kind: str, found: Sequence[Element], messages: dict[int, Message], most: int) -> Iterator[TextPiece]:
     """A line with the latest findings of a class, each once, and the handle of its message."""
     latest: dict[str, Element] = {}
     for one in found:

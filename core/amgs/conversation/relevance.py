@@ -37,13 +37,7 @@ Floats = NDArray[np.float64]
 Worths = Floats
 """(n,) in [0, 1], one for each message, as a search shows similarity; 0 where nothing speaks for it."""
 
-WEIGHTS: Mapping[str, float] = {
-    "around": 1.11,
-    "itself": 0.1,
-    "passage_meaning": 0.47,
-    "floor": 1.26,
-    "decay": 1.0,
-}
+WEIGHTS: Mapping[str, float] = {"around": 1.11, "itself": 0.1, "passage_meaning": 0.47, "floor": 1.26, "decay": 1.0}
 """Log odds of message i = 1.11 ln(around_i + 1e-4) + 0.1 ln(itself_i + 1e-4) + 0.47 meaning_i + 1.26 floor_i + decay_i,
 with the first two from `density`, the next two from `passages` and the last one from `decay`, a logarithm already.
 
@@ -68,23 +62,11 @@ nothing is worth nothing at all. Set by hand.
 """
 LAYER_OF: Mapping[str, RelevanceLayer] = {
     **dict.fromkeys(("meaning", "passage_meaning"), "semantic"),
-    **dict.fromkeys(
-        ("words", "opening", "coverage", "window", "neighbour_words", "episode_words", "flow"),
-        "lexical",
-    ),
+    **dict.fromkeys(("words", "opening", "coverage", "window", "neighbour_words", "episode_words", "flow"), "lexical"),
     "shared_names": "entity",
     **dict.fromkeys(("decay", "written_then", "told_day"), "temporal"),
     **dict.fromkeys(
-        (
-            "asked_of",
-            "other_role",
-            "no_answer",
-            "asking",
-            "after_question",
-            "turn_length",
-            "part_length",
-            "floor",
-        ),
+        ("asked_of", "other_role", "no_answer", "asking", "after_question", "turn_length", "part_length", "floor"),
         "structure",
     ),
 }
@@ -178,10 +160,7 @@ def passages(
     near = np.divide(around @ asked, length, out=np.zeros_like(length), where=length > 0)
     held = np.where(evidence.named, costs, 0.0)
     floor = spread(held, of, _FLOOR, _FLOOR) / spread(costs, of, _FLOOR, _FLOOR)
-    return {
-        "passage_meaning": _deviations(near),
-        "floor": floor - held.sum() / costs.sum(),
-    }
+    return {"passage_meaning": _deviations(near), "floor": floor - held.sum() / costs.sum()}
 
 
 def decay(messages: Sequence[Message], now: datetime, half_life: float) -> Floats:
@@ -207,9 +186,7 @@ def density(evidence: MessageEvidence, costs: Floats, of: Sequence[int]) -> dict
     return {"around": np.log(there + _FAINT), "itself": np.log(likely / costs + _FAINT)}
 
 
-def weigh(
-    evidence: MessageEvidence, costs: Floats, of: Sequence[int], columns: Mapping[str, Floats]
-) -> Relevance:
+def weigh(evidence: MessageEvidence, costs: Floats, of: Sequence[int], columns: Mapping[str, Floats]) -> Relevance:
     """The layers put together; a decay only takes: without it the best of the messages is worth what it was."""
     near = density(evidence, costs, of)
     adds = {name: WEIGHTS[name] * column for name, column in {**near, **columns}.items()}
@@ -252,10 +229,7 @@ def _deviations(values: Floats) -> Floats:
 
 
 def spread(
-    values: NDArray[np.floating[Any]],
-    sessions: Sequence[int] | NDArray[np.int64],
-    before: float,
-    after: float,
+    values: NDArray[np.floating[Any]], sessions: Sequence[int] | NDArray[np.int64], before: float, after: float
 ) -> Floats:
     """(n, …): each message's values spread over those around it in its session, less with each step, to 0.
 

@@ -28,14 +28,7 @@ def mask_output(message: Message, tool: str, tokens: int, counter: MessageCounte
     told = f"[output of {tool or 'a tool'} left out, {tokens:,} tokens: {handle(message.number, message.number)}]"
     return _add_cost(
         ContextMessage(
-            (message.number, message.number),
-            message.role,
-            told,
-            "masked",
-            0,
-            message.speaker,
-            (),
-            message.answers,
+            (message.number, message.number), message.role, told, "masked", 0, message.speaker, (), message.answers
         ),
         counter,
     )
@@ -119,9 +112,7 @@ def render(
         nonlocal start
         if start < place:
             first, last = messages[start].number, messages[place - 1].number
-            made.append(
-                digest(cites, first, last, counter, summariser) if cites else gap(first, last, counter)
-            )
+            made.append(digest(cites, first, last, counter, summariser) if cites else gap(first, last, counter))
             cites.clear()
         start = place
 

@@ -42,9 +42,7 @@ def changed_prompts(
     return tuple(kind for kind in kinds if tuple(before.get(kind, ())) != tuple(after.get(kind, ())))
 
 
-def compare(
-    before: GatewayExchange, exchange: GatewayExchange, counter: MessageCounter
-) -> PrefixComparison | None:
+def compare(before: GatewayExchange, exchange: GatewayExchange, counter: MessageCounter) -> PrefixComparison | None:
     """A request beside the one before it, both with what was sent and their prompts; None where that of one of them is
     not known.
     """

@@ -47,9 +47,7 @@ class TopicSegment:
     terms: tuple[str, ...]
 
 
-def segments(
-    texts: Sequence[str], vectors: Vector, times: Sequence[datetime | None] = ()
-) -> tuple[TopicSegment, ...]:
+def segments(texts: Sequence[str], vectors: Vector, times: Sequence[datetime | None] = ()) -> tuple[TopicSegment, ...]:
     """The topics of n messages in the order of time, without a gap. vectors: (n, d), of unit length. times: of the
     messages, None where unknown, or none at all.
     """
@@ -62,16 +60,12 @@ def segments(
     )
 
 
-def topic_spans(
-    texts: Sequence[str], vectors: Vector, times: Sequence[datetime | None] = ()
-) -> list[tuple[int, int]]:
+def topic_spans(texts: Sequence[str], vectors: Vector, times: Sequence[datetime | None] = ()) -> list[tuple[int, int]]:
     """(start, end) of the same topics, which are not linked."""
     return [(start, end) for start, end, _ in _spans(texts, vectors, times)]
 
 
-def _spans(
-    texts: Sequence[str], vectors: Vector, times: Sequence[datetime | None]
-) -> list[tuple[int, int, float]]:
+def _spans(texts: Sequence[str], vectors: Vector, times: Sequence[datetime | None]) -> list[tuple[int, int, float]]:
     """(start, end, chance) of topics."""
     spans: list[tuple[int, int, float]] = []
     for start, end in sittings(len(texts), times):
@@ -132,8 +126,7 @@ def terms(texts: Sequence[str]) -> list[tuple[str, ...]]:
     told = []
     for text, words in zip(texts, counted, strict=True):
         weight = {
-            stem: (1 + math.log(count)) * math.log((1 + len(texts)) / among[stem])
-            for stem, count in words.items()
+            stem: (1 + math.log(count)) * math.log((1 + len(texts)) / among[stem]) for stem, count in words.items()
         }
         best = sorted(weight, key=lambda stem: (-weight[stem], stem))[:_TERMS]
         told.append(tuple(spell_stem(text, stem) for stem in best))
@@ -158,8 +151,7 @@ _AHEAD = 3
 
 _FILLER = r"^\W*(?:(?:and|so|well|oh|ok|okay|yes|yeah|right|great|thanks?|thank you)\W+)*"
 _OPENS = re.compile(
-    _FILLER
-    + r"(?:hi|hello|hey|now|next|anyway|by the way|also|another|speaking of|let'?s|we(?:'|’)?(?:ll| will)|"
+    _FILLER + r"(?:hi|hello|hey|now|next|anyway|by the way|also|another|speaking of|let'?s|we(?:'|’)?(?:ll| will)|"
     r"moving|on to|turning|item|first|finally|i(?:'m| am) looking|i need|i want|can you|could you|do you|"
     r"what(?:'s| is| are)|have you|are you|where|when|how about|what about|the next|our next)\b",
     re.IGNORECASE,
@@ -192,12 +184,7 @@ def features(texts: Sequence[str], found: Cohesion) -> Floats:
     longest = np.lib.stride_tricks.sliding_window_view(padded, _AHEAD).max(axis=1)
     cues = np.array(
         [
-            (
-                _OPENS.search(new) is not None,
-                _CLOSES.search(old) is not None,
-                old.endswith("?"),
-                length,
-            )
+            (_OPENS.search(new) is not None, _CLOSES.search(old) is not None, old.endswith("?"), length)
             for old, new, length in zip(before, after, longest, strict=True)
         ],
         dtype=np.float64,

@@ -14,9 +14,7 @@ from amgs.text.intervals.grammar import dates_in
 from amgs.text.name_uses import read_names
 from amgs.text.sentences import sentences, units
 
-Slot = Literal[
-    "sentence", "decision", "question", "commitment", "name", "number", "date", "path", "command", "id"
-]
+Slot = Literal["sentence", "decision", "question", "commitment", "name", "number", "date", "path", "command", "id"]
 SLOTS: tuple[Slot, ...] = get_args(Slot)
 
 _DECISION = re.compile(
@@ -45,8 +43,7 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _TIME = re.compile(
-    r"(?<![\w:.])(?:[01]?\d|2[0-3])(?::[0-5]\d){1,2}(?: ?[ap]\.?m\b)?(?![\w:])|(?<![\w:.])\d{1,2} ?[ap]m\b",
-    re.I,
+    r"(?<![\w:.])(?:[01]?\d|2[0-3])(?::[0-5]\d){1,2}(?: ?[ap]\.?m\b)?(?![\w:])|(?<![\w:.])\d{1,2} ?[ap]m\b", re.I
 )
 _SUFFIXES = (
     r"py|md|js|jsx|ts|tsx|rs|go|c|h|cc|cpp|hpp|java|kt|rb|php|swift|sh|ps1|bat|json|jsonl|ya?ml|toml|txt|csv|tsv|sql|html?|"
@@ -178,9 +175,7 @@ def _may_be(form: str) -> bool:
     return any(c.isupper() for c in form) and _NO_NAME.fullmatch(form) is None
 
 
-ElementClass = Literal[
-    "decision", "commitment", "negation", "name", "number", "date", "path", "command", "id"
-]
+ElementClass = Literal["decision", "commitment", "negation", "name", "number", "date", "path", "command", "id"]
 ELEMENT_CLASSES: tuple[ElementClass, ...] = get_args(ElementClass)
 EXACT: frozenset[str] = frozenset({"name", "number", "date", "path", "command", "id"})
 """Classes of words that mean something else, or nothing, once they are changed; the others are sentences."""
@@ -192,9 +187,7 @@ _NEGATION = re.compile(
 )
 
 
-def elements_of(
-    said: str, written: datetime | None, names: re.Pattern[str]
-) -> Iterator[tuple[ElementClass, int, int]]:
+def elements_of(said: str, written: datetime | None, names: re.Pattern[str]) -> Iterator[tuple[ElementClass, int, int]]:
     """(class, start, end) of each finding in what a message says. names: see `names_of`."""
     for slot, start, end in find_slots(said, written, names):
         if _is_class(slot):

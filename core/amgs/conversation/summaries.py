@@ -84,17 +84,12 @@ def key_sentences(texts: Sequence[str], parts: Sequence[tuple[int, int]], most: 
     among = Counter(stem for words in counted for stem in words)
     made = []
     for (start, end), words in zip(parts, counted, strict=True):
-        weight = {
-            stem: (1 + math.log(n)) * math.log(1 + (1 + len(parts)) / among[stem])
-            for stem, n in words.items()
-        }
+        weight = {stem: (1 + math.log(n)) * math.log(1 + (1 + len(parts)) / among[stem]) for stem, n in words.items()}
         made.append(_sentences(texts, start, end, weight, most))
     return made
 
 
-def _sentences(
-    texts: Sequence[str], start: int, end: int, weight: dict[str, float], most: int
-) -> list[CitedSpan]:
+def _sentences(texts: Sequence[str], start: int, end: int, weight: dict[str, float], most: int) -> list[CitedSpan]:
     """The sentences that weigh most, none that repeats another."""
     held: list[tuple[float, CitedSpan, frozenset[str]]] = []
     for place in range(start, end):
@@ -114,11 +109,7 @@ def _sentences(
 
 
 def _findings(
-    texts: Sequence[str],
-    times: Sequence[datetime | None],
-    start: int,
-    end: int,
-    names: re.Pattern[str],
+    texts: Sequence[str], times: Sequence[datetime | None], start: int, end: int, names: re.Pattern[str]
 ) -> list[CitedSpan]:
     """The latest findings of each slot, each text once."""
     latest: dict[tuple[Slot, str], CitedSpan] = {}

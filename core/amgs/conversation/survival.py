@@ -10,15 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from amgs.conversation.citing import handle, numbers, source
-from amgs.conversation.slots import (
-    ELEMENT_CLASSES,
-    EXACT,
-    NO_NAMES,
-    ElementClass,
-    elements_of,
-    find_names,
-    names_of,
-)
+from amgs.conversation.slots import ELEMENT_CLASSES, EXACT, NO_NAMES, ElementClass, elements_of, find_names, names_of
 from amgs.types.conversation import ContextMessage, Message
 from amgs.types.conversation_views import ClassSurvival, TextPiece
 

@@ -41,11 +41,7 @@ def topics(conversation: str, stored: Sequence[StoredMessage], vectors: Vector) 
         conversation,
         tuple(
             ConversationTopic(
-                _handle(stored, one.first, one.last),
-                one.last - one.first + 1,
-                one.chance,
-                one.thread,
-                one.terms,
+                _handle(stored, one.first, one.last), one.last - one.first + 1, one.chance, one.thread, one.terms
             )
             for one in _segments(stored, vectors)
         ),
@@ -123,9 +119,7 @@ def vectors_of(stored: Sequence[StoredMessage], storage: Storage, embedder: Embe
 
 def _acts(stored: Sequence[StoredMessage]) -> list[DialogueAct]:
     """The acts of those who speak: what a tool puts out, or a system prompt says, asks and promises nothing."""
-    said = [
-        n for n, one in enumerate(stored) if one.message.role in ("user", "assistant") and one.message.text
-    ]
+    said = [n for n, one in enumerate(stored) if one.message.role in ("user", "assistant") and one.message.text]
     speakers = _speakers(stored)
     found = acts([stored[n].message.text for n in said], [speakers[n] for n in said])
     return [

@@ -25,9 +25,7 @@ def fates_of(context: OptimisedContext) -> dict[int, SpanFate]:
     return {n: span.fate for span in context.spans for n in range(span.first, span.last + 1)}
 
 
-def changes(
-    before: OptimisedContext, after: OptimisedContext, costs: Mapping[int, int]
-) -> tuple[FateChange, ...]:
+def changes(before: OptimisedContext, after: OptimisedContext, costs: Mapping[int, int]) -> tuple[FateChange, ...]:
     """Where two contexts of the same messages differ: runs of neighbours with the same two fates.
 
     costs: tokens of each message, by number.
@@ -43,24 +41,14 @@ def changes(
             runs.append([number])
     return tuple(
         FateChange(
-            handle(run[0], run[-1]),
-            run[0],
-            run[-1],
-            one[run[0]],
-            other[run[0]],
-            sum(costs[number] for number in run),
+            handle(run[0], run[-1]), run[0], run[-1], one[run[0]], other[run[0]], sum(costs[number] for number in run)
         )
         for run in runs
     )
 
 
 def reason(
-    first: int,
-    last: int,
-    budget: int,
-    worths: Mapping[int, float],
-    costs: Mapping[int, int],
-    plan: Plan,
+    first: int, last: int, budget: int, worths: Mapping[int, float], costs: Mapping[int, int], plan: Plan
 ) -> SpanReason:
     """Why the messages from first to last have their fates, and what would keep all of them whole.
 

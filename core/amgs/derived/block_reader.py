@@ -80,12 +80,7 @@ class StateReader:
     """
 
     def __init__(
-        self,
-        storage: Storage,
-        id_map: Callable[[], IdMap],
-        roll: Roll,
-        changes: int,
-        before: StateReader | None = None,
+        self, storage: Storage, id_map: Callable[[], IdMap], roll: Roll, changes: int, before: StateReader | None = None
     ) -> None:
         self._storage = storage
         self._changes = changes
@@ -100,9 +95,7 @@ class StateReader:
         # What an earlier reader has read, with the structure and the change counter it is of.
         self._read_before: tuple[BlocksRead, int, int] | None = None
         if before is not None:
-            self._passing = {
-                wanted: found for wanted, found in before._passing.items() if found[1] >= roll.whole_since
-            }
+            self._passing = {wanted: found for wanted, found in before._passing.items() if found[1] >= roll.whole_since}
             if before._roll.structure >= roll.whole_since:
                 self._numbers = before._numbers
                 self._read_before = before._read_before
@@ -189,12 +182,7 @@ class StateReader:
             changed = self._storage.block_columns.scoring(since=structure)
             earlier = ScoringColumns(
                 *(
-                    replaced(
-                        earlier.numbers,
-                        getattr(earlier, each.name),
-                        changed.numbers,
-                        getattr(changed, each.name),
-                    )
+                    replaced(earlier.numbers, getattr(earlier, each.name), changed.numbers, getattr(changed, each.name))
                     for each in fields(ScoringColumns)
                 )
             )
@@ -202,9 +190,7 @@ class StateReader:
         return replace(
             earlier,
             reinforced=replaced(earlier.numbers, earlier.reinforced, clocks.numbers, clocks.reinforced),
-            reinforcements=replaced(
-                earlier.numbers, earlier.reinforcements, clocks.numbers, clocks.reinforcements
-            ),
+            reinforcements=replaced(earlier.numbers, earlier.reinforcements, clocks.numbers, clocks.reinforcements),
         )
 
     def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:

@@ -73,9 +73,7 @@ class EntityCatalogue:
                 # What is stopped half way is dropped, and read anew.
                 read = self._caught_up(read, progress)
                 speakers = _speakers(state)
-                index = lay_out(
-                    read.names, read.small, speakers=speakers, titled=read.titled, marked=read.marked
-                )
+                index = lay_out(read.names, read.small, speakers=speakers, titled=read.titled, marked=read.marked)
                 read.at = state.structure
                 self._read, self._found = read, EntityState(index, dict(read.created))
             return self._found

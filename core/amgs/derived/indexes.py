@@ -243,9 +243,7 @@ class Derived:
         return Sources(
             blocks=state.blocks,
             keyword=self._search.words(state.structure),
-            vectors=VectorIndex(self._embedder.dimension)
-            if words_alone
-            else self._search.vectors(state.structure),
+            vectors=VectorIndex(self._embedder.dimension) if words_alone else self._search.vectors(state.structure),
             graph=state.graph,
             embed=self._embed,
             embed_raw=self.raw_vectors.of,

@@ -100,11 +100,7 @@ class KeptArrays:
             save_arrays(folder, {"roll": ids.numbers, "ids": ids.ids})
 
     def put_vectors(
-        self,
-        structure: int,
-        vectors: VectorIndex,
-        approximate_from: int,
-        progress: Progress | None = None,
+        self, structure: int, vectors: VectorIndex, approximate_from: int, progress: Progress | None = None
     ) -> None:
         """Keep the vectors; with the graph of near ones from so many on. Raises Cancelled where progress is."""
         said = {"space": list(self._storage.meta.embedding_space() or ())}

@@ -33,9 +33,7 @@ class Roll:
     changed: Numbers = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @classmethod
-    def read(
-        cls, storage: BlockColumnStorage, structure: int, known: tuple[Numbers, int] | None = None
-    ) -> Roll:
+    def read(cls, storage: BlockColumnStorage, structure: int, known: tuple[Numbers, int] | None = None) -> Roll:
         """All of it anew. known: the blocks that had an embedding at an earlier structure."""
         every = storage.statuses(embedded=known is None)
         embedded = every.embedded

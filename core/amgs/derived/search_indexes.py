@@ -133,17 +133,7 @@ class SearchIndexes:
         self._keyword.recheck()
         wanted = self._storage.block_columns.numbers(SEARCHABLE)
         off = np.setxor1d(self._keyword.numbers, wanted).size
-        return (
-            [
-                Fault(
-                    "keyword index",
-                    _differing(off),
-                    repairable=True,
-                )
-            ]
-            if off
-            else []
-        )
+        return [Fault("keyword index", _differing(off), repairable=True)] if off else []
 
     def _vector_faults(self) -> list[Fault]:
         try:
@@ -151,17 +141,7 @@ class SearchIndexes:
         except (ModelError, StoreCorruptError) as error:
             return [Fault("vector index", error.message)]
         off = np.setxor1d(held, self._storage.block_columns.embedded()).size
-        found = (
-            [
-                Fault(
-                    "vector index",
-                    _differing(off),
-                    repairable=True,
-                )
-            ]
-            if off
-            else []
-        )
+        found = [Fault("vector index", _differing(off), repairable=True)] if off else []
         return found + self._kept.damage()
 
     def _opened_vectors(self) -> tuple[VectorIndex, int]:

@@ -93,9 +93,7 @@ def _place(blocks: Sequence[Block], answer: str) -> int:
     return next((n for n, block in enumerate(blocks) if facts.says(block.content, answer)), _NOWHERE)
 
 
-def _rows(
-    context: MemoryContext, limit: int, *, searches: bool = True
-) -> Iterator[AssemblyRecord | SearchRow]:
+def _rows(context: MemoryContext, limit: int, *, searches: bool = True) -> Iterator[AssemblyRecord | SearchRow]:
     found: list[AssemblyRecord | SearchRow] = list(context.storage.assemblies.latest(limit))
     if searches:
         found += context.searches.latest(limit)
@@ -111,9 +109,7 @@ def _when(one: AssemblyRecord | SearchRow) -> tuple[datetime, bool, int]:
 
 def _request(one: AssemblyRecord | SearchRow, because: str) -> DiagnosedRequest:
     if isinstance(one, AssemblyRecord):
-        return DiagnosedRequest(
-            "assembly", one.query, because, one.id, one.name, one.budget, one.weights, at=one.as_of
-        )
+        return DiagnosedRequest("assembly", one.query, because, one.id, one.name, one.budget, one.weights, at=one.as_of)
     return DiagnosedRequest(
         "search", one.query, because, str(one.serial), places=one.places, weights=_weights(one), at=one.at
     )

@@ -89,9 +89,7 @@ def _answered(case: QuestionCase, memory: Answering) -> _Answered:
     if case.session:
         session = open_session(Path(case.session).expanduser())
         turns = window_at(session, len(session.turns)).turns if session.turns else ()
-        return _Answered(
-            (), [session.text(turn) + turn.words for turn in turns], "the session's last window", None
-        )
+        return _Answered((), [session.text(turn) + turn.words for turn in turns], "the session's last window", None)
     if case.frame:
         frame = memory.assemble(case.frame, query=case.question, reinforce=False, as_of=case.as_of)
         return _Answered(frame.selected, [frame.text], f"the text of {frame.name}", None)
@@ -141,9 +139,7 @@ def judged(context: MemoryContext, limit: int) -> tuple[QuestionCase, ...]:
     cases = []
     for (frame, _), (question, verdicts) in found.items():
         told = {
-            useful: tuple(_telling(blocks[i], question) for i, was in verdicts.items() if was is useful)[
-                :_MOST
-            ]
+            useful: tuple(_telling(blocks[i], question) for i, was in verdicts.items() if was is useful)[:_MOST]
             for useful in (True, False)
         }
         cases.append(QuestionCase(question, told[True], told[False], frame=frame))
@@ -201,9 +197,7 @@ def reasons(before: CaseOutcome, after: CaseOutcome) -> tuple[str, ...]:
 
 def _wanted(outcome: CaseOutcome) -> CaseHit | None:
     """The block at the outcome's rank, else the first that contains one of the wanted texts."""
-    return next(
-        (hit for hit in outcome.hits if (hit.rank == outcome.rank if outcome.rank else hit.wanted)), None
-    )
+    return next((hit for hit in outcome.hits if (hit.rank == outcome.rank if outcome.rank else hit.wanted)), None)
 
 
 def _course(was: CaseHit, now: CaseHit | None, given: int) -> str:

@@ -51,9 +51,7 @@ def find(context: MemoryContext, request: DiagnosedRequest, fact: str, block: Bl
 # --- then and now -----------------------------------------------------------------------------------------
 
 
-def _now(
-    context: MemoryContext, request: DiagnosedRequest, block: Block
-) -> tuple[Explanation, Candidate | None]:
+def _now(context: MemoryContext, request: DiagnosedRequest, block: Block) -> tuple[Explanation, Candidate | None]:
     """The block in the request as it would go now, and as a candidate of it; leaves no trace."""
     if not request.frame:
         found = Retrieval(context).why(
@@ -65,13 +63,7 @@ def _now(
     shown = next((c for c in mine if c.fate == "selected"), None)
     child = shown.child if shown is not None else asking(context, request.frame).name
     told = Frames(context).why(
-        frame.name,
-        request.query,
-        block.id,
-        budget=request.budget,
-        weights=request.weights,
-        child=child,
-        made=frame,
+        frame.name, request.query, block.id, budget=request.budget, weights=request.weights, child=child, made=frame
     )
     return told, shown or told.candidate
 
@@ -146,11 +138,7 @@ def _given(
 
 
 def _mended(
-    context: MemoryContext,
-    request: DiagnosedRequest,
-    block: Block,
-    then: Explanation,
-    steps: list[DiagnosisStep],
+    context: MemoryContext, request: DiagnosedRequest, block: Block, then: Explanation, steps: list[DiagnosisStep]
 ) -> FactFate:
     """Of a block that was out and would be in now: by what has changed since."""
     steps.append(DiagnosisStep("now", True, "it would be in now"))
@@ -184,18 +172,14 @@ def _fallen(
     if now.fell_at in FINDERS or now.fell_at == "prefilter":
         told = f"Not found: no layer brought its block; the {now.fell_at} layer came nearest: {now.because}."
         if now.fell_at == "prefilter":
-            told = (
-                f"Not found: the conditions of {now.frame or 'the search'} refuse its block; {now.because}."
-            )
+            told = f"Not found: the conditions of {now.frame or 'the search'} refuse its block; {now.because}."
         return FactFate("not found", told, tuple(steps), now)
     fate = "" if now.candidate is None else now.candidate.fate
     if fate == "over_budget":
         needed = _budget_needed(context, request, fact, block)
         if needed is not None:
             given = look(context, request).budget
-            steps.append(
-                DiagnosisStep("budget", False, f"{needed:,} tokens would hold it, {given:,} were given")
-            )
+            steps.append(DiagnosisStep("budget", False, f"{needed:,} tokens would hold it, {given:,} were given"))
             told = f"Over budget: {needed:,} tokens would hold it, {given:,} were given."
             return FactFate("over budget", told, tuple(steps), now, needed)
         steps.append(DiagnosisStep("budget", None, "others fill even a budget twice as large"))
@@ -216,9 +200,7 @@ def _budget_needed(context: MemoryContext, request: DiagnosedRequest, fact: str,
 
     def taken(budget: int) -> bool:
         chosen = look(context, request, budget=budget).selected
-        return any(
-            c.block.id == block.id and not facts.says_less(c.excerpt, facts.said(block), fact) for c in chosen
-        )
+        return any(c.block.id == block.id and not facts.says_less(c.excerpt, facts.said(block), fact) for c in chosen)
 
     most = _doubled(context, request)
     least = look(context, request).budget

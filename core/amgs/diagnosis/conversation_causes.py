@@ -69,11 +69,7 @@ def in_words(
 
 
 def in_blocks(
-    context: MemoryContext,
-    request: DiagnosedRequest,
-    fact: str,
-    given: SentConversation,
-    matches: Sequence[FactMatch],
+    context: MemoryContext, request: DiagnosedRequest, fact: str, given: SentConversation, matches: Sequence[FactMatch]
 ) -> ConversationFate | None:
     """What became of the message that the likeliest of some blocks is a piece of; None where no message has one.
     matches: blocks that are taken to hold the fact, the likeliest first.
@@ -96,9 +92,7 @@ def in_blocks(
 
 def _sent(told: str) -> ConversationFate:
     said = "The fact was in front of the model: it was sent with the conversation."
-    return ConversationFate(
-        FactFate("in the context", said, (DiagnosisStep("conversation", True, told),)), ""
-    )
+    return ConversationFate(FactFate("in the context", said, (DiagnosisStep("conversation", True, told),)), "")
 
 
 def _left_out(saying: Message, given: SentConversation, how: str) -> ConversationFate:

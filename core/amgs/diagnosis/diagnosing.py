@@ -102,12 +102,7 @@ class Diagnosing:
         return self._tried(made, request, candidates, questions, progress) if candidates else made
 
     def fix(
-        self,
-        answer: str,
-        missed: str,
-        *,
-        progress: Progress | None = None,
-        **asked_of: Unpack[DiagnosisArguments],
+        self, answer: str, missed: str, *, progress: Progress | None = None, **asked_of: Unpack[DiagnosisArguments]
     ) -> FixApplied:
         """Diagnose, and carry the fix out that is proposed; takes what `diagnose` takes.
 
@@ -154,9 +149,7 @@ class Diagnosing:
         """
         return trial.calibrated(self._context, plan, cases, progress)
 
-    def needs(
-        self, cases: Sequence[QuestionCase] = (), *, progress: Progress | None = None
-    ) -> tuple[FrameNeeds, ...]:
+    def needs(self, cases: Sequence[QuestionCase] = (), *, progress: Progress | None = None) -> tuple[FrameNeeds, ...]:
         """How many tokens the labelled questions need of their frames: the cases of a file, and the latest questions
         that verdicts or answers tell of. Leaves no trace.
         """
@@ -172,9 +165,7 @@ class Diagnosing:
         if conversation:
             keeping.read_held(self._context.storage, conversation)
             because = "the conversation that was named"
-            return DiagnosedRequest(
-                "conversation", question, because, budget=budget, conversation=conversation
-            )
+            return DiagnosedRequest("conversation", question, because, budget=budget, conversation=conversation)
         if question.strip():
             frame, weights = given.get("frame", ""), given.get("weights")
             return asked.of_question(self._context, question, frame, budget, weights)

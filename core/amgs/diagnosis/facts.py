@@ -83,9 +83,7 @@ def says_less(part: str, whole: str, fact: str) -> bool:
 def place_in(text: str, fact: str) -> tuple[float, float]:
     """Where a text says most of a fact, as [start, end) in shares of the text: its sentence with most of the words."""
     wanted = stems(fact)
-    start, end = max(
-        sentences(text), key=lambda at: len(wanted & stems(text[at[0] : at[1]])), default=(0, len(text))
-    )
+    start, end = max(sentences(text), key=lambda at: len(wanted & stems(text[at[0] : at[1]])), default=(0, len(text)))
     length = max(len(text), 1)
     return start / length, end / length
 
@@ -214,9 +212,7 @@ def chosen(fact: str, matches: Sequence[FactMatch]) -> FactMatch | None:
         return None
     best = matches[0]
     alike = [
-        m
-        for m in matches
-        if m.how == best.how != "near" and m.share + m.cosine >= best.share + best.cosine - _NEAR
+        m for m in matches if m.how == best.how != "near" and m.share + m.cosine >= best.share + best.cosine - _NEAR
     ]
     if len(alike) > 1:
         told = "; ".join(f"{m.block.id[:12]} “{m.block.title}”" for m in alike[:5])

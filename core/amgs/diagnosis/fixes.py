@@ -25,12 +25,7 @@ RESTORED = "restore"
 
 
 def proposed(
-    context: MemoryContext,
-    request: DiagnosedRequest,
-    finding: FactFate,
-    fact: str,
-    block: Block | None,
-    handle: str,
+    context: MemoryContext, request: DiagnosedRequest, finding: FactFate, fact: str, block: Block | None, handle: str
 ) -> tuple[ProposedFix, ...]:
     """What could be done about a cause, the smallest change first."""
     called = ProposedFix(
@@ -78,9 +73,7 @@ def _budget(context: MemoryContext, request: DiagnosedRequest, finding: FactFate
     return (ProposedFix("frame", told, definition=replace(own, budget=finding.needed)),)
 
 
-def _in_frame(
-    context: MemoryContext, request: DiagnosedRequest, finding: FactFate
-) -> tuple[ProposedFix, ...]:
+def _in_frame(context: MemoryContext, request: DiagnosedRequest, finding: FactFate) -> tuple[ProposedFix, ...]:
     """Other definitions of the part that asks: less of the best match is enough, more blocks, other weights."""
     if not request.frame or finding.explanation is None:
         return ()
@@ -125,9 +118,7 @@ def _places(request: DiagnosedRequest, finding: FactFate) -> tuple[ProposedFix, 
 def apply(context: MemoryContext, fix: ProposedFix) -> FixApplied:
     """Carry a fix out, all of it or nothing. Raises UsageError for one that is no change of the memory."""
     if not fix.applies or fix.kind == "expand":
-        raise UsageError(
-            "This fix changes nothing in the memory.", title="Nothing to apply", way_out=fix.told
-        )
+        raise UsageError("This fix changes nothing in the memory.", title="Nothing to apply", way_out=fix.told)
     storage = context.storage
     if fix.definition is not None:
         before = registry.find(fix.definition.name, context.definitions())

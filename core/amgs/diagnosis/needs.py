@@ -93,9 +93,7 @@ def with_less(
     definition = registry.find(question.frame, known)
     request = pipeline.FrameRequest(question.text)
     pools = {
-        atom.name: Assembler(context).scored(
-            definition, atom, pipeline.asked_in(definition, atom, request), sources
-        )
+        atom.name: Assembler(context).scored(definition, atom, pipeline.asked_in(definition, atom, request), sources)
         for atom in registry.leaves(definition, known)
     }
 

@@ -52,9 +52,7 @@ class Trials:
         """What a fix comes to; the copy is as before after it. Where it does not work, no other question is asked."""
         if not fix.applies:
             wanted = replace(
-                self.request,
-                budget=fix.budget or self.request.budget,
-                places=fix.places or self.request.places,
+                self.request, budget=fix.budget or self.request.budget, places=fix.places or self.request.places
             )
             return FixTrial(fix, self._works(wanted, fix, ()), 0, ())
         if fix.kind == "expand":
@@ -97,9 +95,7 @@ class Trials:
                 for one in made.messages
             )
         if not request.frame:
-            hits = (
-                Retrieval(self.copy).search(request.query, top_k=request.places, weights=request.weights).hits
-            )
+            hits = Retrieval(self.copy).search(request.query, top_k=request.places, weights=request.weights).hits
             return any(hit.block.id in wanted for hit in hits)
         whole = self.fact if self.block is None else facts.said(self.block)
         return any(
@@ -154,9 +150,7 @@ def _by_question(frame: Frame) -> list[Candidate]:
     return chosen or list(frame.selected)
 
 
-def _others(
-    context: MemoryContext, request: DiagnosedRequest, questions: int
-) -> tuple[DiagnosedRequest, ...]:
+def _others(context: MemoryContext, request: DiagnosedRequest, questions: int) -> tuple[DiagnosedRequest, ...]:
     """The latest logged requests with other questions, each once."""
     if request.conversation:
         logged = asked.calls_of(context, request.conversation, _LOGGED)
@@ -197,18 +191,13 @@ class CopyAnswering:
         """The best hits of the copy for a query."""
         return Retrieval(self.copy).search(query, top_k=top_k, as_of=as_of)
 
-    def assemble(
-        self, name: str, *, query: str = "", reinforce: bool = True, as_of: datetime | None = None
-    ) -> Frame:
+    def assemble(self, name: str, *, query: str = "", reinforce: bool = True, as_of: datetime | None = None) -> Frame:
         """A frame of the copy."""
         return Assembler(self.copy).assemble(name, query=query, reinforce=reinforce, as_of=as_of)
 
 
 def calibrated(
-    context: MemoryContext,
-    plan: CalibrationPlan,
-    cases: Sequence[QuestionCase],
-    progress: Progress | None = None,
+    context: MemoryContext, plan: CalibrationPlan, cases: Sequence[QuestionCase], progress: Progress | None = None
 ) -> CaseComparison:
     """Which cases would move if a recalibration were carried out; the memory itself stays as it is. Raises UsageError
     where the plan is out of date, UnknownFrameError where a case names a frame that is not there.

@@ -9,16 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from amgs.errors import InputError
-from amgs.exchange.values import (
-    VERSION,
-    Header,
-    StoreDocument,
-    damaged,
-    inward,
-    of_another_form,
-    outward,
-    unreadable,
-)
+from amgs.exchange.values import VERSION, Header, StoreDocument, damaged, inward, of_another_form, outward, unreadable
 from amgs.storage.store import Storage
 from amgs.storage.tables import TableColumn
 
@@ -78,9 +69,7 @@ def read(path: Path) -> StoreDocument:
         raise of_another_form(path, data.get("version"))
     try:
         return StoreDocument(
-            data["schema"],
-            data["counter"],
-            {str(name): _table(given) for name, given in data["tables"].items()},
+            data["schema"], data["counter"], {str(name): _table(given) for name, given in data["tables"].items()}
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise damaged(path, repr(error)) from error

@@ -13,16 +13,7 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
 from amgs.errors import InputError
-from amgs.exchange.values import (
-    VERSION,
-    Header,
-    StoreDocument,
-    damaged,
-    inward,
-    of_another_form,
-    outward,
-    unreadable,
-)
+from amgs.exchange.values import VERSION, Header, StoreDocument, damaged, inward, of_another_form, outward, unreadable
 from amgs.storage.store import Storage
 from amgs.storage.tables import TableColumn
 
@@ -53,9 +44,7 @@ def lines(storage: Storage, header: Header) -> Iterator[str]:
         "schema": header.schema,
         "counter": header.counter,
         "exported_at": header.exported_at.isoformat(),
-        "columns": {
-            t: [[c.name, c.type] for c in cs] for t, cs in [*schema.items(), (_NODES, nodes), (_EDGES, edges)]
-        },
+        "columns": {t: [[c.name, c.type] for c in cs] for t, cs in [*schema.items(), (_NODES, nodes), (_EDGES, edges)]},
     }
     yield _data("header", json.dumps(opening))
     for table, columns in schema.items():
@@ -109,8 +98,7 @@ def _document(graph: ElementTree.Element, header: dict[str, Any]) -> StoreDocume
             rows = [_read_row(_values(element), mark, cs) for element in elements]
         else:
             rows = [
-                tuple(inward(v, c.type) for v, c in zip(row, cs, strict=True))
-                for row in json.loads(told[f"t_{table}"])
+                tuple(inward(v, c.type) for v, c in zip(row, cs, strict=True)) for row in json.loads(told[f"t_{table}"])
             ]
         found[table] = (cs, rows)
     return StoreDocument(header["schema"], header["counter"], found)

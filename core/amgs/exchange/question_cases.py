@@ -31,15 +31,11 @@ def read_cases(path: Path) -> tuple[QuestionCase, ...]:
         given = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         told = " ".join(str(getattr(error, "strerror", None) or error).split())
-        raise InputError(
-            f"{path} cannot be read: {told}.", way_out="Give a YAML list of questions."
-        ) from error
+        raise InputError(f"{path} cannot be read: {told}.", way_out="Give a YAML list of questions.") from error
     if given is None:
         return ()
     if not isinstance(given, list):
-        raise InputError(
-            f"{path} holds no list.", way_out="Begin each case with a dash and the key “question”."
-        )
+        raise InputError(f"{path} holds no list.", way_out="Begin each case with a dash and the key “question”.")
     return tuple(case_of(one, f"Case {number} of {path}") for number, one in enumerate(given, 1))
 
 
@@ -63,9 +59,7 @@ def append_case(path: Path, case: QuestionCase) -> int:
             path.write_text(f"{text}{told}", encoding="utf-8")
     except OSError as error:
         raise InputError(
-            f"{path} cannot be written: {error.strerror}.",
-            title="Nothing was written",
-            way_out="Choose another file.",
+            f"{path} cannot be written: {error.strerror}.", title="Nothing was written", way_out="Choose another file."
         ) from error
     return len(before) + 1
 
@@ -88,9 +82,7 @@ def case_of(given: Any, where: str) -> QuestionCase:
         raise InputError(f"{where} has no question.", way_out="Give it the key “question” with a text.")
     unknown = [str(name) for name in given if name not in _NAMES]
     if unknown:
-        raise InputError(
-            f"{where} has the unknown key {unknown[0]!r}.", way_out=f"The keys are {', '.join(_NAMES)}."
-        )
+        raise InputError(f"{where} has the unknown key {unknown[0]!r}.", way_out=f"The keys are {', '.join(_NAMES)}.")
     texts = {name: _texts(given.get(name), f"{where}: {name}") for name in _TEXTS}
     rank, answerable = given.get("rank"), given.get("answerable")
     if rank is not None and (isinstance(rank, bool) or not isinstance(rank, int) or rank < 1):
@@ -154,9 +146,7 @@ def write_run(path: Path, outcomes: Sequence[CaseOutcome]) -> None:
         path.write_text(json.dumps(given, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(
-            f"{path} cannot be written: {error.strerror}.",
-            title="Nothing was written",
-            way_out="Choose another file.",
+            f"{path} cannot be written: {error.strerror}.", title="Nothing was written", way_out="Choose another file."
         ) from error
 
 
@@ -168,9 +158,7 @@ def read_run(path: Path) -> tuple[CaseOutcome, ...]:
             raise ValueError("another format")
         return tuple(_outcome(one) for one in given["outcomes"])
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be read: {error.strerror}.", way_out="Give the file of a kept run."
-        ) from error
+        raise InputError(f"{path} cannot be read: {error.strerror}.", way_out="Give the file of a kept run.") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path} is no kept run of questions.", way_out="Keep one first.") from error
 

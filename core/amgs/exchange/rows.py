@@ -220,11 +220,7 @@ class _FrameRow(Row):
         return self
 
 
-BASES: Mapping[str, type[Row]] = {
-    "operation_rows": _JournalRow,
-    "prompts": _PromptRow,
-    "frame_definitions": _FrameRow,
-}
+BASES: Mapping[str, type[Row]] = {"operation_rows": _JournalRow, "prompts": _PromptRow, "frame_definitions": _FrameRow}
 
 TYPES: Mapping[str, Any] = {
     "VARCHAR": Text,
@@ -318,10 +314,7 @@ KNOWN: Mapping[tuple[str, str], Any] = {
     ("assemblies", "weights"): Scores,
     ("assemblies", "walked"): list[Annotated[str, Field(pattern=r"^\S+ \S+ .+$")]],
     ("assemblies", "kept"): Object,
-    ("frame_versions", "definitions"): Annotated[
-        str,
-        readable(_check_definitions, "list of frame definitions"),
-    ],
+    ("frame_versions", "definitions"): Annotated[str, readable(_check_definitions, "list of frame definitions")],
     ("frame_cache", "assembly"): Object,
     ("frame_cache", "identity"): Object,
     ("waterfalls", "serial"): Number,
@@ -362,9 +355,7 @@ KNOWN: Mapping[tuple[str, str], Any] = {
     ("searches", "places"): Count,
     ("searches", "pool"): Count,
     ("searches", "candidates"): Object,
-    ("forecast_curves", "curve"): Annotated[
-        str, readable(lambda data: read_curve(json.dumps(data)), "curve")
-    ],
+    ("forecast_curves", "curve"): Annotated[str, readable(lambda data: read_curve(json.dumps(data)), "curve")],
     ("monitor_log", "detail"): Object,
     ("block_uses", "number"): Number,
     ("block_uses", "block_id"): Id,
@@ -397,10 +388,7 @@ Tables = Mapping[str, tuple[tuple[TableColumn, ...], Sequence[Sequence[Any]]]]
 """Columns and rows by table, as a file gives them."""
 
 
-def complaints(
-    tables: Tables,
-    schema: Mapping[str, tuple[TableColumn, ...]],
-) -> list[str]:
+def complaints(tables: Tables, schema: Mapping[str, tuple[TableColumn, ...]]) -> list[str]:
     """What is wrong with the rows, the first few of it, each in one short line; empty when they may be written."""
     every = (
         f"{table}, row {number}: {why}"
@@ -468,9 +456,7 @@ def _together(tables: Tables) -> list[str]:
     if wrong := _of_meta(kept):
         return [f"meta: {wrong[0]}"]
     if sizes and (not kept.get(EMBEDDER) or sizes != {int(kept.get(DIMENSION, 0))}):
-        return [
-            f"memory_blocks: embeddings of {sorted(sizes)[:3]} values, where meta names another length or none"
-        ]
+        return [f"memory_blocks: embeddings of {sorted(sizes)[:3]} values, where meta names another length or none"]
     return []
 
 

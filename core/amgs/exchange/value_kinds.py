@@ -91,15 +91,7 @@ def readable(read: Any, what: str) -> AfterValidator:
         value = _json(text)
         try:
             read(value)
-        except (
-            AmgsError,
-            KeyError,
-            TypeError,
-            ValueError,
-            AttributeError,
-            IndexError,
-            OverflowError,
-        ) as error:
+        except (AmgsError, KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
             raise ValueError(f"it is no {what}") from error
         return text
 
@@ -117,10 +109,7 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Instant = Annotated[
     int,
-    Field(
-        ge=microseconds_of(datetime.min.replace(tzinfo=UTC)),
-        le=microseconds_of(datetime.max.replace(tzinfo=UTC)),
-    ),
+    Field(ge=microseconds_of(datetime.min.replace(tzinfo=UTC)), le=microseconds_of(datetime.max.replace(tzinfo=UTC))),
 ]
 Json = Annotated[str, AfterValidator(_json_text)]
 Object = Annotated[str, AfterValidator(_object_text)]

@@ -68,9 +68,7 @@ def inward(value: Any, kind: str) -> Any:
         if kind == "FLOAT[]":
             return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4").tolist()
     except (ValueError, TypeError) as error:
-        raise InputError(
-            f"{str(value)[:40]!r} is not a valid {kind}: {_short(error)}.", way_out=_AGAIN
-        ) from error
+        raise InputError(f"{str(value)[:40]!r} is not a valid {kind}: {_short(error)}.", way_out=_AGAIN) from error
     return value
 
 
@@ -97,8 +95,7 @@ def damaged(path: Path, why: object) -> InputError:
 def of_another_form(path: Path, form: object) -> InputError:
     """An export in a form that this program does not read."""
     return InputError(
-        f"{path} has format version {form}; this program reads {VERSION}.",
-        way_out="Update whichever program is older.",
+        f"{path} has format version {form}; this program reads {VERSION}.", way_out="Update whichever program is older."
     )
 
 

@@ -118,10 +118,7 @@ class Assembled:
 
 
 def assemble(
-    template: Template,
-    sections: Sequence[FrameSection],
-    count_tokens: CountTokens,
-    content: Content | None = None,
+    template: Template, sections: Sequence[FrameSection], count_tokens: CountTokens, content: Content | None = None
 ) -> Assembled:
     """Write the sections; without a single block the text is empty. content: see `Template.block`."""
     filled = [section for section in sections if section.candidates]
@@ -268,9 +265,7 @@ _TRIES = 4
 class Shortener:
     """Cuts candidates for one assembly. budget: of the whole frame, in tokens."""
 
-    def __init__(
-        self, budget: int, template: Template, finder: PassageFinder, count_tokens: CountTokens
-    ) -> None:
+    def __init__(self, budget: int, template: Template, finder: PassageFinder, count_tokens: CountTokens) -> None:
         self._most = max(LONGEST_WHOLE, budget // SHARE)
         self._template, self._finder, self._count_tokens = template, finder, count_tokens
         self._made: dict[tuple[str, int], Candidate] = {}

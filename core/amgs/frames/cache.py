@@ -79,14 +79,7 @@ class Held:
     tagged: Importance
 
 
-def stale(
-    held: Held,
-    now: Held,
-    definition: FrameDefinition,
-    *,
-    hours: float,
-    of_self: bool,
-) -> str:
+def stale(held: Held, now: Held, definition: FrameDefinition, *, hours: float, of_self: bool) -> str:
     """Why a kept assembly may not serve now; empty when it may.
 
     hours: how long it stays fresh. of_self: a frame of identity lives through other changes of the memory and
@@ -243,9 +236,7 @@ def encode_pool(scored: ScoredPool, serial: int) -> str:
     )
 
 
-def decode_pool(
-    text: str, blocks: Callable[[list[str]], Mapping[str, Block]]
-) -> tuple[ScoredPool, int] | None:
+def decode_pool(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> tuple[ScoredPool, int] | None:
     """The pool that `encode_pool` wrote, without layer reports and vectors; None when one of its blocks is gone, or
     when it is damaged: what was kept can always be made anew.
     """

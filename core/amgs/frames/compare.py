@@ -22,21 +22,14 @@ def weights_of(
     request = FrameRequest(query)
     return {
         atom.name: effective(
-            atom,
-            asked,
-            has_query=any(c.isalnum() for c in asked_in(definition, atom, request).query),
+            atom, asked, has_query=any(c.isalnum() for c in asked_in(definition, atom, request).query)
         ).weights
         for atom in atoms
     }
 
 
 def compare(
-    left: Frame,
-    right: Frame,
-    *,
-    labels: tuple[str, str],
-    left_weights: WeightsOf,
-    right_weights: WeightsOf,
+    left: Frame, right: Frame, *, labels: tuple[str, str], left_weights: WeightsOf, right_weights: WeightsOf
 ) -> FrameComparison:
     """The comparison of two frames; their blocks are known by their ids."""
     ranks = [{c.block.id: n for n, c in enumerate(f.selected, 1)} for f in (left, right)]
@@ -44,9 +37,7 @@ def compare(
     shared = [i for i in ranks[0] if i in ranks[1]]
     either = len(ranks[0].keys() | ranks[1].keys())
     moved = [
-        _moved(
-            known[0].get(i), known[1].get(i), ranks[0].get(i), ranks[1].get(i), left_weights, right_weights
-        )
+        _moved(known[0].get(i), known[1].get(i), ranks[0].get(i), ranks[1].get(i), left_weights, right_weights)
         for i in sorted(ranks[0].keys() | ranks[1].keys())
         if ranks[0].get(i) != ranks[1].get(i)
     ]

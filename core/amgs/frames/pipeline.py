@@ -20,17 +20,7 @@ from amgs.retrieval.passage_finder import PassageFinder
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import Gathered, RetrievalRequest, gather
 from amgs.settings import Settings
-from amgs.types import (
-    Block,
-    BlockFilter,
-    Candidate,
-    Frame,
-    FrameDefinition,
-    FramePart,
-    LayerReport,
-    Vector,
-    Weights,
-)
+from amgs.types import Block, BlockFilter, Candidate, Frame, FrameDefinition, FramePart, LayerReport, Vector, Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +80,12 @@ def build(
         scored = _about_the_question(definition, atoms, scored)
     titled = definition.is_composite
     pools = {
-        name: Pool(s.candidates, count_tokens(template.heading(name)) if titled else 0)
-        for name, s in scored.items()
+        name: Pool(s.candidates, count_tokens(template.heading(name)) if titled else 0) for name, s in scored.items()
     }
     vectors = {block_id: vector for s in scored.values() for block_id, vector in s.vectors.items()}
     finder = PassageFinder(sources.keyword.query(request.query), sources.keyword)
     shorten = Shortener(budget, template, finder, count_tokens)
-    filled, assembled, tokens = _fitted(
-        definition, budget, pools, known, vectors, shorten, template, count_tokens
-    )
+    filled, assembled, tokens = _fitted(definition, budget, pools, known, vectors, shorten, template, count_tokens)
     chosen = [c.block for c in filled.candidates if c.fate == "selected"]
     return Frame(
         id=frame_id(definition.name, request.query, template.as_of.isoformat(), [b.id for b in chosen]),
@@ -116,9 +103,7 @@ def build(
         entropy_bits=entropy_bits(block.category for block in chosen),
         remarks=(*_past(request), *(remark for s in scored.values() for remark in s.remarks)),
         milliseconds=1000.0 * (sources.clock.perf() - start),
-        parts=tuple(
-            FramePart(a.name, definition.rescore or scored[a.name].weights, a.rule.gather) for a in atoms
-        ),
+        parts=tuple(FramePart(a.name, definition.rescore or scored[a.name].weights, a.rule.gather) for a in atoms),
     )
 
 
@@ -130,9 +115,7 @@ def choosable(
     return {
         part.name: _with_vectors(
             ScoredPool(
-                tuple(
-                    _choosable(c, template, count_tokens) for c in frame.candidates if c.child == part.name
-                ),
+                tuple(_choosable(c, template, count_tokens) for c in frame.candidates if c.child == part.name),
                 part.weights,
                 (),
             ),
@@ -173,8 +156,7 @@ def score_frame(
     gathered = gather(asked, sources)
     tiers = {i: belonging[n] for i, n in gathered.numbers.items() if n in belonging}
     ordered = sorted(
-        gathered.candidates,
-        key=lambda c: (tiers[c.block.id][0] if c.block.id in tiers else 0, -c.score, c.block.id),
+        gathered.candidates, key=lambda c: (tiers[c.block.id][0] if c.block.id in tiers else 0, -c.score, c.block.id)
     )[: definition.rule.pool]
     ordered = [replace(c, because=tiers[c.block.id][1]) if c.block.id in tiers else c for c in ordered]
     if has_query and definition.rule.gather == "query":
@@ -190,12 +172,7 @@ def score_frame(
 
 
 def asked_of(
-    definition: FrameDefinition,
-    wanted: BlockFilter,
-    query: str,
-    weights: Weights,
-    sources: Sources,
-    settings: Settings,
+    definition: FrameDefinition, wanted: BlockFilter, query: str, weights: Weights, sources: Sources, settings: Settings
 ) -> tuple[RetrievalRequest, dict[int, tuple[int, str]]]:
     """The request to the waterfall, and by number the tier and reason of blocks that belong to self."""
     rule = definition.rule

@@ -83,8 +83,7 @@ def check_budget(budget: int) -> int:
     """The budget itself; raises BudgetError for one that is not positive, or beyond what a count can hold."""
     if type(budget) is not int or budget <= 0:
         raise BudgetError(
-            f"A budget of {budget} tokens is too small to hold anything.",
-            way_out="Give at least a few hundred.",
+            f"A budget of {budget} tokens is too small to hold anything.", way_out="Give at least a few hundred."
         )
     if budget > bounds.MOST:
         raise BudgetError(
@@ -112,8 +111,7 @@ def check(definition: FrameDefinition) -> None:
     shares = [child.share for child in definition.children]
     if any(not math.isfinite(share) or not 0 < share <= 1 for share in shares):
         raise UsageError(
-            f"The children's shares of {definition.name} are {shares}.",
-            way_out="Each must be above 0 and at most 1.",
+            f"The children's shares of {definition.name} are {shares}.", way_out="Each must be above 0 and at most 1."
         )
     if definition.budget_strategy == "static" and sum(shares) > 1 + 1e-9:
         raise UsageError(
@@ -134,9 +132,7 @@ def _check_rule(definition: FrameDefinition) -> None:
     }
     for name, value in shares.items():
         if not math.isfinite(value) or not 0 <= value <= 1:
-            raise UsageError(
-                f"The {name} of {definition.name} is {value}.", way_out="Give a value between 0 and 1."
-            )
+            raise UsageError(f"The {name} of {definition.name} is {value}.", way_out="Give a value between 0 and 1.")
     if rule.pool <= 0 or rule.hops < 0 or (rule.top_k is not None and rule.top_k <= 0):
         raise UsageError(
             f"Pool {rule.pool}, hops {rule.hops} or top-k {rule.top_k} of {definition.name} is out of range.",
@@ -146,6 +142,5 @@ def _check_rule(definition: FrameDefinition) -> None:
         raise UsageError(f"{definition.name} selects the top k, but top_k is not set.", way_out="Set top_k.")
     if rule.window_hours is not None and not (math.isfinite(rule.window_hours) and rule.window_hours > 0):
         raise UsageError(
-            f"A window of {rule.window_hours} hours holds nothing.",
-            way_out="Give a positive number of hours.",
+            f"A window of {rule.window_hours} hours holds nothing.", way_out="Give a positive number of hours."
         )

@@ -86,9 +86,7 @@ class _Twins:
 
     def __init__(self, candidates: Sequence[Candidate], taken: Taken) -> None:
         self._candidates, self._threshold = candidates, taken.threshold
-        with_vector = [
-            i for i, c in enumerate(candidates) if c.fate == "selected" and c.block.id in taken.vectors
-        ]
+        with_vector = [i for i, c in enumerate(candidates) if c.fate == "selected" and c.block.id in taken.vectors]
         if taken.threshold is None:
             with_vector = []
         # By the time they were said, so that those said later than another are the rows after it.
@@ -136,9 +134,7 @@ class SelectionResult:
         return tuple(c for c in self.candidates if c.fate == "selected")
 
 
-def select(
-    candidates: Sequence[Candidate], budget: int, rule: SelectionRule, taken: Taken
-) -> SelectionResult:
+def select(candidates: Sequence[Candidate], budget: int, rule: SelectionRule, taken: Taken) -> SelectionResult:
     """Take candidates until the budget of tokens or the top k is full.
 
     They come in the order in which they should be taken, each with its cost in `tokens`; one that already has
@@ -210,9 +206,7 @@ def over_budget(tokens: int, left: int) -> str:
     return f"over budget: {tokens} tokens, {max(left, 0)} left"
 
 
-def _fate(
-    candidate: Candidate, place: int, picked: int, rule: SelectionRule, taken: Taken
-) -> tuple[Fate, str]:
+def _fate(candidate: Candidate, place: int, picked: int, rule: SelectionRule, taken: Taken) -> tuple[Fate, str]:
     """What becomes of a candidate as long as there are tokens."""
     if candidate.fate != "selected":
         return candidate.fate, candidate.because
@@ -232,9 +226,7 @@ def _balance(candidates: Sequence[Candidate]) -> float:
     return _BALANCE / math.log2(kinds) if kinds > 1 else 0.0
 
 
-def _next(
-    waiting: list[int], candidates: Sequence[Candidate], categories: Counter[str], balance: float
-) -> int:
+def _next(waiting: list[int], candidates: Sequence[Candidate], categories: Counter[str], balance: float) -> int:
     """The place of the next candidate: the first, or the one whose score and gain in entropy sum highest."""
     if balance == 0.0 or not categories:
         return waiting[0]
@@ -244,8 +236,7 @@ def _next(
         for kind in {candidates[i].block.category for i in waiting}
     }
     return min(
-        waiting,
-        key=lambda i: (-(candidates[i].score + gain[candidates[i].block.category]), candidates[i].block.id),
+        waiting, key=lambda i: (-(candidates[i].score + gain[candidates[i].block.category]), candidates[i].block.id)
     )
 
 

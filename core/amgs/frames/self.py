@@ -34,9 +34,7 @@ class Belonging:
 
 
 def identity(
-    wanted: BlockFilter,
-    sources: Sources,
-    profiles: ProfileSettings = DEFAULT_PROFILES,
+    wanted: BlockFilter, sources: Sources, profiles: ProfileSettings = DEFAULT_PROFILES
 ) -> Mapping[int, Belonging]:
     """The blocks that belong to self, by number.
 

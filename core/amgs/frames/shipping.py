@@ -250,10 +250,7 @@ def _read(storage: Storage) -> dict[str, Given]:
 
 def _write(storage: Storage, given: Mapping[str, Given]) -> None:
     rows = {
-        name: {
-            "mark": one.mark,
-            "renewed_at": None if one.renewed_at is None else as_utc(one.renewed_at).isoformat(),
-        }
+        name: {"mark": one.mark, "renewed_at": None if one.renewed_at is None else as_utc(one.renewed_at).isoformat()}
         for name, one in given.items()
     }
     storage.meta.put(_KEY, json.dumps(rows, sort_keys=True))

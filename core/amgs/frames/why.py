@@ -126,10 +126,7 @@ def explain(record: AssemblyRecord, text: str, block: Block) -> Explanation:
     return told(
         as_it_was(one, block),
         [c for c in every if c.child == one.child],
-        (
-            LayerVerdict("prefilter", "passed", None, None, "it was a candidate"),
-            *found_by(one),
-        ),
+        (LayerVerdict("prefilter", "passed", None, None, "it was a candidate"), *found_by(one)),
         query=record.query,
         frame=record.name,
         weights=weights.get(one.child, weights[WHOLE]),
@@ -188,9 +185,7 @@ def why(
 
     atoms = {leaf.name: leaf for leaf in leaves(definition, known)}
     if child is not None and child not in atoms:
-        raise UsageError(
-            f"{definition.name} has no child {child!r}.", way_out=f"Its children are {', '.join(atoms)}."
-        )
+        raise UsageError(f"{definition.name} has no child {child!r}.", way_out=f"Its children are {', '.join(atoms)}.")
     frame = made or assembled(request.weights)
     mine = [c for c in frame.candidates if c.block.id == block.id and child in (None, c.child)]
     if not mine:
@@ -209,9 +204,7 @@ def why(
         frame=frame.name,
         weights=part.weights,
     )
-    if (
-        fall.admitted or candidate.fate == "duplicate"
-    ):  # what the frame has already, no weights bring in again
+    if fall.admitted or candidate.fate == "duplicate":  # what the frame has already, no weights bring in again
         return fall
     if candidate.fate == "over_budget":
         pools = choosable(frame, definition, sources, count_tokens)
@@ -230,9 +223,7 @@ def why(
             given = build(whole, request, {**known, changed.name: changed}, sources, settings, count_tokens)
             return block.id in {c.block.id for c in given.selected}
 
-        fall = replace(
-            fall, minimum_change=_minimum_change(candidate, _peers(frame, candidate), atom, takes_with)
-        )
+        fall = replace(fall, minimum_change=_minimum_change(candidate, _peers(frame, candidate), atom, takes_with))
     change = _change(frame, candidate, part.weights)
     # A budget is in tokens and not in places: only a change under which the frame really takes it is told.
     if change is not None and block.id in {c.block.id for c in assembled(change.weights).selected}:
@@ -296,10 +287,7 @@ def _budget_change(budget: int, takes: Callable[[int], bool]) -> int | None:
 
 
 def _minimum_change(
-    candidate: Candidate,
-    peers: Sequence[Candidate],
-    atom: FrameDefinition,
-    takes: Callable[[FrameDefinition], bool],
+    candidate: Candidate, peers: Sequence[Candidate], atom: FrameDefinition, takes: Callable[[FrameDefinition], bool]
 ) -> MinimumChange | None:
     """Which minimum of its frame a candidate is under, and how low it would have to be; None for neither."""
     rule = atom.rule

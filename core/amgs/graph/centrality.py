@@ -64,9 +64,7 @@ class Measures:
         return np.asarray((self.degree + self.eigenvector + self.pagerank) / 3.0)
 
 
-def measure(
-    view: GraphView, *, betweenness: bool = False, exact_below: int = 2000, seed: int = 0
-) -> Measures:
+def measure(view: GraphView, *, betweenness: bool = False, exact_below: int = 2000, seed: int = 0) -> Measures:
     """All measures of a view. Betweenness is exact up to `exact_below` nodes, above it is sampled with
     `seed`.
     """
@@ -200,9 +198,7 @@ def _dependencies(adjacency: Adjacency, pivot: int) -> Scores:
         level = following
     dependency = np.zeros(n)
     for begin, end in reversed(steps):
-        dependency += np.bincount(
-            begin, weights=paths[begin] / paths[end] * (1 + dependency[end]), minlength=n
-        )
+        dependency += np.bincount(begin, weights=paths[begin] / paths[end] * (1 + dependency[end]), minlength=n)
     dependency[pivot] = 0.0
     return dependency
 

@@ -178,12 +178,7 @@ class LiveGraph:
         self._lock = threading.RLock()
 
     def successor(
-        self,
-        version: int,
-        load: Load | None = None,
-        catch_up: CatchUp = _unknown,
-        *,
-        highest: int = 0,
+        self, version: int, load: Load | None = None, catch_up: CatchUp = _unknown, *, highest: int = 0
     ) -> LiveGraph:
         """The graph of another version: what changed since the last view is caught up with, else its edges are read
         anew. highest: the highest number of a block in it.

@@ -124,12 +124,7 @@ class GraphView:
     def only(self, rows: NDArray[np.int64]) -> GraphView:
         """The same nodes with these edges alone."""
         return GraphView(
-            self.nodes,
-            _rows(self.columns, rows),
-            self.source[rows],
-            self.target[rows],
-            self.strength[rows],
-            self.as_of,
+            self.nodes, _rows(self.columns, rows), self.source[rows], self.target[rows], self.strength[rows], self.as_of
         )
 
     def live_edges(
@@ -195,9 +190,7 @@ def refreshed(
             if (int(c.source[row]), int(c.target[row]), str(c.relation[row])) == (begin, end, str(kind)):
                 clocks[row] = max(int(clocks[row]), instant)
     c = view.columns
-    columns = EdgeColumns(
-        c.source, c.target, c.relation, c.weight, c.confidence, c.created, clocks, c.decay_lambda
-    )
+    columns = EdgeColumns(c.source, c.target, c.relation, c.weight, c.confidence, c.created, clocks, c.decay_lambda)
     return GraphView(view.nodes, columns, view.source, view.target, strengths(columns, now), now, view.ties)
 
 

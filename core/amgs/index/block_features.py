@@ -86,8 +86,7 @@ class BlockFeatures:
             tuple(places),
         )
         columns = {
-            one: replaced(self.numbers, getattr(self, one), fresh.numbers, getattr(fresh, one))
-            for one in _COLUMNS
+            one: replaced(self.numbers, getattr(self, one), fresh.numbers, getattr(fresh, one)) for one in _COLUMNS
         }
         return BlockFeatures(**columns, names=fresh.names)
 

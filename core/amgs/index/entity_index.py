@@ -84,12 +84,8 @@ class EntityIndex:
         their own number of blocks lets expect.
         """
         shared = Counter(place for block in thing.blocks for place in self._of_block.get(block, ()))
-        found = [
-            (self.things[place], count) for place, count in shared.items() if self.things[place] is not thing
-        ]
-        return tuple(
-            sorted(found, key=lambda one: (-one[1] * one[1] / len(one[0].blocks), -one[1], one[0].name))
-        )
+        found = [(self.things[place], count) for place, count in shared.items() if self.things[place] is not thing]
+        return tuple(sorted(found, key=lambda one: (-one[1] * one[1] / len(one[0].blocks), -one[1], one[0].name)))
 
     @cached_property
     def _of_block(self) -> Mapping[int, tuple[int, ...]]:

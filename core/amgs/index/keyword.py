@@ -167,9 +167,7 @@ class KeywordIndex(LexicalIndex):
         """Read anew which documents the index holds, instead of going by what was put into it."""
         self._known = None
 
-    def _make(
-        self, wanted: NDArray[np.int64], contents: Contents, progress: Progress | None, *, anew: bool
-    ) -> int:
+    def _make(self, wanted: NDArray[np.int64], contents: Contents, progress: Progress | None, *, anew: bool) -> int:
         """Take out what is not wanted and put in what is missing; `anew`: everything out, everything in."""
         gone = self._numbers if anew else without(self._numbers, wanted)
         new = wanted if anew else without(wanted, self._numbers)
@@ -188,11 +186,7 @@ class KeywordIndex(LexicalIndex):
         return int(gone.size + new.size)
 
     def _change(
-        self,
-        gone: NDArray[np.int64],
-        new: NDArray[np.int64],
-        contents: Contents,
-        progress: Progress | None = None,
+        self, gone: NDArray[np.int64], new: NDArray[np.int64], contents: Contents, progress: Progress | None = None
     ) -> None:
         writer = self._write()
         added = []
@@ -285,9 +279,7 @@ class KeywordIndex(LexicalIndex):
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _run(
-        self, queries: Sequence[tuple[Query, float]], limit: int, allowed: NDArray[np.int64] | None
-    ) -> list[Hit]:
+    def _run(self, queries: Sequence[tuple[Query, float]], limit: int, allowed: NDArray[np.int64] | None) -> list[Hit]:
         """Search, keep what is allowed, and look further down as long as the filter leaves too few."""
         if not queries or limit <= 0 or not self.documents or (allowed is not None and not allowed.size):
             return []
@@ -297,9 +289,7 @@ class KeywordIndex(LexicalIndex):
         if allowed is not None and allowed.size * _RARE < self.documents:
             # So few may be found that the index had better look only at them; they score nothing for it.
             only = Query.term_set_query(self._schema, "number", allowed.tolist())
-            query = Query.boolean_query(
-                [(Occur.Must, query), (Occur.Must, Query.const_score_query(only, 0.0))]
-            )
+            query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(only, 0.0))])
         # Twice the limit, so that equal scores at the edge are cut by number and not by where a merge left
         # them.
         look = min(2 * limit, self.documents)
@@ -319,9 +309,7 @@ class KeywordIndex(LexicalIndex):
         whole = _term_query(self._schema, _IDENTIFIERS, identifier.exact)
         if identifier.squeezed == identifier.exact:
             return whole
-        return Query.disjunction_max_query(
-            [whole, _term_query(self._schema, _IDENTIFIERS, identifier.squeezed)]
-        )
+        return Query.disjunction_max_query([whole, _term_query(self._schema, _IDENTIFIERS, identifier.squeezed)])
 
     def _refresh(self) -> None:
         self._searcher: Searcher = self._index.searcher()
@@ -332,11 +320,7 @@ class KeywordIndex(LexicalIndex):
 
     def _held(self) -> NDArray[np.int64]:
         """The numbers as the files have them; read once, at open."""
-        found = (
-            self._searcher.search(Query.all_query(), self.documents, count=False).hits
-            if self.documents
-            else []
-        )
+        found = self._searcher.search(Query.all_query(), self.documents, count=False).hits if self.documents else []
         return np.sort(_unpacked(self._searcher, found)[1])
 
     def _write(self) -> IndexWriter:

@@ -23,9 +23,7 @@ class Near:
     @classmethod
     def none(cls, queries: int, limit: int) -> Near:
         """Nothing near any of the queries."""
-        return cls(
-            np.full((queries, limit), -1, dtype=np.int64), np.full((queries, limit), -2.0, dtype=np.float32)
-        )
+        return cls(np.full((queries, limit), -1, dtype=np.int64), np.full((queries, limit), -2.0, dtype=np.float32))
 
     def joined(self, other: Near) -> Near:
         """The nearest of both, as many as this one holds; equal cosines by row."""
@@ -107,11 +105,7 @@ def _of_some(
 
 
 def _ranked(
-    asking: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    cosines: NDArray[np.float32],
-    queries: int,
-    limit: int,
+    asking: NDArray[np.int64], rows: NDArray[np.int64], cosines: NDArray[np.float32], queries: int, limit: int
 ) -> Near:
     """The best `limit` of the pairs (query, row) for each query."""
     order = np.lexsort((rows, -cosines, asking))

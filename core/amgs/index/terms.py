@@ -64,9 +64,7 @@ def word_analyzer(language: str = ENGLISH) -> TextAnalyzer:
 
 def _words() -> TextAnalyzerBuilder:
     return (
-        TextAnalyzerBuilder(Tokenizer.regex(_WORD))
-        .filter(Filter.remove_long(LONGEST_WORD))
-        .filter(Filter.lowercase())
+        TextAnalyzerBuilder(Tokenizer.regex(_WORD)).filter(Filter.remove_long(LONGEST_WORD)).filter(Filter.lowercase())
     )
 
 

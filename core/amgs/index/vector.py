@@ -165,18 +165,14 @@ class VectorIndex:
         direction = unit(np.asarray(query, dtype=np.float32).reshape(1, -1))[0]
         return QueryVectors(self, direction, allowed)
 
-    def search(
-        self, query: Vector, limit: int, allowed: NDArray[np.int64] | None = None
-    ) -> list[tuple[int, float]]:
+    def search(self, query: Vector, limit: int, allowed: NDArray[np.int64] | None = None) -> list[tuple[int, float]]:
         """The best `limit` (number, cosine) among the allowed numbers (ascending; None: all); ties by number.
 
         query: (d,). A zero query finds nothing.
         """
         return self.compare(query, allowed).best(limit)
 
-    def nearest(
-        self, queries: Vector, limit: int, *, floor: float, allowed: NDArray[np.int64] | None = None
-    ) -> Near:
+    def nearest(self, queries: Vector, limit: int, *, floor: float, allowed: NDArray[np.int64] | None = None) -> Near:
         """The best `limit` blocks for each of many unit queries (m, d), cosine ≥ floor; rows are numbers. Exact.
 
         allowed: numbers (ascending) that may be found; None: all.
@@ -398,9 +394,7 @@ def unit(vectors: Vector) -> Vector:
     """(n, d) scaled to unit length; a zero or non-finite row becomes zero."""
     clean = np.where(np.isfinite(vectors).all(axis=1, keepdims=True), vectors, np.float32(0.0))
     lengths = np.linalg.norm(clean, axis=1, keepdims=True)
-    return np.asarray(
-        np.divide(clean, lengths, out=np.zeros_like(clean), where=lengths > 0), dtype=np.float32
-    )
+    return np.asarray(np.divide(clean, lengths, out=np.zeros_like(clean), where=lengths > 0), dtype=np.float32)
 
 
 def _told(numbers: NDArray[Any], progress: Progress | None) -> Iterable[NDArray[Any]]:

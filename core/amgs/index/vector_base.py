@@ -72,9 +72,7 @@ class Base:
             kept.array("matrix"),
             kept.array("total"),
             kept.array("second"),
-            Nearby.view(beside, kept.array("total").size)
-            if beside.exists() and installed("usearch")
-            else None,
+            Nearby.view(beside, kept.array("total").size) if beside.exists() and installed("usearch") else None,
         )
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -114,9 +114,7 @@ def _starts_anew(group: Sequence[Passage], passage: Passage, section_end: int, l
     if not passage.level or all(p.heading for p in group):
         return False
     size = group[-1].end - group[0].start
-    return size * _SECTION_SHARE >= limit or (
-        size * _TINY_SHARE >= limit and section_end - group[0].start > limit
-    )
+    return size * _SECTION_SHARE >= limit or (size * _TINY_SHARE >= limit and section_end - group[0].start > limit)
 
 
 def _headings_at_end(group: Sequence[Passage]) -> int:

@@ -104,9 +104,7 @@ def ingest(
                 block = block_of(draft, here)
                 if isinstance(source := draft.meta.get("source"), str):
                     since = min(block.created_at, now)
-                    places.append(
-                        SourcePiece(source_of(source) or file_of(source), 0, source, block.id, since)
-                    )
+                    places.append(SourcePiece(source_of(source) or file_of(source), 0, source, block.id, since))
                 there = (draft.meta.get("source"), block.id) in held_before
                 if block.valid_to is None and not (there and reread == "folder"):
                     said.append(Saying(block.id, block.written, anew=not there))
@@ -153,9 +151,7 @@ def ingest(
     )
 
 
-def _held_before(
-    storage: Storage, drafts: Sequence[RawBlock], source_of: SourceOf
-) -> set[tuple[object, str]]:
+def _held_before(storage: Storage, drafts: Sequence[RawBlock], source_of: SourceOf) -> set[tuple[object, str]]:
     """The places, each with its block, that the sources of drafts hold already."""
     named = {str(draft.meta["source"]) for draft in drafts if draft.meta.get("source")}
     pieces = storage.sources.held([source_of(one) or file_of(one) for one in named])

@@ -49,11 +49,7 @@ class _Found:
 
 
 def read_folder(
-    folder: Path,
-    settings: IngestSettings,
-    progress: Progress | None = None,
-    *,
-    dated: datetime | None = None,
+    folder: Path, settings: IngestSettings, progress: Progress | None = None, *, dated: datetime | None = None
 ) -> FolderContents:
     """Every file below a folder that there is a reader for, sorted by path; files of other kinds are named.
 
@@ -65,9 +61,7 @@ def read_folder(
         raise InputError(f"{folder} does not exist.", way_out="Give a folder of notes.")
     if not folder.is_dir():
         raise InputError(
-            f"{folder} is not a folder.",
-            way_out="Give a folder, or ingest the file by itself.",
-            about="ingest",
+            f"{folder} is not a folder.", way_out="Give a folder, or ingest the file by itself.", about="ingest"
         )
     found = _found(folder)
     drafts: list[RawBlock] = []
@@ -79,9 +73,7 @@ def read_folder(
         drafts += reading.drafts
         warnings += reading.warnings
         if reading.drafts and path.is_symlink() and not real_path(path).is_relative_to(real_path(folder)):
-            warnings.append(
-                Refusal(path.relative_to(folder).as_posix(), "it is a link that leads out of the folder")
-            )
+            warnings.append(Refusal(path.relative_to(folder).as_posix(), "it is a link that leads out of the folder"))
         # A file that asks to stay out is no fault of the folder; asked for by name, it says why it is not taken.
         refused += [refusal for refusal in reading.refused if refusal.reason != _NOT_MEANT]
     passed_over = tuple(
@@ -97,9 +89,7 @@ def _found(folder: Path) -> _Found:
     def unreadable(error: OSError) -> None:
         where = Path(str(error.filename))
         if where == folder:
-            raise InputError(
-                f"{folder} cannot be read: {error.strerror}.", way_out="Check its permissions."
-            ) from error
+            raise InputError(f"{folder} cannot be read: {error.strerror}.", way_out="Check its permissions.") from error
         reason = f"the folder cannot be read: {error.strerror}"
         found.refused.append(Refusal(where.relative_to(folder).as_posix(), reason))
 
@@ -139,9 +129,7 @@ def _holds_text(path: Path) -> bool:
         return True
 
 
-def read_file(
-    path: Path, source: str, settings: IngestSettings, *, dated: datetime | None = None
-) -> FolderContents:
+def read_file(path: Path, source: str, settings: IngestSettings, *, dated: datetime | None = None) -> FolderContents:
     """One file as drafts, or the reason why it is refused; a name that no reader knows is read as Markdown."""
     if shown(source) != source:
         return _refused(shown(source), "its file name is not UTF-8; rename the file")
@@ -151,9 +139,7 @@ def read_file(
             return _refused(source, "it is not a file")
         if status.st_size > settings.max_file_bytes:
             limit = settings.max_file_bytes / 2**20
-            return _refused(
-                source, f"it has {status.st_size / 2**20:.0f} MiB, more than the limit of {limit:g} MiB"
-            )
+            return _refused(source, f"it has {status.st_size / 2**20:.0f} MiB, more than the limit of {limit:g} MiB")
         raw = path.read_bytes()
     except OSError as error:
         return _refused(source, f"it cannot be read: {error.strerror}")
@@ -247,9 +233,7 @@ def drafts_of(
         meta["tags"] = [tag for tag in str(meta["tags"]).replace(",", " ").split() if tag]
     if document.turns:
         if dated is None and not written:
-            at = _minutes_later(
-                at, 1 - len(document.turns)
-            )  # the file was written when the last one had been said
+            at = _minutes_later(at, 1 - len(document.turns))  # the file was written when the last one had been said
         drafts = tuple(_turns(document, named, at, meta, settings.max_block_chars))
         return FolderContents(drafts, warnings=tuple(warnings))
     parts = pieces(document, settings.max_block_chars)
@@ -271,9 +255,7 @@ def _references(document: ParsedDocument, parts: tuple[Piece, ...]) -> list[dict
     made = []
     for part in parts:
         named = [
-            one
-            for one in references(part.text, labels)
-            if not PurePosixPath(one).suffix or reader_of(one) is not None
+            one for one in references(part.text, labels) if not PurePosixPath(one).suffix or reader_of(one) is not None
         ]
         made.append({"refers_to": named} if named else {})
     return made
@@ -291,18 +273,11 @@ def _instant(written: object, modified: datetime) -> tuple[datetime, str]:
     found = note_date(written) if isinstance(written, str) else None
     if found is not None:
         return found, ""
-    return (
-        modified,
-        f"its date {written} cannot be read as a day; write it as 2026-03-01. The file's time stands in",
-    )
+    return (modified, f"its date {written} cannot be read as a day; write it as 2026-03-01. The file's time stands in")
 
 
 def _pieces(
-    parts: tuple[Piece, ...],
-    referring: list[dict[str, list[str]]],
-    source: str,
-    at: datetime,
-    meta: Mapping[str, Any],
+    parts: tuple[Piece, ...], referring: list[dict[str, list[str]]], source: str, at: datetime, meta: Mapping[str, Any]
 ) -> Iterator[RawBlock]:
     """The pieces of a long text: each with the headings that it stands under, the nearest being its title; what stands
     before the first heading has the name of the file, or, of a README or an index, that of its folder.

@@ -62,9 +62,7 @@ def hold_again(storage: Storage, said: Sequence[Saying], now: datetime) -> HeldA
     """
     seen = storage.blocks.get({one.block_id for one in said})
     hidden = [block for block in seen.values() if is_hidden(block)]
-    later = [
-        one for one in said if one.anew and say_later(seen[one.block_id], one.at) is not seen[one.block_id]
-    ]
+    later = [one for one in said if one.anew and say_later(seen[one.block_id], one.at) is not seen[one.block_id]]
     if not hidden and not later:
         return HeldAgain((), (), (), ())
     wanted = {block.id for block in hidden} | {one.block_id for one in later} | _successors(storage, hidden)
@@ -136,12 +134,7 @@ def _renewed(block: Block, at: datetime, now: datetime) -> Block:
         period = "/".join(as_utc(instant).isoformat() for instant in (since, block.valid_to))
         meta["held_before"] = [*meta.get("held_before", ()), period]
     return Block(
-        block.id,
-        block.content,
-        made,
-        block.last_reinforced_at,
-        meta=meta,
-        valid_from=now if made > now else None,
+        block.id, block.content, made, block.last_reinforced_at, meta=meta, valid_from=now if made > now else None
     )
 
 

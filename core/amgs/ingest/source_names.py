@@ -56,9 +56,7 @@ def moved_here(names: Iterable[SourceName], folder: Path) -> tuple[SourceName, .
     return _followed(names, folder)[1]
 
 
-def _followed(
-    names: Iterable[SourceName], folder: Path
-) -> tuple[tuple[SourceName, ...], tuple[SourceName, ...]]:
+def _followed(names: Iterable[SourceName], folder: Path) -> tuple[tuple[SourceName, ...], tuple[SourceName, ...]]:
     """The names, those of a folder that was moved here at its new place; and these by themselves."""
     every = tuple(names)
     roots = dict.fromkeys(one.root for one in every if one.root)

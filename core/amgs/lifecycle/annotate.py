@@ -50,9 +50,7 @@ def edit(
     with storage.transaction():
         before = storage.blocks.get([block_id], embeddings=True).get(block_id)
         if before is None:
-            raise UnknownBlockError(
-                f"There is no block {block_id[:12]}.", way_out="Search for the block by its words."
-            )
+            raise UnknownBlockError(f"There is no block {block_id[:12]}.", way_out="Search for the block by its words.")
         after = replace(
             before,
             category=before.category if category is None else checked_category(category),
@@ -299,7 +297,5 @@ def checked_tag(tag: str) -> str:
 def _block(storage: Storage, block_id: str) -> Block:
     found = storage.blocks.get([block_id]).get(block_id)
     if found is None:
-        raise UnknownBlockError(
-            f"There is no block {block_id[:12]}.", way_out="Search for the block by its words."
-        )
+        raise UnknownBlockError(f"There is no block {block_id[:12]}.", way_out="Search for the block by its words.")
     return found

@@ -69,8 +69,7 @@ _WORDS: Mapping[str, str] = MappingProxyType(
             "person": "person people contact contacts staff biography team who",
             "place": "place places location locations room rooms site map",
             "project": "project projects initiative plan plans",
-            "procedure": "procedure procedures howto how-to guide runbook checklist recipe recipes manual "
-            "rules",
+            "procedure": "procedure procedures howto how-to guide runbook checklist recipe recipes manual rules",
             "decision": "decision decisions minutes adr resolution",
             "observation": "observation observations log logbook diary journal event events report incident",
             "task": "task tasks todo to-do todos reminder reminders action actions chore chores",
@@ -119,10 +118,7 @@ _CUES: Mapping[str, tuple[tuple[float, re.Pattern[str]], ...]] = MappingProxyTyp
             _cue(0.8, r"\b(?:honesty|kindness|loyalty|integrity|my conscience|my principles?)\b"),
         ),
         "preference": (
-            _cue(
-                1.0,
-                r"\b(?:i|he|she) (?:\w+ )?(?:prefers?|likes?|loves?|hates?|dislikes?|can't stand)\b",
-            ),
+            _cue(1.0, r"\b(?:i|he|she) (?:\w+ )?(?:prefers?|likes?|loves?|hates?|dislikes?|can't stand)\b"),
             _cue(1.0, r"\b(?:my|his|her) favou?rite\b|\b(?:i|he|she) would rather\b|\bi'd rather\b"),
         ),
         "person": (
@@ -132,45 +128,26 @@ _CUES: Mapping[str, tuple[tuple[float, re.Pattern[str]], ...]] = MappingProxyTyp
             _cue(0.8, rf"\bmy (?:{_KIN}|friend|boss|neighbour|neighbor)\b"),
         ),
         "place": (
-            _cue(
-                0.8,
-                r"\b(?:upstairs|downstairs|metres above|meters above|minutes from|square met(?:re|er)s)\b",
-            ),
-            _cue(
-                0.8,
-                r"\b(?:north|south|east|west) (?:of|side|wall|end)\b|\b(?:ground|first|second|top) floor\b",
-            ),
+            _cue(0.8, r"\b(?:upstairs|downstairs|metres above|meters above|minutes from|square met(?:re|er)s)\b"),
+            _cue(0.8, r"\b(?:north|south|east|west) (?:of|side|wall|end)\b|\b(?:ground|first|second|top) floor\b"),
             _cue(0.8, r"\b(?:lies|stands) (?:in|on|at|near|below|above|next to) the\b"),
         ),
         "procedure": (
             _cue(
-                0.8,
-                r"\b(?:first|then|finally|before you|make sure)\b.{0,80}\b(?:then|turn|press|check|open|close)\b",
+                0.8, r"\b(?:first|then|finally|before you|make sure)\b.{0,80}\b(?:then|turn|press|check|open|close)\b"
             ),
         ),
         "decision": (
-            _cue(
-                1.8,
-                r"\b(?:we|i|they|it was) (?:have )?(?:decided|agreed|resolved) (?:to|that|on)\b|\bdecision:",
-            ),
+            _cue(1.8, r"\b(?:we|i|they|it was) (?:have )?(?:decided|agreed|resolved) (?:to|that|on)\b|\bdecision:"),
             _cue(0.8, r"\b(?:in favour of|in favor of|from now on|ruled out|voted)\b"),
         ),
         "task": (
-            _cue(
-                1.8,
-                r"^(?:[-*+] )?(?:todo|to do|fixme):|\bremind (?:me|us) to\b|\bdon't forget to\b|^\s*[-*+] \[ \]",
-            ),
+            _cue(1.8, r"^(?:[-*+] )?(?:todo|to do|fixme):|\bremind (?:me|us) to\b|\bdon't forget to\b|^\s*[-*+] \[ \]"),
             _cue(0.8, r"\bdeadline\b|\bdue (?:on|by)\b"),
-            _cue(
-                0.8,
-                r"\b(?:i|we) (?:must|need to|have to|should) .{0,60}\b(?:by|before|until|next|tomorrow)\b",
-            ),
+            _cue(0.8, r"\b(?:i|we) (?:must|need to|have to|should) .{0,60}\b(?:by|before|until|next|tomorrow)\b"),
         ),
         "observation": (
-            _cue(
-                0.8,
-                r"\b(?:i|we|he|she) (?:saw|noticed|observed|measured|counted|heard)\b|^(?:saw|heard|measured)\b",
-            ),
+            _cue(0.8, r"\b(?:i|we|he|she) (?:saw|noticed|observed|measured|counted|heard)\b|^(?:saw|heard|measured)\b"),
             _cue(0.8, r"\b(?:yesterday|this morning|tonight|last night)\b|\bat \d{1,2}:\d{2}\b"),
             _cue(0.8, r"[-+−]?\d+(?:\.\d+)? ?(?:°C?|mm|km/h|hPa|lux|mag)(?!\w)"),
         ),
@@ -197,9 +174,7 @@ _AS_A_WHOLE: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "procedure": re.compile(
             rf"^\s*{_ITEM}(?:{_STEP})\b[\s\S]*?^\s*{_ITEM}(?:{_STEP})\b", re.IGNORECASE | re.MULTILINE
         ),
-        "task": re.compile(
-            r"\A\s*(?:#+ )?(?:todo|to[ -]do)s?\b(?=\W*(?:list\b.*)?$)", re.IGNORECASE | re.MULTILINE
-        ),
+        "task": re.compile(r"\A\s*(?:#+ )?(?:todo|to[ -]do)s?\b(?=\W*(?:list\b.*)?$)", re.IGNORECASE | re.MULTILINE),
         "person": re.compile(
             r"\A(?:\s*#[^\n]*\n+)?[^.\n]{0,120}?(?:\((?:[^()\n]*\W)?(?:born|b\.)\s|\b(?:is|was) born\b"
             r"|, born (?:in|on)\b|\([^()\n]*\d{1,2}\b[^()\n]*\d{4} ?[–—-] ?[^()\n]*\d{4}\) (?:is|was) )"
@@ -319,9 +294,7 @@ def initial_confidence(content: str, verdict: CategoryVerdict) -> float:
 
 
 _TURN = re.compile(r"^\W{0,3}([^\W\d_][\w.'’-]+(?: [\w.'’-]+){0,3}):(?=\s+\S)(.*)$", re.MULTILINE)
-_SPOKEN = re.compile(
-    r"\b(?:I|[Yy]ou|[Ww]e|[Mm]y|[Mm]e|[Uu]s|[Yy]our|[Oo]ur|[Yy]eah|[Yy]es|[Oo]kay|[Hh]ey)\b|\?|!"
-)
+_SPOKEN = re.compile(r"\b(?:I|[Yy]ou|[Ww]e|[Mm]y|[Mm]e|[Uu]s|[Yy]our|[Oo]ur|[Yy]eah|[Yy]es|[Oo]kay|[Hh]ey)\b|\?|!")
 _FEWEST_TURNS, _FEWEST_SPEAKERS, _OFTEN = 4, 2, 2
 _OF_LINES, _OF_TURNS = 0.4, 0.3
 """So many of the lines begin a turn, and so many of the turns speak to or of somebody, at least."""
@@ -339,8 +312,4 @@ def is_talk(text: str) -> bool:
     turns = [words for name, words in found if name in speakers]
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     spoken = sum(bool(_SPOKEN.search(words)) for words in turns)
-    return (
-        len(speakers) >= _FEWEST_SPEAKERS
-        and len(turns) >= _OF_LINES * lines
-        and spoken >= _OF_TURNS * len(turns)
-    )
+    return len(speakers) >= _FEWEST_SPEAKERS and len(turns) >= _OF_LINES * lines and spoken >= _OF_TURNS * len(turns)

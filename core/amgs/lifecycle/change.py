@@ -17,15 +17,7 @@ from amgs.storage.journal import JournalRow
 from amgs.storage.store import Storage
 from amgs.types import Block, Edge, EdgeKey, JournalEntry
 
-_FIELDS = (
-    "category",
-    "confidence",
-    "decay_lambda",
-    "status",
-    "is_self_component",
-    "valid_from",
-    "valid_to",
-)
+_FIELDS = ("category", "confidence", "decay_lambda", "status", "is_self_component", "valid_from", "valid_to")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +181,4 @@ def _check_ends(storage: Storage, edges: Sequence[Edge]) -> None:
 
 
 def _stale(what: str) -> UsageError:
-    return UsageError(
-        f"Since the plan was made, {what}.", title="The plan is out of date", way_out="Plan again."
-    )
+    return UsageError(f"Since the plan was made, {what}.", title="The plan is out of date", way_out="Plan again.")

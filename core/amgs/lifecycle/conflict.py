@@ -136,9 +136,7 @@ def judge(older: Block, newer: Block, cosine: float, linked: bool, words: Words)
     for one in claims(statements(older.content)):
         wide = one.topic | pair.titles[0]
         for two, other in later:
-            speaks = (
-                two.moves or (one.values and two.values) or one.negated != two.negated or _opposed(one, two)
-            )
+            speaks = two.moves or (one.values and two.values) or one.negated != two.negated or _opposed(one, two)
             if speaks and not wide.isdisjoint(other):
                 found += pair.between(one, two, wide & other)
     surest = max((f for f in map(pair.dated, found) if f is not None), key=lambda f: f[1], default=None)
@@ -248,9 +246,7 @@ class _Pair:
 
     def _renamed(self, one: Claim, two: Claim, both: frozenset[str]) -> Finding | None:
         """The later statement takes the old value back by name and gives another: "42, not 35"."""
-        gone = {(v.kind, v.amount) for v in two.values if v.replaced} & {
-            (v.kind, v.amount) for v in one.values
-        }
+        gone = {(v.kind, v.amount) for v in two.values if v.replaced} & {(v.kind, v.amount) for v in one.values}
         for a in one.values:
             named = [v for v in two.values if v.kind == a.kind and v.amount == a.amount and v.replaced]
             fresh = [v for v in two.values if _rivals(a, v, two.values, one.values)]
@@ -258,11 +254,7 @@ class _Pair:
             telling = a.kind == "code" or len(both) >= 2 or len(gone) >= 2 or self.words.rare(both)
             if named and fresh and telling:
                 weight = self.words.shared(one.topic | self.titles[0], two.topic | self.titles[1], least=1)
-                return (
-                    SUPERSEDES,
-                    0.65 + 0.3 * weight,
-                    f"“{_cut(two.text)}” puts {fresh[0].text} for {a.text}",
-                )
+                return (SUPERSEDES, 0.65 + 0.3 * weight, f"“{_cut(two.text)}” puts {fresh[0].text} for {a.text}")
         return None
 
     def _retired(self, one: Claim, two: Claim, own: float) -> Finding | None:
@@ -338,11 +330,7 @@ class _Pair:
         covered = self.words.covered(one.subject | self.titles[0], two.topic | self.titles[1])
         if own < 0.35 or covered < 0.3:
             return None
-        return (
-            SUPERSEDES,
-            0.3 + 0.5 * max(own, covered),
-            f"“{cue}” in “{_cut(two.text)}”, of “{_cut(one.text)}”",
-        )
+        return (SUPERSEDES, 0.3 + 0.5 * max(own, covered), f"“{cue}” in “{_cut(two.text)}”, of “{_cut(one.text)}”")
 
     def _denied(self, one: Claim, two: Claim) -> Finding | None:
         """Mostly the same words on both sides, and only one statement denies, or one says the opposite."""
@@ -368,9 +356,7 @@ def _names(block: Block) -> frozenset[str]:
     sources = block.meta.get("sources") or [block.meta.get("source") or ""]
     paths = [PurePosixPath(file_of(str(source))) for source in sources]
     return frozenset(
-        {slug(p.stem) for p in paths}
-        | {slug(str(p.with_suffix(""))) for p in paths if p.name}
-        | {slug(block.title)}
+        {slug(p.stem) for p in paths} | {slug(str(p.with_suffix(""))) for p in paths if p.name} | {slug(block.title)}
     )
 
 

@@ -107,8 +107,7 @@ def plan(
         load(means.recogniser, "the name finder", progress)
     named = _entities(fresh, means.recogniser, settings.batch, progress)
     blocks = [
-        _block(b, v, e, m, whose, means.profiles)
-        for b, v, e, m in zip(fresh, verdicts, named, matrix, strict=True)
+        _block(b, v, e, m, whose, means.profiles) for b, v, e, m in zip(fresh, verdicts, named, matrix, strict=True)
     ]
     if progress is not None:
         progress(len(raw), len(raw), "linking")
@@ -206,9 +205,7 @@ def _block(
         confidence=initial_confidence(raw.content, verdict),
         decay_lambda=decay_of(verdict.category, profiles, verdict.confidence),
         status="consolidated",
-        is_self_component=is_self_component(
-            verdict.category, verdict.confidence, raw.meta, whose, raw.content
-        ),
+        is_self_component=is_self_component(verdict.category, verdict.confidence, raw.meta, whose, raw.content),
         meta={**raw.meta, **{key: value for key, value in more.items() if value}},
         embedding=vector,
     )
@@ -254,9 +251,7 @@ def apply(
             storage.meta.put_embedding_space(embedder.name, embedder.dimension)
         added = storage.edges.insert(_live(storage, [e for i in items for e in i.edges]))
         storage.scores.put("ATTENTION", _first_scores(items, weights, now), now)
-        rows = [journal.block_row(before[b.id], b) for b in after] + [
-            journal.edge_row(None, e) for e in added
-        ]
+        rows = [journal.block_row(before[b.id], b) for b in after] + [journal.edge_row(None, e) for e in added]
         categories = Counter(i.category for i in items)
         if so_far is None or not journal.is_latest(storage, so_far.operation):
             told = f", {edited} corrected by hand" if edited else ""
@@ -264,9 +259,7 @@ def apply(
         return journal.extend(storage, so_far.operation, now, _summary(so_far.categories + categories), rows)
 
 
-def _overtaken(
-    items: Sequence[ConsolidationItem], stale: Sequence[str], now: Mapping[str, Block]
-) -> UsageError:
+def _overtaken(items: Sequence[ConsolidationItem], stale: Sequence[str], now: Mapping[str, Block]) -> UsageError:
     """What to say of a plan that holds blocks which are no longer raw."""
     told = f"{len(stale)} of {len(items)} blocks are no longer raw, the first being {stale[0][:8]}"
     done = all(i in now and now[i].status == "consolidated" for i in stale)
@@ -317,9 +310,7 @@ def _first_scores(items: Sequence[ConsolidationItem], weights: Weights, now: dat
 
 
 def _summary(kinds: Mapping[str, int]) -> str:
-    named = ", ".join(
-        f"{n} {category}" for category, n in sorted(kinds.items(), key=lambda k: (-k[1], k[0]))[:4]
-    )
+    named = ", ".join(f"{n} {category}" for category, n in sorted(kinds.items(), key=lambda k: (-k[1], k[0]))[:4])
     count = sum(kinds.values())
     return f"{count} block{'' if count == 1 else 's'} ({named})" if named else "nothing to do"
 
@@ -358,12 +349,7 @@ def run(
             counter = storage.change_counter
             try:
                 proposal = plan(
-                    raw,
-                    known,
-                    means,
-                    now=began,
-                    change_counter=counter,
-                    progress=_part(progress, start, waiting),
+                    raw, known, means, now=began, change_counter=counter, progress=_part(progress, start, waiting)
                 )
             except Cancelled as stop:
                 if so_far is None:
@@ -382,12 +368,7 @@ def run(
                     known = link_context(storage)
                     continue
                 done = apply(
-                    storage,
-                    proposal,
-                    embedder=means.embedder,
-                    weights=weights,
-                    now=clock.now(),
-                    so_far=so_far,
+                    storage, proposal, embedder=means.embedder, weights=weights, now=clock.now(), so_far=so_far
                 )
             break
         categories = Counter(i.category for i in proposal.items)

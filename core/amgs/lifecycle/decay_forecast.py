@@ -113,9 +113,7 @@ def forecast(
     )
 
 
-def _falling(
-    rate: NDArray[np.float64], held: NDArray[np.float64], then: NDArray[np.float64], threshold: float
-) -> int:
+def _falling(rate: NDArray[np.float64], held: NDArray[np.float64], then: NDArray[np.float64], threshold: float) -> int:
     """How many fall under the threshold between two ages (hours since they were last reinforced)."""
     return int(((np.exp(-rate * held) >= threshold) & (np.exp(-rate * then) < threshold)).sum())
 
@@ -215,8 +213,7 @@ def _histogram(values: NDArray[np.float64]) -> tuple[int, ...]:
 def _check_days(days: float) -> None:
     if not 0 <= days <= _LONGEST_DAYS:
         raise UsageError(
-            f"A forecast can look 0 to {_LONGEST_DAYS:g} days ahead, got {days:g}.",
-            way_out="30 days are usual.",
+            f"A forecast can look 0 to {_LONGEST_DAYS:g} days ahead, got {days:g}.", way_out="30 days are usual."
         )
 
 

@@ -8,14 +8,7 @@ from datetime import datetime
 
 from amgs.decay import relevance_at
 from amgs.errors import UsageError
-from amgs.lifecycle.annotate import (
-    DEFAULT_WEIGHT,
-    EDGE,
-    checked_confidence,
-    follow_edges,
-    joinable,
-    made_edge,
-)
+from amgs.lifecycle.annotate import DEFAULT_WEIGHT, EDGE, checked_confidence, follow_edges, joinable, made_edge
 from amgs.lifecycle.change import Change, carry_out
 from amgs.storage.store import Storage
 from amgs.types import Edge, JournalEntry

@@ -41,12 +41,7 @@ class EdgeUsage:
     walks: Mapping[tuple[str, str, str], int]
 
 
-def faint(
-    edges: Sequence[Edge],
-    blocks: Mapping[str, Block],
-    now: datetime,
-    busy: Collection[str],
-) -> list[Proposal]:
+def faint(edges: Sequence[Edge], blocks: Mapping[str, Block], now: datetime, busy: Collection[str]) -> list[Proposal]:
     """Inferred edges that are weak in strength as in confidence; they are taken out."""
     found = []
     for e in _judged(edges, blocks, busy):
@@ -55,17 +50,12 @@ def faint(
             parts = f"weight {e.weight:.2f}, confidence {e.confidence:.2f}"
             reason = f"{e.relation_type}: strength {strength:.3f} ({parts})"
             sure = 1.0 - strength / WEAK_STRENGTH * 0.5
-            found.append(
-                _of_edge("weak_edge", e, blocks, reason, sure, "the edge goes; both blocks stay", None)
-            )
+            found.append(_of_edge("weak_edge", e, blocks, reason, sure, "the edge goes; both blocks stay", None))
     return found
 
 
 def by_use(
-    edges: Sequence[Edge],
-    blocks: Mapping[str, Block],
-    usage: EdgeUsage,
-    busy: Collection[str],
+    edges: Sequence[Edge], blocks: Mapping[str, Block], usage: EdgeUsage, busy: Collection[str]
 ) -> list[Proposal]:
     """Edges whose ends are used together gain weight, those whose ends are used apart lose some.
 
@@ -85,26 +75,19 @@ def by_use(
             reason = f"{e.relation_type}: useful together {together} times, led there {walked}"
             effect = f"weight {e.weight:.2f} → {weight:.2f}"
             if weight > e.weight:
-                found.append(
-                    _of_edge("strengthen", e, blocks, reason, sure, effect, replace(e, weight=weight))
-                )
+                found.append(_of_edge("strengthen", e, blocks, reason, sure, effect, replace(e, weight=weight)))
         elif together == 0 and walked == 0 and apart >= 2 * LEAST_USES:
             weight = round(e.weight * _KEPT_SHARE, 6)
             reason = f"{e.relation_type}: both ends used {apart} times or more, never together"
             effect = f"weight {e.weight:.2f} → {weight:.2f}"
             found.append(
-                _of_edge(
-                    "weaken", e, blocks, reason, apart / (apart + 4.0), effect, replace(e, weight=weight)
-                )
+                _of_edge("weaken", e, blocks, reason, apart / (apart + 4.0), effect, replace(e, weight=weight))
             )
     return found
 
 
 def mismatches(
-    edges: Sequence[Edge],
-    blocks: Mapping[str, Block],
-    usage: EdgeUsage,
-    busy: Collection[str],
+    edges: Sequence[Edge], blocks: Mapping[str, Block], usage: EdgeUsage, busy: Collection[str]
 ) -> list[Proposal]:
     """Blocks that are strongly alike and believed very differently.
 

@@ -135,11 +135,7 @@ def _remade(found: Iterable[Proposal]) -> frozenset[str]:
 
 
 def _alike(
-    seen: EnhancementInputs,
-    embedder: Embedder,
-    now: datetime,
-    wanted: frozenset[str],
-    progress: Progress | None,
+    seen: EnhancementInputs, embedder: Embedder, now: datetime, wanted: frozenset[str], progress: Progress | None
 ) -> list[Proposal]:
     found: list[Proposal] = []
     busy: set[str] = set()
@@ -147,8 +143,7 @@ def _alike(
     linked = {(e.source_id, e.target_id) for e in seen.edges if e.relation_type == merge_split.SAME_EVENT}
     order = {kind: n for n, kind in enumerate(KINDS)}
     alike = sorted(
-        pairs(seen.blocks, seen.matrix, progress),
-        key=lambda p: (order[p.kind], -p.confidence, p.a.id, p.b.id),
+        pairs(seen.blocks, seen.matrix, progress), key=lambda p: (order[p.kind], -p.confidence, p.a.id, p.b.id)
     )
     for number, pair in enumerate(alike):
         if progress is not None:
@@ -254,9 +249,7 @@ def _splits(
         if change == Change():
             continue
         waiting |= {block.id, *_ends(own)}
-        effect = (
-            f"{plural(len(change.made), 'new block')}, this one archived, {plural(len(change.edges), 'edge')}"
-        )
+        effect = f"{plural(len(change.made), 'new block')}, this one archived, {plural(len(change.edges), 'edge')}"
         found.append(
             Proposal(
                 proposal_id("split", block.id),
@@ -317,9 +310,7 @@ def _settled(change: Change) -> Change:
     A remade block is archived, not gone, so such an edge is sound; it is led on to what the other became.
     """
     became = {
-        before.id: str(after.meta["merged_into"])
-        for before, after in change.blocks
-        if "merged_into" in after.meta
+        before.id: str(after.meta["merged_into"]) for before, after in change.blocks if "merged_into" in after.meta
     }
     made: dict[tuple[str, str, str], tuple[Edge | None, Edge | None]] = {}
     for before, after in change.edges:

@@ -131,11 +131,7 @@ def take(storage: Storage, planned: ErasurePlan, now: datetime) -> tuple[Journal
 
 def _texts(block: Block) -> list[str]:
     """What a block says, and what is said of it in words."""
-    said: list[Any] = [
-        block.content,
-        block.title,
-        *(block.meta.get(name) for name in ("note", "title", "document")),
-    ]
+    said: list[Any] = [block.content, block.title, *(block.meta.get(name) for name in ("note", "title", "document"))]
     said += block.meta.get("headings") or ()
     return [str(text) for text in said if text]
 

@@ -140,13 +140,7 @@ def places(n: LinkNode) -> Iterator[str]:
         yield slug(n.title)
 
 
-NEXT, LINKS_TO, MENTIONS_SAME, RELATED, DUPLICATES = (
-    "next",
-    "links_to",
-    "mentions_same",
-    "related",
-    "duplicates",
-)
+NEXT, LINKS_TO, MENTIONS_SAME, RELATED, DUPLICATES = ("next", "links_to", "mentions_same", "related", "duplicates")
 
 # What makes two similar blocks duplicates: nearly the same direction, and mostly the same words.
 _DUPLICATE_COSINE = 0.9
@@ -295,12 +289,7 @@ def _pairs_by_names(
 
 
 def _likeness(
-    fresh: Fresh,
-    known: LinkContext,
-    first: int,
-    read: Contents,
-    settings: ConsolidationSettings,
-    now: datetime,
+    fresh: Fresh, known: LinkContext, first: int, read: Contents, settings: ConsolidationSettings, now: datetime
 ) -> Iterator[Edge]:
     """`related` to the nearest blocks by cosine; `duplicates` where also the words agree."""
     if settings.neighbours == 0:
@@ -314,10 +303,7 @@ def _likeness(
         if row >= 0 and cosine >= settings.similarity
     ]
     asked = {known.ids[b] for _, b, cosine in found if b < first and cosine >= _DUPLICATE_COSINE}
-    texts = {
-        **(read(sorted(asked)) if asked else {}),
-        **dict(zip(known.ids[first:], fresh.contents, strict=True)),
-    }
+    texts = {**(read(sorted(asked)) if asked else {}), **dict(zip(known.ids[first:], fresh.contents, strict=True))}
     for a, b, cosine in found:
         later, earlier = _by_age(known, a, b)
         sure = 0.5 + 0.45 * (cosine - settings.similarity) / max(1e-9, 1.0 - settings.similarity)

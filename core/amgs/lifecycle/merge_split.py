@@ -85,18 +85,14 @@ def merge(
         meta=meta,
     )
     new = replace(new, embedding=embedder.embed([embedding_text(new)])[0])
-    archived = tuple(
-        (one, replace(one, status="archived", meta={**one.meta, "merged_into": new_id})) for one in (a, b)
-    )
+    archived = tuple((one, replace(one, status="archived", meta={**one.meta, "merged_into": new_id})) for one in (a, b))
     moved = _moved(edges, {a.id: new_id, b.id: new_id}, {a.id, b.id})
     made = tuple((None, derived(new_id, one.id, now)) for one in (a, b))
     return Change(archived, (new,), edges=(*moved, *made))
 
 
 def _sources(*blocks: Block) -> list[str]:
-    every = [
-        str(s) for b in blocks for s in (b.meta.get("sources") or [b.meta.get("source")]) if s is not None
-    ]
+    every = [str(s) for b in blocks for s in (b.meta.get("sources") or [b.meta.get("source")]) if s is not None]
     return list(dict.fromkeys(every))
 
 
@@ -112,9 +108,7 @@ def _moved(
     for e in edges:
         if e.relation_type == DERIVED or (e.source_id in inside and e.target_id in inside):
             continue
-        new = replace(
-            e, source_id=onto.get(e.source_id, e.source_id), target_id=onto.get(e.target_id, e.target_id)
-        )
+        new = replace(e, source_id=onto.get(e.source_id, e.source_id), target_id=onto.get(e.target_id, e.target_id))
         key = (new.source_id, new.target_id, new.relation_type)
         if key in there or new.source_id == new.target_id:
             continue
@@ -156,9 +150,7 @@ def paragraphs_of(text: str) -> tuple[str, ...]:
     return tuple(p.strip("\n") for p in _PARAGRAPH.split(text) if p.strip() and not _lone_heading(p))
 
 
-def semantic_break(
-    text: str, vectors: Vector, least_words: int, most_alike: float
-) -> tuple[tuple[str, ...], float]:
+def semantic_break(text: str, vectors: Vector, least_words: int, most_alike: float) -> tuple[tuple[str, ...], float]:
     """The text cut between two paragraphs where the meaning changes most, and the cosine across that cut.
 
     vectors: (k, d) embeddings of `paragraphs_of(text)`. One part, and 1.0, where no cut leaves enough words on

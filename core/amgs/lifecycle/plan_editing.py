@@ -63,9 +63,7 @@ class PlanDraft:
         """The plan with the corrections in it: what is applied. An edge to a block that is left out falls away."""
         edits, out = {e.block_id: e for e in self.edits}, self.left_out
         items = tuple(
-            _revised(item, edits.get(item.block.id), out)
-            for item in self.proposed.items
-            if item.block.id not in out
+            _revised(item, edits.get(item.block.id), out) for item in self.proposed.items if item.block.id not in out
         )
         return replace(self.proposed, items=items)
 
@@ -154,13 +152,10 @@ def edge_named(item: ConsolidationItem, word: str) -> EdgeKey:
     if found:
         numbers = ", ".join(str(edges.index(e) + 1) for e in found)
         raise UsageError(
-            f"{len(found)} edges of {item.block.id[:8]} match {word}.",
-            way_out=f"Name one by its number: {numbers}.",
+            f"{len(found)} edges of {item.block.id[:8]} match {word}.", way_out=f"Name one by its number: {numbers}."
         )
     told = f"numbers 1 to {len(edges)}" if edges else "no edges"
-    raise UsageError(
-        f"{item.block.id[:8]} has no edge {word!r} in the plan.", way_out=f"It has {told} there."
-    )
+    raise UsageError(f"{item.block.id[:8]} has no edge {word!r} in the plan.", way_out=f"It has {told} there.")
 
 
 def far_end(item: ConsolidationItem, edge: Edge) -> str:

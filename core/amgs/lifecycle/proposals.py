@@ -11,9 +11,7 @@ from typing import Literal, get_args
 from amgs.errors import UsageError
 from amgs.lifecycle.change import Change
 
-ProposalKind = Literal[
-    "duplicate", "merge", "overlap", "split", "weak_edge", "strengthen", "weaken", "confidence"
-]
+ProposalKind = Literal["duplicate", "merge", "overlap", "split", "weak_edge", "strengthen", "weaken", "confidence"]
 KINDS: tuple[ProposalKind, ...] = get_args(ProposalKind)
 
 

@@ -176,9 +176,7 @@ def _nearest_other(
     places[known[there]] = np.searchsorted(numbers, held.numbers[near.rows[line, best][there]])
     twins = np.flatnonzero(cosines >= REDUNDANT_COSINE)
     pairs = [(int(numbers[asked[at]]), int(numbers[places[at]])) for at in twins]
-    blocks = {
-        n.number: n.block for n in storage.blocks.by_number(sorted({i for pair in pairs for i in pair}))
-    }
+    blocks = {n.number: n.block for n in storage.blocks.by_number(sorted({i for pair in pairs for i in pair}))}
     for at, (one, other) in zip(twins, pairs, strict=True):
         if say_otherwise(blocks[one], blocks[other]):
             cosines[at] = np.nextafter(REDUNDANT_COSINE, 0.0)
@@ -224,8 +222,7 @@ def explain(
     own = signals(storage.block_columns.facts(_EVERY).of([number]), centrality, judged, now)
     signs = low(own, bounds)
     told = tuple(
-        Sign(name, *_measured(name, own, bounds), bool(signs[name][0]), _told(name, own, bounds))
-        for name in SIGNS
+        Sign(name, *_measured(name, own, bounds), bool(signs[name][0]), _told(name, own, bounds)) for name in SIGNS
     )
     kept = [sign.name for sign in told if not sign.low]
     every = np.union1d(facts.numbers, np.array([number], dtype=np.int64))
@@ -249,9 +246,7 @@ def plan_hard(storage: Storage, *, now: datetime, change_counter: int, limit: in
     blocks = storage.blocks.select(_GONE, order="arrival")
     counts = {n.block.id: n.reinforcements for n in _numbered(storage, blocks)}
     candidates = [
-        PruneCandidate(
-            b, relevance_at(b.decay_lambda, b.last_reinforced_at, now), 0.0, counts[b.id], 0, "is pruned"
-        )
+        PruneCandidate(b, relevance_at(b.decay_lambda, b.last_reinforced_at, now), 0.0, counts[b.id], 0, "is pruned")
         for b in blocks
     ]
     candidates.sort(key=lambda c: (c.block.last_reinforced_at, c.block.id))
@@ -318,9 +313,7 @@ def apply(storage: Storage, proposal: PrunePlan, now: datetime, ledger: Path | N
     blocks = [c.block for c in proposal.candidates]
     if not proposal.hard:
         change = Change(tuple((b, replace(b, status="pruned")) for b in blocks))
-        return Pruned(
-            proposal, carry_out(storage, KIND, change, f"{plural(len(blocks), 'block')} pruned", now)
-        )
+        return Pruned(proposal, carry_out(storage, KIND, change, f"{plural(len(blocks), 'block')} pruned", now))
     kept = f"the table {LEDGER}" if ledger is None else ledger.name
     with storage.transaction():
         lines = _lines(storage, blocks, now)
@@ -329,9 +322,7 @@ def apply(storage: Storage, proposal: PrunePlan, now: datetime, ledger: Path | N
         elif lines:
             _append(ledger, lines.values())
         change = Change(taken=tuple(blocks))
-        done = carry_out(
-            storage, HARD, change, f"{plural(len(blocks), 'block')} deleted, kept in {kept}", now
-        )
+        done = carry_out(storage, HARD, change, f"{plural(len(blocks), 'block')} deleted, kept in {kept}", now)
     return Pruned(proposal, done, "" if not blocks else kept if ledger is None else str(ledger))
 
 

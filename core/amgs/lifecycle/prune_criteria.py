@@ -42,10 +42,7 @@ class Signals:
 
 
 def signals(
-    facts: BlockFacts,
-    centrality: Mapping[int, float],
-    judged: Mapping[str, tuple[int, int]],
-    now: datetime,
+    facts: BlockFacts, centrality: Mapping[int, float], judged: Mapping[str, tuple[int, int]], now: datetime
 ) -> Signals:
     """The signals of the blocks at an instant. centrality: by running number, in [0, 1]. judged: (times useful,
     verdicts) of blocks, by id.
@@ -83,9 +80,7 @@ def limits(seen: Signals, settings: PruningSettings, lowest: float = 0.0) -> dic
 def low(seen: Signals, bounds: Mapping[str, float]) -> dict[str, Mask]:
     """Which blocks show each sign; relevance must lie under its limit, the others may reach it."""
     found = {
-        name: getattr(seen, name) < bounds[name]
-        if name == "relevance"
-        else getattr(seen, name) <= bounds[name]
+        name: getattr(seen, name) < bounds[name] if name == "relevance" else getattr(seen, name) <= bounds[name]
         for name in SIGNS
     }
     known = ~np.isnan(seen.usefulness)

@@ -91,9 +91,7 @@ class RevisionPlan:
     @property
     def only_adds(self) -> bool:
         """Whether it takes in new texts and touches nothing that is there."""
-        return not (self.dropped or self.change.blocks) and all(
-            piece.kind == "added" for piece in self.pieces
-        )
+        return not (self.dropped or self.change.blocks) and all(piece.kind == "added" for piece in self.pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +122,7 @@ def plan(
 class _Plan:
     """One plan on its way: what the sources held, what they hold now, and what follows for each block."""
 
-    def __init__(
-        self, storage: Storage, documents: Sequence[SourceText], gone: Sequence[str], now: datetime
-    ) -> None:
+    def __init__(self, storage: Storage, documents: Sequence[SourceText], gone: Sequence[str], now: datetime) -> None:
         self.storage, self.now = storage, now
         self.refused: list[Refusal] = []
         self.drafts: dict[str, RawBlock] = {}
@@ -292,9 +288,7 @@ class _Plan:
         if heir is None:
             return PieceRevision("archived", block_id, title, source, "its source no longer holds it")
         before, after = (self._piece(each, source).content for each in (block_id, heir.successor))
-        return PieceRevision(
-            "superseded", block_id, title, source, heir.because, heir.successor, before, after
-        )
+        return PieceRevision("superseded", block_id, title, source, heir.because, heir.successor, before, after)
 
     def _new(self, block_id: str, source: str, heirs: set[str]) -> Block:
         """A block that is not there yet; what takes the place of another, or joins a known source, holds from now."""
@@ -360,9 +354,7 @@ class _Plan:
         there = [e for e in self.storage.edges.touching(sorted(ids)) if e.relation_type == NEXT]
         if not ids:
             return
-        ends = self.storage.blocks.get(
-            {i for e in there for i in (e.source_id, e.target_id)} - self.blocks.keys()
-        )
+        ends = self.storage.blocks.get({i for e in there for i in (e.source_id, e.target_id)} - self.blocks.keys())
         known = {**self.blocks, **ends, **changed}
         for edge in there:
             if not _follows(known[edge.target_id], known[edge.source_id]):
@@ -400,9 +392,7 @@ def apply(storage: Storage, proposal: RevisionPlan, now: datetime) -> Revision:
     if proposal.empty:
         return Revision(proposal, None)
     with storage.transaction():
-        held = set(
-            map(_place, storage.sources.held([p.source for p in (*proposal.dropped, *proposal.placed)]))
-        )
+        held = set(map(_place, storage.sources.held([p.source for p in (*proposal.dropped, *proposal.placed)])))
         if not held >= set(map(_place, proposal.dropped)) or held & set(map(_place, proposal.placed)):
             raise UsageError(
                 "Since the plan was made, its sources were taken in again.",

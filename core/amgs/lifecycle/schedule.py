@@ -25,11 +25,7 @@ class Due:
 
 
 def due(
-    waiting: int,
-    oldest: datetime | None,
-    last: datetime | None,
-    now: datetime,
-    settings: ConsolidationSettings,
+    waiting: int, oldest: datetime | None, last: datetime | None, now: datetime, settings: ConsolidationSettings
 ) -> Due:
     """The verdict for `waiting` raw blocks; oldest: the instant that the clock runs from before any consolidation."""
     if waiting == 0:

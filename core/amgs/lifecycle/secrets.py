@@ -129,8 +129,7 @@ def _keep(path: Path, value: Any) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise StoreError(
-            f"{path} cannot be written: {error.strerror}.",
-            way_out="Nothing was masked; make room for that file.",
+            f"{path} cannot be written: {error.strerror}.", way_out="Nothing was masked; make room for that file."
         ) from error
 
 
@@ -154,8 +153,7 @@ def _count_changed(storage: Storage, change: Change) -> dict[str, int]:
         for batch in storage.tables.rows(table, texts):
             for row in batch:
                 changed = any(
-                    _changed(column.type, cell, change) != cell
-                    for column, cell in zip(texts, row, strict=True)
+                    _changed(column.type, cell, change) != cell for column, cell in zip(texts, row, strict=True)
                 )
                 counts[table] = counts.get(table, 0) + changed
     return {table: count for table, count in counts.items() if count}
@@ -168,9 +166,7 @@ def _rewrite(storage: Storage, change: Change) -> None:
     own = [column for column in schema["memory_blocks"] if column.name in ("id", "content")]
     at_id = [column.name for column in own].index("id")
     made = {
-        row[at_id]: canonical(change(row[1 - at_id]))
-        for batch in tables.rows("memory_blocks", own)
-        for row in batch
+        row[at_id]: canonical(change(row[1 - at_id])) for batch in tables.rows("memory_blocks", own) for row in batch
     }
     ids = {old: new for old, text in made.items() if (new := block_id(text)) != old}
     known = ids | {old[:_DIGITS]: new[:_DIGITS] for old, new in ids.items()}
@@ -186,12 +182,10 @@ def _rewrite(storage: Storage, change: Change) -> None:
         for batch in tables.rows(table, columns):
             for row in batch:
                 cells = [
-                    name_anew(_changed(column.type, cell, change))
-                    for column, cell in zip(columns, row, strict=True)
+                    name_anew(_changed(column.type, cell, change)) for column, cell in zip(columns, row, strict=True)
                 ]
                 differ = differ or any(
-                    isinstance(after, str) and after != before
-                    for after, before in zip(cells, row, strict=True)
+                    isinstance(after, str) and after != before for after, before in zip(cells, row, strict=True)
                 )
                 rows.append(tuple(cells))
         if differ:

@@ -15,9 +15,7 @@ from amgs.text.prose import code_share, prose
 
 _EXPLICIT = frozenset({"self", "identity"})
 _KINDRED = frozenset({"value", "preference"})
-_OF_VALUES = frozenset(
-    {"value", "values", "principle", "principles", "preference", "preferences", "belief", "beliefs"}
-)
+_OF_VALUES = frozenset({"value", "values", "principle", "principles", "preference", "preferences", "belief", "beliefs"})
 _SURE = 0.5
 _STATEMENTS = 3
 """First-person statements that a note without an author needs."""
@@ -69,9 +67,7 @@ def documents(content: str, meta: Mapping[str, Any]) -> bool:
     return len({m.lower() for m in _MANUAL_WORDS.findall(content)}) >= _MANUAL_COUNT
 
 
-def is_self_component(
-    category: str, confidence: float, meta: Mapping[str, Any], whose: str, content: str = ""
-) -> bool:
+def is_self_component(category: str, confidence: float, meta: Mapping[str, Any], whose: str, content: str = "") -> bool:
     """Explicitly marked, or a value or preference that its rules are sure of and that is the operator's own word.
 
     It is theirs where the owner signed it, where a tag or a folder calls it a value and nobody else signed it, or

@@ -100,11 +100,7 @@ def shingles(texts: Sequence[str]) -> Shingles:
 
 
 def pairs(
-    blocks: Sequence[Block],
-    matrix: Vector,
-    progress: Progress | None = None,
-    *,
-    overlap_words: int = OVERLAP_WORDS,
+    blocks: Sequence[Block], matrix: Vector, progress: Progress | None = None, *, overlap_words: int = OVERLAP_WORDS
 ) -> tuple[Pair, ...]:
     """Pairs that are alike, the surest first; matrix (n, d) holds the blocks' unit embeddings.
 
@@ -202,12 +198,7 @@ def _sharing_runs(own: Shingles) -> tuple[_Shared, NDArray[np.int64]]:
 
 
 def _mutual(
-    matrix: Vector,
-    at: NDArray[np.float64],
-    far: float,
-    wanted: int,
-    floor: float,
-    progress: Progress | None,
+    matrix: Vector, at: NDArray[np.float64], far: float, wanted: int, floor: float, progress: Progress | None
 ) -> NDArray[np.int64]:
     """Pairs of which each is among the other's `wanted` nearest by cosine ≥ floor, of all and of those at most
     `far` seconds away, as keys.
@@ -226,12 +217,7 @@ def _mutual(
 
 
 def _nearest_of(
-    matrix: Vector,
-    at: NDArray[np.float64] | None,
-    far: float,
-    wanted: int,
-    floor: float,
-    progress: Progress | None,
+    matrix: Vector, at: NDArray[np.float64] | None, far: float, wanted: int, floor: float, progress: Progress | None
 ) -> NDArray[np.int64]:
     """Each row's nearest rows (n, wanted), −1 where there are fewer; at: rising, only rows at most `far` away."""
     n = matrix.shape[0]
@@ -244,9 +230,7 @@ def _nearest_of(
             low = int(np.searchsorted(at, at[start] - far))
             high = int(np.searchsorted(at, at[end - 1] + far, side="right"))
             within = Within(at[start:end], at[low:high], far)
-        near = nearest(
-            matrix[start:end], matrix[low:high], wanted, floor=floor, own=start - low, within=within
-        )
+        near = nearest(matrix[start:end], matrix[low:high], wanted, floor=floor, own=start - low, within=within)
         found[start:end] = np.where(near.rows >= 0, near.rows + low, -1)
     return found
 

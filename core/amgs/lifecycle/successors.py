@@ -47,9 +47,7 @@ def successions(
     before, after: the ids of a source's pieces in order, by source. Looks at what shares a source first.
     """
     aligned = {
-        (source, old): new
-        for source, ids in before.items()
-        for old, new in _aligned(ids, after.get(source, ()))
+        (source, old): new for source, ids in before.items() for old, new in _aligned(ids, after.get(source, ()))
     }
     words = {piece.block_id: _words(piece.content) for piece in (*lost, *gained)}
     holders: dict[str, list[int]] = {}
@@ -65,11 +63,7 @@ def successions(
         rows = dict.fromkeys(of_source.get(piece.source, ()))
         rows |= dict.fromkeys(r for word in sorted(own) for r in holders.get(word, ())[:_MOST_HOLDERS])
         best = max(
-            (
-                one
-                for one in (_judged(piece, gained[row], own, words, aligned) for row in rows)
-                if one is not None
-            ),
+            (one for one in (_judged(piece, gained[row], own, words, aligned) for row in rows) if one is not None),
             key=lambda one: (one[0], one[1].share, one[1].successor),
             default=None,
         )

@@ -17,16 +17,7 @@ from amgs.identity import file_of
 from amgs.index.neighbours import nearest
 from amgs.lifecycle.annotate import superseded
 from amgs.lifecycle.change import Change, carry_out
-from amgs.lifecycle.conflict import (
-    COSINE,
-    EVENT_HOURS,
-    EVENTS,
-    SUPERSEDES,
-    Words,
-    judge,
-    subject_words,
-    topic,
-)
+from amgs.lifecycle.conflict import COSINE, EVENT_HOURS, EVENTS, SUPERSEDES, Words, judge, subject_words, topic
 from amgs.lifecycle.linking import LINKS_TO, MENTIONS_SAME
 from amgs.lifecycle.merge_split import merge
 from amgs.lifecycle.similarity import Pair, pairs
@@ -71,13 +62,7 @@ class ReviewItem:
 # --- finding ----------------------------------------------------------------------------------------------
 
 
-def plan(
-    storage: Storage,
-    *,
-    now: datetime,
-    change_counter: int,
-    progress: Progress | None = None,
-) -> ReviewPlan:
+def plan(storage: Storage, *, now: datetime, change_counter: int, progress: Progress | None = None) -> ReviewPlan:
     """What a look at the whole store finds that is not in the queue yet, the surest first; changes nothing.
 
     Raises Cancelled when the operator stops it.
@@ -128,10 +113,7 @@ def _apart(pair: Pair) -> bool:
 
 
 def _pairs(
-    blocks: Sequence[Block],
-    matrix: Vector,
-    edges: Iterable[Edge],
-    progress: Progress | None,
+    blocks: Sequence[Block], matrix: Vector, edges: Iterable[Edge], progress: Progress | None
 ) -> dict[tuple[str, str], float]:
     """Pairs that may speak of one subject, with their cosine: near in meaning, linked, or sharing rare words.
 
@@ -194,9 +176,7 @@ def enqueue(storage: Storage, proposal: ReviewPlan, now: datetime) -> JournalEnt
     with storage.transaction():
         if proposal.found and proposal.found[0].id != storage.reviews.next_id():
             raise UsageError(
-                "The queue was refilled by another scan since.",
-                title="The plan is out of date",
-                way_out="Look again.",
+                "The queue was refilled by another scan since.", title="The plan is out of date", way_out="Look again."
             )
         counts = Counter(r.kind for r in proposal.found)
         said = ", ".join(f"{n} {_COUNTED[kind]}" for kind, n in sorted(counts.items())) or "nothing new"
@@ -217,9 +197,7 @@ def queue(storage: Storage, *, every: bool = False, limit: int | None = None) ->
         if r.older_id in blocks
         and r.newer_id in blocks
         # What was proposed before the older text was said again is said by nobody now.
-        and not (
-            r.state == "open" and r.kind == SUPERSEDES and _turned(blocks[r.older_id], blocks[r.newer_id])
-        )
+        and not (r.state == "open" and r.kind == SUPERSEDES and _turned(blocks[r.older_id], blocks[r.newer_id]))
     ]
     return tuple(ReviewItem(r, blocks[r.older_id], blocks[r.newer_id]) for r in there[:limit])
 
@@ -239,16 +217,7 @@ def accept(storage: Storage, review_id: int, now: datetime, embedder: Embedder) 
     if relation == MERGES:
         told = f"{item.newer.id[:8]} merged with {item.older.id[:8]} (review {review_id})"
         return _decide(storage, item, "accepted", _merge(storage, item, embedder, now), told, now)
-    edge = Edge(
-        item.newer.id,
-        item.older.id,
-        relation,
-        1.0,
-        item.review.confidence,
-        now,
-        now,
-        PROFILES["core"],
-    )
+    edge = Edge(item.newer.id, item.older.id, relation, 1.0, item.review.confidence, now, now, PROFILES["core"])
     changed: tuple[tuple[Block, Block], ...] = ()
     if relation == SUPERSEDES:
         changed = ((item.older, superseded(item.older, item.newer, now)),)
@@ -285,9 +254,7 @@ def reject(storage: Storage, review_id: int, now: datetime) -> JournalEntry:
     return _decide(storage, item, "rejected", Change(), told, now)
 
 
-def _decide(
-    storage: Storage, item: ReviewItem, verdict: str, change: Change, told: str, now: datetime
-) -> JournalEntry:
+def _decide(storage: Storage, item: ReviewItem, verdict: str, change: Change, told: str, now: datetime) -> JournalEntry:
     with storage.transaction():
         done = carry_out(storage, DECIDED, change, told, now)
         storage.reviews.decide(item.review.id, verdict, done.id)
@@ -298,13 +265,9 @@ def _open(storage: Storage, review_id: int) -> ReviewItem:
     found = next((i for i in queue(storage, every=True) if i.review.id == review_id), None)
     if found is None:
         raise UsageError(
-            f"There is no finding {review_id}.",
-            way_out="Choose a finding from the review queue.",
-            about="review",
+            f"There is no finding {review_id}.", way_out="Choose a finding from the review queue.", about="review"
         )
     if found.review.state != "open":
         undo = f"Undo operation {found.review.operation} to open it again."
-        raise UsageError(
-            f"Finding {review_id} is already {found.review.state}.", way_out=undo, about="operation"
-        )
+        raise UsageError(f"Finding {review_id} is already {found.review.state}.", way_out=undo, about="operation")
     return found

@@ -18,18 +18,10 @@ _MOST = 100
 def faults(storage: Storage, progress: Progress | None = None) -> list[Fault]:
     """What is wrong with the tables, at most a hundred of each kind; empty when all is well."""
     found: list[Fault] = []
-    for check in (
-        _blocks(storage, progress),
-        _metadata(storage),
-        _edges(storage),
-        _mentions(storage),
-        _logs(storage),
-    ):
+    for check in (_blocks(storage, progress), _metadata(storage), _edges(storage), _mentions(storage), _logs(storage)):
         for i, fault in enumerate(check):
             if i == _MOST:
-                found.append(
-                    Fault(fault.where.split(" ")[0], f"more than {_MOST} faults; the rest is left out")
-                )
+                found.append(Fault(fault.where.split(" ")[0], f"more than {_MOST} faults; the rest is left out"))
                 break
             found.append(fault)
     return found

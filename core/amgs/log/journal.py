@@ -70,9 +70,7 @@ def reinforcement_in(verdict: JournalRow) -> JournalRow | None:
     after = json.loads(verdict.after or "{}")
     if "reinforced" not in after:
         return None
-    return JournalRow(
-        "clock", after["block"], verdict.before, json.dumps(after["reinforced"], sort_keys=True)
-    )
+    return JournalRow("clock", after["block"], verdict.before, json.dumps(after["reinforced"], sort_keys=True))
 
 
 def clock_row(block: Block, event_type: str, at: datetime, source: str) -> JournalRow:
@@ -90,9 +88,7 @@ def edge_row(before: Edge | None, after: Edge | None) -> JournalRow:
     return JournalRow("edge", " ".join(one.key), _edge_out(before), _edge_out(after))
 
 
-def write(
-    storage: Storage, kind: str, at: datetime, summary: str, rows: Sequence[JournalRow]
-) -> JournalEntry:
+def write(storage: Storage, kind: str, at: datetime, summary: str, rows: Sequence[JournalRow]) -> JournalEntry:
     """Write an operation with its rows; inside the transaction that makes the change."""
     blocks, edges = _counted(rows)
     return storage.journal.append(kind, at, _by_whom(summary), rows, blocks=blocks, edges=edges)
@@ -128,9 +124,7 @@ def detail(storage: Storage, operation_id: int, limit: int) -> JournalEntryDetai
     operation = storage.journal.get(operation_id)
     if operation is None:
         raise UsageError(
-            f"There is no operation {operation_id}.",
-            way_out="Choose an operation from the journal.",
-            about="operation",
+            f"There is no operation {operation_id}.", way_out="Choose an operation from the journal.", about="operation"
         )
     rows: list[JournalRow] = []
     for target in _OF_BLOCKS:
@@ -222,10 +216,7 @@ def _block_out(block: Block, *, whole: bool, dated: bool, embedding_kept: bool) 
     if whole or dated:
         data["created_at"] = as_utc(block.created_at).isoformat()
     if whole:
-        data |= {
-            "content": block.content,
-            "last_reinforced_at": block.last_reinforced_at.isoformat(),
-        }
+        data |= {"content": block.content, "last_reinforced_at": block.last_reinforced_at.isoformat()}
     return json.dumps(data, ensure_ascii=False, sort_keys=True)
 
 
@@ -244,7 +235,6 @@ def _edge_out(edge: Edge | None) -> str | None:
 
 
 _MADE = json.dumps(
-    {name: {} if name == "meta" else getattr(Block("", "", EPOCH, EPOCH), name) for name in STATE},
-    sort_keys=True,
+    {name: {} if name == "meta" else getattr(Block("", "", EPOCH, EPOCH), name) for name in STATE}, sort_keys=True
 )
 """The state of every block that was just taken in."""

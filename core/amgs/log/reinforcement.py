@@ -15,13 +15,7 @@ from amgs.types import EdgeKey, JournalEntry
 
 
 def reinforce(
-    storage: Storage,
-    ids: Sequence[str],
-    *,
-    event_type: str,
-    source: str,
-    now: datetime,
-    walked: Sequence[EdgeKey] = (),
+    storage: Storage, ids: Sequence[str], *, event_type: str, source: str, now: datetime, walked: Sequence[EdgeKey] = ()
 ) -> None:
     """One event for each block, however often it is named, and a fresh clock for the edges walked.
 
@@ -35,8 +29,7 @@ def reinforce(
         missing = [i for i in wanted if i not in known]
         if missing:
             raise UnknownBlockError(
-                f"There is no block {missing[0][:12]}.",
-                way_out="Search for the block by its words.",
+                f"There is no block {missing[0][:12]}.", way_out="Search for the block by its words."
             )
         storage.blocks.reinforce(wanted, now)
         storage.reinforcements.append(wanted, event_type, now, source)
@@ -47,12 +40,7 @@ def reinforce(
 
 
 def reinforce_shown(
-    storage: Storage,
-    ids: Sequence[str],
-    frame: str,
-    assembly_id: str,
-    now: datetime,
-    walked: Sequence[EdgeKey],
+    storage: Storage, ids: Sequence[str], frame: str, assembly_id: str, now: datetime, walked: Sequence[EdgeKey]
 ) -> JournalEntry:
     """Reinforce what a frame selected, as an operation of the journal that `undo` takes back."""
     source = f"{frame} {assembly_id}"
@@ -65,9 +53,7 @@ def reinforce_shown(
         return journal.write(storage, "reinforce", now, told, rows)
 
 
-def walked_edges(
-    view: GraphView, reached: Collection[str], selected: Mapping[str, int]
-) -> tuple[EdgeKey, ...]:
+def walked_edges(view: GraphView, reached: Collection[str], selected: Mapping[str, int]) -> tuple[EdgeKey, ...]:
     """Edges by which blocks found through the graph hang on the other selected ones, sorted. selected: the number
     of each block by id.
     """

@@ -175,9 +175,7 @@ def _undo_blocks(storage: Storage, rows: Sequence[JournalRow]) -> None:
     now = storage.blocks.get([r.key for r in changed])
     missing = [r.key for r in changed if r.key not in now]
     if missing:
-        raise StoreCorruptError(
-            f"Block {missing[0][:12]} of the journal is not in the store.", way_out="Run verify."
-        )
+        raise StoreCorruptError(f"Block {missing[0][:12]} of the journal is not in the store.", way_out="Run verify.")
     storage.blocks.update([_restored(now[r.key], r) for r in changed])
     storage.blocks.insert([_block_in(r) for r in taken])
     storage.blocks.recount([r.key for r in taken])

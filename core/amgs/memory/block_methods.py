@@ -96,9 +96,7 @@ class BlockMethods(OpenMemory):
             meta=meta,
         )
 
-    def tag(
-        self, id: str, add: Sequence[str] = (), remove: Sequence[str] = (), *, note: str | None = None
-    ) -> Block:
+    def tag(self, id: str, add: Sequence[str] = (), remove: Sequence[str] = (), *, note: str | None = None) -> Block:
         """Add tags to a block, take others away, and write a note (an empty one removes it); journalled, and kept when
         its source is read again.
         """

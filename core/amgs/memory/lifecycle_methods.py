@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 class LifecycleMethods(OpenMemory):
     """What works blocks into the memory, and what becomes of them there."""
 
-    def consolidate(
-        self, *, limit: int | None = None, progress: Progress | None = None
-    ) -> ConsolidationSummary:
+    def consolidate(self, *, limit: int | None = None, progress: Progress | None = None) -> ConsolidationSummary:
         """Work what was added into the memory: category, embedding, entities, edges, decay profile.
 
         limit: only so many of the raw blocks, the oldest arrivals first. Each batch is one transaction. progress:
@@ -53,9 +51,7 @@ class LifecycleMethods(OpenMemory):
             tuple(entries.values()),
         )
 
-    def plan_consolidation(
-        self, *, limit: int | None = None, progress: Progress | None = None
-    ) -> ConsolidationPlan:
+    def plan_consolidation(self, *, limit: int | None = None, progress: Progress | None = None) -> ConsolidationPlan:
         """What consolidating the inbox (its `limit` oldest arrivals) would do; changes nothing."""
         return self.lifecycle.draft_consolidation(limit=limit, progress=progress).proposed
 
@@ -131,12 +127,7 @@ class LifecycleMethods(OpenMemory):
         return self.lifecycle.forecast(days=days, threshold=threshold)
 
     def feedback(
-        self,
-        block_id: str,
-        *,
-        useful: bool,
-        assembly_id: str | None = None,
-        prediction_id: str | None = None,
+        self, block_id: str, *, useful: bool, assembly_id: str | None = None, prediction_id: str | None = None
     ) -> Outcome:
         """Say whether a block that `context` selected was useful; its score was a forecast of that.
 
@@ -159,9 +150,7 @@ class LifecycleMethods(OpenMemory):
         """The latest forecasts, with their outcome where there is one."""
         return self._storage.forecasts.latest(bounds.count("A limit", limit))
 
-    def reliability(
-        self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None
-    ) -> Reliability:
+    def reliability(self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None) -> Reliability:
         """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
         category or relation type; of all, with what came of the promises of coverage.
         """

@@ -80,9 +80,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
 
             summariser = RememberedSummariser(summariser)
         super().__init__(
-            MemoryContext(
-                storage, derived, clock, settings, embedder, counted, recogniser, searches, summariser
-            )
+            MemoryContext(storage, derived, clock, settings, embedder, counted, recogniser, searches, summariser)
         )
         if not storage.read_only:
             shipping.renew(storage, shipping.DEFAULTS, clock.now())

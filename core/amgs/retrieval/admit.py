@@ -88,9 +88,7 @@ def _choices(rows: int, most: int) -> list[tuple[int, ...]]:
     return [chosen for count in range(min(rows, most) + 1) for chosen in combinations(range(rows), count)]
 
 
-def _corner(
-    weights: Row, differences: NDArray[np.float64], free: Sequence[int], tight: Sequence[int]
-) -> Row | None:
+def _corner(weights: Row, differences: NDArray[np.float64], free: Sequence[int], tight: Sequence[int]) -> Row | None:
     """The point nearest to the weights where only `free` may be other than 0 and the tight rows equal MARGIN;
     None where it is negative or there is none.
     """

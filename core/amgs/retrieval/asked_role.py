@@ -29,8 +29,7 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(
-    rf"(?<!\w)(?:{_MODALS}(?:n['’]t)?\s+(?:i|you|we)\b|(i|you|we)(?=['’]|\s+(?!{_MODALS}\b)\w|\W*$))",
-    re.IGNORECASE,
+    rf"(?<!\w)(?:{_MODALS}(?:n['’]t)?\s+(?:i|you|we)\b|(i|you|we)(?=['’]|\s+(?!{_MODALS}\b)\w|\W*$))", re.IGNORECASE
 )
 _OWN = re.compile(r"\b(?:(me|mine|my|myself)|(?:your|yours|yourself))\b", re.IGNORECASE)
 _BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+")

@@ -111,11 +111,7 @@ class QueryFeatures:
 
 
 def weigh(
-    numbers: Numbers,
-    asked: QueryFeatures,
-    sequences: SequenceIndex,
-    keyword: LexicalIndex,
-    vectors: VectorIndex,
+    numbers: Numbers, asked: QueryFeatures, sequences: SequenceIndex, keyword: LexicalIndex, vectors: VectorIndex
 ) -> Features:
     """The features of each candidate: numbers (m,) rising, all of them in the sequence index."""
     traits, forms = sequences.traits, sequences.forms
@@ -131,11 +127,7 @@ def weigh(
     gate = forms.gate[rows]
     named = np.isin(forms.speaker[rows], people)
     words = _Words(asked, sequences, keyword, near, turns, names)
-    columns: dict[str, NDArray[np.float64]] = {
-        "words": words.own,
-        "opening": words.opening,
-        "coverage": words.coverage,
-    }
+    columns: dict[str, NDArray[np.float64]] = {"words": words.own, "opening": words.opening, "coverage": words.coverage}
     if asked.order:
         columns["window"] = words.window
         columns["neighbour_words"] = gate * words.beside
@@ -271,9 +263,7 @@ class _Meanings:
     A turn alone is often a fragment ("Yes, on Tuesday."): its vector and that of the turn before are added.
     """
 
-    def __init__(
-        self, numbers: Numbers, paired: NDArray[np.int64], earlier: Numbers, vectors: VectorIndex
-    ) -> None:
+    def __init__(self, numbers: Numbers, paired: NDArray[np.int64], earlier: Numbers, vectors: VectorIndex) -> None:
         length = vectors.together(numbers[paired], earlier) if paired.size else np.zeros(0, np.float32)
         held = length > _SHARPEST
         self._numbers, self._earlier = numbers.tolist(), earlier[held].tolist()

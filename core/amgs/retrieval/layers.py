@@ -52,9 +52,7 @@ class LexicalHit:
     exact: float = 0.0
 
 
-def keyword(
-    query: LexicalQuery, index: LexicalIndex, allowed: Numbers, limit: int
-) -> Mapping[int, LexicalHit]:
+def keyword(query: LexicalQuery, index: LexicalIndex, allowed: Numbers, limit: int) -> Mapping[int, LexicalHit]:
     """The best blocks by number, among the allowed."""
     if query.mass <= 0:
         return {}

@@ -26,9 +26,7 @@ _MOST = 20_000
 class PassageFinder:
     """The passages of many blocks for one query; a word is looked up once."""
 
-    def __init__(
-        self, query: LexicalQuery, keyword: LexicalIndex, corrections: Sequence[StemCorrection] = ()
-    ) -> None:
+    def __init__(self, query: LexicalQuery, keyword: LexicalIndex, corrections: Sequence[StemCorrection] = ()) -> None:
         self._keyword = keyword
         self._weights = {term.text: term.idf for term in query.terms}
         self._weights |= {one.known: self._weights.get(one.unknown, 1.0) for one in corrections}
@@ -79,9 +77,7 @@ def held(query: LexicalQuery, content: str, index: LexicalIndex) -> tuple[str, .
     """The words of the content that match the query, in lower case, in the order they stand there."""
     stems = {term.text for term in query.terms}
     named = {form for t in query.identifiers for form in (t.identifier.exact, t.identifier.squeezed)}
-    found = [
-        one.exact for one in identifiers(content[:_MOST_CHARACTERS]) if {one.exact, one.squeezed} & named
-    ]
+    found = [one.exact for one in identifiers(content[:_MOST_CHARACTERS]) if {one.exact, one.squeezed} & named]
     return tuple(dict.fromkeys((*found, *with_stems(stems, content, index))))
 
 

@@ -54,9 +54,7 @@ class SearchLog:
         self._pending: deque[_Pending] = deque()
         self._last: int | None = None
 
-    def keep(
-        self, query: str, gathered: Gathered, *, at: datetime, places: int, weights: Weights, most: int
-    ) -> None:
+    def keep(self, query: str, gathered: Gathered, *, at: datetime, places: int, weights: Weights, most: int) -> None:
         """Keep a search under the next number; of those not written yet the latest `most` stay."""
         if most <= 0 or self._storage.read_only:
             return
@@ -102,9 +100,7 @@ class SearchLog:
     def _renumber(self, written: int) -> None:
         """Number what is not written yet after all that is: another program may have written some."""
         if self._pending and self._pending[0].serial <= written:
-            self._pending = deque(
-                replace(one, serial=serial) for serial, one in enumerate(self._pending, written + 1)
-            )
+            self._pending = deque(replace(one, serial=serial) for serial, one in enumerate(self._pending, written + 1))
             self._last = self._pending[-1].serial
 
 
@@ -186,13 +182,9 @@ def explain(row: SearchRow, block: Block) -> Explanation:
     )
 
 
-def _absent(
-    row: SearchRow, every: Sequence[StoredCandidate], block: Block
-) -> tuple[str, tuple[LayerVerdict, ...]]:
+def _absent(row: SearchRow, every: Sequence[StoredCandidate], block: Block) -> tuple[str, tuple[LayerVerdict, ...]]:
     """Of a block that no layer had brought, or that ranked below those that are kept."""
-    because = (
-        f"it was not among the {row.pool} candidates: no layer had found it, or a condition had refused it"
-    )
+    because = f"it was not among the {row.pool} candidates: no layer had found it, or a condition had refused it"
     if block.created_at > row.at:
         because = f"it is dated {block.created_at:%Y-%m-%d}, after the search"
     elif row.pool > len(every):

@@ -71,9 +71,7 @@ class SequenceIndex:
     def _chats(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         named = self.traits.name != NOBODY
         users, assistants = (
-            np.isin(
-                self.traits.name, [place for place, name in enumerate(self.traits.names) if name in called]
-            )
+            np.isin(self.traits.name, [place for place, name in enumerate(self.traits.names) if name in called])
             for called in (USERS, ASSISTANTS)
         )
         chats, with_users = (self._in_episodes_of(rows) for rows in (assistants, users))
@@ -168,9 +166,7 @@ def appended(known: SequenceIndex, traits: BlockFeatures) -> SequenceIndex | Non
     )
 
 
-def _episodes(
-    traits: BlockFeatures, before: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+def _episodes(traits: BlockFeatures, before: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """(n,) episode numbers: blocks of one source, or of one chain where sources do not tell; and (n,) the sources."""
     size = before.size
     if not size:

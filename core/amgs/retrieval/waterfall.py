@@ -20,18 +20,7 @@ from amgs.index.vector import QueryVectors
 from amgs.retrieval.answerable import answerable, why_untold
 from amgs.retrieval.asked_days import BESIDE_WORDS, MOST_BLOCKS, asked_days, holds_its_day
 from amgs.retrieval.features import FEATURES, Features, QueryFeatures, weigh
-from amgs.retrieval.layers import (
-    LexicalHit,
-    best,
-    expand,
-    fuzzy,
-    keyword,
-    prefilter,
-    saturated,
-    total,
-    unheld,
-    vector,
-)
+from amgs.retrieval.layers import LexicalHit, best, expand, fuzzy, keyword, prefilter, saturated, total, unheld, vector
 from amgs.retrieval.non_answers import with_non_answers
 from amgs.retrieval.passage_finder import PassageFinder, with_passages
 from amgs.retrieval.score import (
@@ -422,9 +411,7 @@ class _Run:
         """Blocks that are candidates though no layer found them."""
         present = set(self.request.present)
         if self.request.recent > 0 and (not self.has_words or not self.wanted):
-            present.update(
-                self.sources.blocks.numbers(self.request.filter, limit=self.request.recent).tolist()
-            )
+            present.update(self.sources.blocks.numbers(self.request.filter, limit=self.request.recent).tolist())
         return sorted(present)
 
     def _skips(self, layer: str, *, seeds: bool = False) -> bool:

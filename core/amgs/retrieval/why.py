@@ -29,16 +29,7 @@ from amgs.retrieval.waterfall import (
     explained,
     gather,
 )
-from amgs.types import (
-    COMPONENTS,
-    Block,
-    BlockFilter,
-    EvidenceChange,
-    Explanation,
-    LayerVerdict,
-    WeightChange,
-    Weights,
-)
+from amgs.types import COMPONENTS, Block, BlockFilter, EvidenceChange, Explanation, LayerVerdict, WeightChange, Weights
 
 if TYPE_CHECKING:
     from amgs.retrieval.score import CompositeScores
@@ -46,12 +37,7 @@ if TYPE_CHECKING:
 
 
 def why(
-    request: RetrievalRequest,
-    block: Block,
-    number: int,
-    sources: Sources,
-    places: int,
-    frame: str = "",
+    request: RetrievalRequest, block: Block, number: int, sources: Sources, places: int, frame: str = ""
 ) -> Explanation:
     """Follow one block down the waterfall of a request that admits the best `places`."""
     refused = refused_by(block, request.filter)
@@ -91,17 +77,12 @@ def refused_by(block: Block, wanted: BlockFilter) -> str:
             f"it was last reinforced on {block.last_reinforced_at:%Y-%m-%d}, before the frame's window",
         ),
         (not wanted.self_only or block.is_self_component, "it is no part of the self"),
-        *(
-            (str(block.meta.get(key)) == value, f"its {key} is not {value}")
-            for key, value in wanted.meta.items()
-        ),
+        *((str(block.meta.get(key)) == value, f"its {key} is not {value}") for key, value in wanted.meta.items()),
     )
     return next((words for met, words in conditions if not met), "")
 
 
-def _turned_away(
-    request: RetrievalRequest, block: Block, frame: str, because: str, places: int
-) -> Explanation:
+def _turned_away(request: RetrievalRequest, block: Block, frame: str, because: str, places: int) -> Explanation:
     return Explanation(
         query=request.text,
         block=block,
@@ -184,11 +165,7 @@ def _change(found: Admission | None) -> WeightChange | None:
 
 
 def finders(
-    request: RetrievalRequest,
-    block: Block,
-    number: int,
-    gathered: Gathered,
-    sources: Sources,
+    request: RetrievalRequest, block: Block, number: int, gathered: Gathered, sources: Sources
 ) -> tuple[LayerVerdict, ...]:
     """What each finder said of the block; one that did not run says why."""
     skipped = {each.layer: each.skipped for each in gathered.layers if each.skipped}
@@ -205,13 +182,7 @@ def finders(
     return tuple(made)
 
 
-def _lexical(
-    layer: str,
-    request: RetrievalRequest,
-    block: Block,
-    number: int,
-    sources: Sources,
-) -> LayerVerdict:
+def _lexical(layer: str, request: RetrievalRequest, block: Block, number: int, sources: Sources) -> LayerVerdict:
     query, index = sources.keyword.query(request.text), sources.keyword
     allowed = prefilter(request.filter, sources.blocks)
     only = np.array([number], dtype=np.int64)
@@ -244,9 +215,7 @@ def _lexical(
 
 def _vector(request: RetrievalRequest, number: int, sources: Sources) -> LayerVerdict:
     if not sources.knows_script(request.text):
-        return LayerVerdict(
-            "vector", "missed", None, None, "the encoder does not know the script of the query"
-        )
+        return LayerVerdict("vector", "missed", None, None, "the encoder does not know the script of the query")
     allowed = prefilter(request.filter, sources.blocks)
     comparison = sources.vectors.compare(sources.embed(request.text), allowed)
     own = comparison.of([number]).get(number)
@@ -348,11 +317,7 @@ def evidence_change(
     if not found:
         return None
     best = min(found, key=lambda step: float(np.linalg.norm(step)))
-    changed = {
-        name: (float(old), float(old + by))
-        for name, old, by in zip(FEATURES, fitted, best, strict=True)
-        if by
-    }
+    changed = {name: (float(old), float(old + by)) for name, old, by in zip(FEATURES, fitted, best, strict=True) if by}
     return EvidenceChange(changed, float(np.linalg.norm(best)), pool.rank(row, fitted + best))
 
 
@@ -364,9 +329,7 @@ def _shortest(pool: _Pool, row: int, places: int, fitted: Row, direction: Row) -
     unit = direction / length
     # A step too far lifts others over the row: the first length that admits it is looked for from below.
     lengths = np.linspace(0.0, float(np.linalg.norm(fitted)), _LENGTHS + 1)
-    at = next(
-        (i for i in range(1, _LENGTHS + 1) if pool.rank(row, fitted + lengths[i] * unit) <= places), None
-    )
+    at = next((i for i in range(1, _LENGTHS + 1) if pool.rank(row, fitted + lengths[i] * unit) <= places), None)
     if at is None:
         return None
     low, high = float(lengths[at - 1]), float(lengths[at])

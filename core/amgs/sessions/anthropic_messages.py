@@ -61,9 +61,7 @@ def parts_of(content: Any) -> list[Any]:
     return [content] if isinstance(content, str) else content if isinstance(content, list) else []
 
 
-def turns_of_part(
-    part: Any, who: str, told: TurnKind | None = None, *, human: bool = False
-) -> Iterator[PartTurn]:
+def turns_of_part(part: Any, who: str, told: TurnKind | None = None, *, human: bool = False) -> Iterator[PartTurn]:
     """The turns of one part of a message. who: user or assistant. told: what the message's text is, where its record
     says so; else words of the user are told apart from what the program put among them; see `words_of_user`.
     """

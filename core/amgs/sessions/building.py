@@ -40,13 +40,7 @@ class SessionBuilder:
     _taken: set[int] = field(default_factory=set)
 
     def turn(
-        self,
-        place: Place,
-        role: Role,
-        kind: TurnKind,
-        text: str,
-        calls: tuple[ToolCall, ...] = (),
-        **more: Any,
+        self, place: Place, role: Role, kind: TurnKind, text: str, calls: tuple[ToolCall, ...] = (), **more: Any
     ) -> Turn:
         """Add a turn of the record at a place. more: further fields of `Turn`."""
         part = 0

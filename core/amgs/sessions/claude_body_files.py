@@ -12,17 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.sessions.anthropic_messages import parts_of
-from amgs.sessions.lines import (
-    Line,
-    Record,
-    beside,
-    content_text,
-    fields,
-    instant,
-    lines_of,
-    text,
-    unreadable,
-)
+from amgs.sessions.lines import Line, Record, beside, content_text, fields, instant, lines_of, text, unreadable
 from amgs.types.usage import Usage
 
 _REQUEST: Final = ".request.json"
@@ -97,18 +87,12 @@ def body_folder(path: Path) -> BodyFolder:
         calls.append(BodyCall(one.name, answer, request, bodies.get(answer), at, source, session))
     calls.sort(key=lambda call: call.at.timestamp() if call.at else 0.0)
     used = {call.answer for call in calls}
-    lost = [
-        BodyCall("", one.name, None, bodies[one.name], None, "", "")
-        for one in responses
-        if one.name not in used
-    ]
+    lost = [BodyCall("", one.name, None, bodies[one.name], None, "", "") for one in responses if one.name not in used]
     others = len(files) - len(requests) - len(responses) - (_INDEX in changed)
     return BodyFolder([*lost, *calls], index, others)
 
 
-def _next(
-    free: list[Path], request: Path, bodies: Mapping[str, Record | None], changed: Mapping[str, float]
-) -> str:
+def _next(free: list[Path], request: Path, bodies: Mapping[str, Record | None], changed: Mapping[str, float]) -> str:
     """The first response of the same model that was written after a request and that no other request has."""
     model = text((bodies[request.name] or {}).get("model"))
     for one in free:

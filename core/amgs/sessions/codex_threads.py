@@ -28,9 +28,7 @@ def thread_above(meta: Record) -> tuple[str, Relation]:
     source = meta.get("source")
     spawned = fields(source).get("subagent")
     base = text(fields(meta.get("history_base")).get("thread_id"))
-    parent = text(
-        fields(fields(spawned).get("thread_spawn")).get("parent_thread_id") or meta.get("parent_thread_id")
-    )
+    parent = text(fields(fields(spawned).get("thread_spawn")).get("parent_thread_id") or meta.get("parent_thread_id"))
     side = bool(spawned) or source == "subagent" or meta.get("thread_source") == "subagent"
     above = parent or text(meta.get("forked_from_id"))
     if side or parent:

@@ -201,9 +201,7 @@ def _message(turn: Turn, told: str, pairs: _Pairs, mended: list[tuple[str, int]]
         if call is not None:
             return Message(0, "assistant", told, turn.at, turn.speaker, (call,))
         mended.append(("a call without a result", turn.place.line))
-        words = "\n\n".join(
-            one for one in (told, *(call_text(c.name, c.arguments) for c in turn.calls)) if one
-        )
+        words = "\n\n".join(one for one in (told, *(call_text(c.name, c.arguments) for c in turn.calls)) if one)
         return Message(0, "assistant", words, turn.at, turn.speaker)
     if turn.kind == "result":
         call = pairs.results.get(turn.number)

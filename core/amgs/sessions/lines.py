@@ -132,8 +132,7 @@ def line_at(path: Path, place: Place) -> Record | None:
 def unreadable(path: Path, error: OSError) -> InputError:
     """What is raised where a session file cannot be read."""
     return InputError(
-        f"{path} cannot be read: {error.strerror or error}.",
-        way_out="Choose a file that exists and may be read.",
+        f"{path} cannot be read: {error.strerror or error}.", way_out="Choose a file that exists and may be read."
     )
 
 

@@ -50,9 +50,7 @@ def load_formats(found: Iterable[EntryPoint]) -> Iterator[SessionFormat]:
         try:
             loaded = point.load()
         except Exception as error:  # noqa: BLE001 - whatever another package does at its import
-            warnings.warn(
-                f"The session format {point.name} of {point.value} cannot be loaded: {error}", stacklevel=2
-            )
+            warnings.warn(f"The session format {point.name} of {point.value} cannot be loaded: {error}", stacklevel=2)
             continue
         if isinstance(loaded, SessionFormat):
             yield loaded
@@ -84,9 +82,7 @@ def open_session(path: Path, id: str | None = None) -> Session:
         return one.read_one(path, id)
     session = one.read(path)
     if id is not None and id != session.id:
-        raise InputError(
-            f"{path} holds no session {id}.", way_out=f"It is the session {session.id}; leave the id out."
-        )
+        raise InputError(f"{path} holds no session {id}.", way_out=f"It is the session {session.id}; leave the id out.")
     return session
 
 
@@ -134,9 +130,7 @@ def first_records(path: Path) -> Sequence[Record]:
     check_ends(path)
     lines = [*itertools.islice(lines_of(path), _FIRST)]
     found = [line.value for line in lines if line.value is not None]
-    document = (
-        bool(lines) and lines[0].value is None
-    )  # one that is closed later, whatever stands on its lines
+    document = bool(lines) and lines[0].value is None  # one that is closed later, whatever stands on its lines
     if (found and not document) or path.stat().st_size > _WHOLE:
         return found
     whole = path.read_text("utf-8", errors="replace")

@@ -71,9 +71,7 @@ def _tells(span: RecordedSpan) -> bool:
 
 def _together(span: RecordedSpan, other: RecordedSpan) -> RecordedSpan:
     """A span with what only the other one of its call tells."""
-    return replace(
-        span, attributes={**other.attributes, **span.attributes}, events=span.events or other.events
-    )
+    return replace(span, attributes={**other.attributes, **span.attributes}, events=span.events or other.events)
 
 
 def _without_twins(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:

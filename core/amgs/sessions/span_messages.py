@@ -88,12 +88,7 @@ _CALL: Final[Mapping[str, Sequence[str]]] = {
     "id": ("gen_ai.tool.call.id", "ai.toolCall.id", "gcp.vertex.agent.tool_call_id", "tool_call.id"),
     "name": ("gen_ai.tool.name", "ai.toolCall.name", "tool.name"),
     "arguments": (
-        *(
-            "gen_ai.tool.call.arguments",
-            "ai.toolCall.args",
-            "gcp.vertex.agent.tool_call_args",
-            "tool_arguments",
-        ),
+        *("gen_ai.tool.call.arguments", "ai.toolCall.args", "gcp.vertex.agent.tool_call_args", "tool_arguments"),
         *("mlflow.spanInputs", "gen_ai.prompt", "input.value"),
     ),
     "result": (
@@ -174,11 +169,7 @@ def usage_of(given: Mapping[str, Any]) -> Usage | None:
     cached = _first(
         told,
         *(f"{start}cache_read.input_tokens", "llm.token_count.prompt_details.cache_read"),
-        *(
-            f"{start}cache_read_input_tokens",
-            f"{start}details.cache_read_tokens",
-            "ai.usage.cachedInputTokens",
-        ),
+        *(f"{start}cache_read_input_tokens", f"{start}details.cache_read_tokens", "ai.usage.cachedInputTokens"),
     )
     put = _first(
         told,
@@ -359,9 +350,7 @@ def _part(one: Any) -> Any:
         return {"type": "text", "text": one} if isinstance(one, str) else one
     for key in ("toolUse", "functionCall", "function_call"):
         if isinstance(call := one.get(key), dict):
-            return _called(
-                call.get("toolUseId", call.get("id")), call.get("name"), call.get("input", call.get("args"))
-            )
+            return _called(call.get("toolUseId", call.get("id")), call.get("name"), call.get("input", call.get("args")))
     for key in ("toolResult", "functionResponse", "function_response"):
         if isinstance(told := one.get(key), dict):
             content = told.get("content", told.get("response"))
@@ -376,15 +365,11 @@ def _part(one: Any) -> Any:
             return {"type": "text", "text": one.get("content", one.get("text"))}
         case "tool_call" | "tool-call":
             arguments = one.get("arguments", one.get("input", one.get("args")))
-            return _called(
-                one.get("toolCallId", one.get("id")), one.get("toolName", one.get("name")), arguments
-            )
+            return _called(one.get("toolCallId", one.get("id")), one.get("toolName", one.get("name")), arguments)
         case "tool_call_response" | "tool-result":
             told = one.get("response", one.get("result", one.get("output")))
             if isinstance(told, dict) and set(told) == {"type", "value"}:
-                return _resulted(
-                    one.get("toolCallId"), told["value"], told["type"] in ("error-text", "error-json")
-                )
+                return _resulted(one.get("toolCallId"), told["value"], told["type"] in ("error-text", "error-json"))
             return _resulted(one.get("toolCallId", one.get("id")), told, one.get("isError") is True)
         case "reasoning":
             return {"type": "thinking", "thinking": one.get("content", one.get("text"))}

@@ -172,9 +172,7 @@ def _span(one: Record, about: Record, scope: str) -> RecordedSpan | None:
         text(status.get("message")),
         tuple(
             SpanEvent(
-                text(event.get("name")),
-                number(event.get("timeUnixNano")),
-                attributes_of(event.get("attributes")),
+                text(event.get("name")), number(event.get("timeUnixNano")), attributes_of(event.get("attributes"))
             )
             for event in items(one.get("events"))
         ),
@@ -305,8 +303,7 @@ def _as_span(span: RecordedSpan) -> dict[str, Any]:
         made["status"] = {"code": span.status, "message": span.told}
     if span.events:
         made["events"] = [
-            {"name": one.name, "timeUnixNano": str(one.at), "attributes": _keyed(one.attributes)}
-            for one in span.events
+            {"name": one.name, "timeUnixNano": str(one.at), "attributes": _keyed(one.attributes)} for one in span.events
         ]
     return made
 

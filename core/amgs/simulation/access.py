@@ -45,9 +45,7 @@ class AccessWorld:
         return np.asarray(self.full * np.exp(-self.edge_decay * self.edge_idle))
 
 
-def world(
-    facts: BlockFacts, view: GraphView, now: datetime, rate: float, brief: Places | None = None
-) -> AccessWorld:
+def world(facts: BlockFacts, view: GraphView, now: datetime, rate: float, brief: Places | None = None) -> AccessWorld:
     """The ground under the blocks of `facts`, with the edges of the view that join two of them. brief: numbers of the
     blocks whose likeness and place count for no centrality.
     """
@@ -76,9 +74,7 @@ def world(
 class Life:
     """One draw: the clocks of blocks and edges as accesses move them on."""
 
-    def __init__(
-        self, world: AccessWorld, rows: tuple[Places, Places, Places], rng: np.random.Generator
-    ) -> None:
+    def __init__(self, world: AccessWorld, rows: tuple[Places, Places, Places], rng: np.random.Generator) -> None:
         """rows: `Wiring.rows_at` of the ground, which all draws share."""
         self.world = world
         self.hours = 0.0

@@ -83,9 +83,7 @@ def scene(storage: Storage) -> Scene:
 
 def changed(before: Scene, change: Change) -> Scene:
     """The live graph as it would be after a change."""
-    gone = {a.id for _, a in change.blocks if a.status in ("archived", "pruned")} | {
-        b.id for b in change.taken
-    }
+    gone = {a.id for _, a in change.blocks if a.status in ("archived", "pruned")} | {b.id for b in change.taken}
     back = {a.id: a.title for _, a in change.blocks if a.status in ("raw", "consolidated")}
     titles = {i: t for i, t in before.titles.items() if i not in gone} | back
     titles |= {b.id: b.title for b in change.made}
@@ -172,9 +170,7 @@ class _Run:
 class _Cast:
     """One scene as arrays over all blocks of both scenes."""
 
-    def __init__(
-        self, scene: Scene, ids: Sequence[str], chance: _Chance, now: datetime, then: datetime
-    ) -> None:
+    def __init__(self, scene: Scene, ids: Sequence[str], chance: _Chance, now: datetime, then: datetime) -> None:
         at = {i: n for n, i in enumerate(ids)}
         edges = scene.edges
         self.size = len(edges)

@@ -90,9 +90,7 @@ def insert(
         if progress is not None:
             progress(number, draws, "drawing links")
         factor, pace = luck(belief, np.random.default_rng([seed, number]))
-        strength = np.clip(
-            weight * np.clip(belief * factor, 0.0, 1.0) * np.exp(-decay * pace * hours), 0.0, 1.0
-        )
+        strength = np.clip(weight * np.clip(belief * factor, 0.0, 1.0) * np.exp(-decay * pace * hours), 0.0, 1.0)
         strengths[number] = strength[:own]
         importance[number] = wiring.importance(strength)[-1]
     expected = weight * belief * np.exp(-decay * hours)

@@ -70,9 +70,7 @@ def ways(thresholds: Sequence[float]) -> tuple[PruningPolicy, ...]:
     """Each threshold with each number of other signs, the strictest first; raises UsageError for a senseless one."""
     for one in thresholds:
         if not 0 < one <= 1:
-            raise UsageError(
-                f"Invalid relevance threshold: {one:g}.", way_out="Give a value between 0 and 1."
-            )
+            raise UsageError(f"Invalid relevance threshold: {one:g}.", way_out="Give a value between 0 and 1.")
     return tuple(PruningPolicy(t, k) for k in (3, 2, 1, 0) for t in sorted(set(thresholds)))
 
 
@@ -97,9 +95,7 @@ def futures(
     check(days, draws)
     check_use(world.rate, days)
     if not 0 < cycle <= 36_500:
-        raise UsageError(
-            f"A cycle of {cycle:g} days is out of range.", way_out="Give a positive number of days."
-        )
+        raise UsageError(f"A cycle of {cycle:g} days is out of range.", way_out="Give a positive number of days.")
     bounds = [limits(now, settings.model_copy(update={"relevance": way.threshold}), lowest) for way in tried]
     rows = world.wiring.rows_at()
     pruned, missed, edges = (np.zeros((len(tried), draws)) for _ in range(3))

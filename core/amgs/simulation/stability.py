@@ -115,8 +115,7 @@ def shake(
             )
             firm[case] += [i in stay for i in order]
     scenarios = tuple(
-        Scenario(pace, d, *(spread(seen[case, :, kind]) for kind in range(5)))
-        for case, (pace, d) in enumerate(cases)
+        Scenario(pace, d, *(spread(seen[case, :, kind]) for kind in range(5))) for case, (pace, d) in enumerate(cases)
     )
     components = int(np.unique(wiring.labels(now >= ALIVE)).size)
     return Shaken(scenarios, tuple(order), firm / draws, components)

@@ -33,10 +33,7 @@ class AsOfStorage:
     def drop_later_blocks(self, at: datetime, last: int | None) -> None:
         """Take out blocks that came after the last one that counts, or were created after the instant."""
         condition, given = ("created_at > ?", stored(at)) if last is None else ("number > ?", last)
-        ids = [
-            str(row[0])
-            for row in self._connection.rows(f"SELECT id FROM memory_blocks WHERE {condition}", [given])
-        ]
+        ids = [str(row[0]) for row in self._connection.rows(f"SELECT id FROM memory_blocks WHERE {condition}", [given])]
         if ids:
             self._edges.delete([e.key for e in self._edges.touching(ids)])
             self._blocks.delete(ids)
@@ -71,7 +68,7 @@ class AsOfStorage:
             [
                 replace(edge, last_reinforced_at=walked.get(key, made.get(key, edge.created_at)))
                 for key, edge in edges.items()
-            ],
+            ]
         )
 
     def _clocks_when_made(self, keys: Sequence[EdgeKey]) -> dict[EdgeKey, datetime]:
@@ -84,7 +81,5 @@ class AsOfStorage:
         clocks: dict[EdgeKey, datetime] = {}
         for key, after in found:
             source, target, relation = str(key).split(" ", 2)
-            clocks[(source, target, relation)] = as_utc(
-                parse_instant(json.loads(after)["last_reinforced_at"])
-            )
+            clocks[(source, target, relation)] = as_utc(parse_instant(json.loads(after)["last_reinforced_at"]))
         return clocks

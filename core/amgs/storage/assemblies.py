@@ -81,9 +81,7 @@ class AssemblyStorage:
 
     def append(self, one: AssemblyRecord) -> None:
         """Log an assembly."""
-        weights = (
-            None if one.weights is None else json.dumps({n: getattr(one.weights, n) for n in COMPONENTS})
-        )
+        weights = None if one.weights is None else json.dumps({n: getattr(one.weights, n) for n in COMPONENTS})
         self._connection.execute(
             "INSERT INTO assemblies VALUES (?, ?, ?, ?, ?, ?, ?::JSON, ?, ?, ?::VARCHAR[], ?::VARCHAR[], ?, ?, "
             "?, ?, ?, ?::JSON)",
@@ -141,17 +139,13 @@ class AssemblyStorage:
         mark = version_of(definitions)
         if not self._connection.value("SELECT count(*) FROM frame_versions WHERE hash = ?", [mark]):
             self._connection.execute(
-                "INSERT INTO frame_versions VALUES (?, ?::JSON)",
-                [mark, version_text(definitions)],
-                structural=False,
+                "INSERT INTO frame_versions VALUES (?, ?::JSON)", [mark, version_text(definitions)], structural=False
             )
         return mark
 
     def version(self, mark: str) -> tuple[FrameDefinition, ...]:
         """The definitions kept under a hash, () when there are none."""
-        text = self._connection.value(
-            "SELECT definitions::VARCHAR FROM frame_versions WHERE hash = ?", [mark]
-        )
+        text = self._connection.value("SELECT definitions::VARCHAR FROM frame_versions WHERE hash = ?", [mark])
         return () if text is None else tuple(decode(one) for one in json.loads(text))
 
 
@@ -258,9 +252,7 @@ class SearchStorage:
 
     def latest(self, limit: int) -> tuple[SearchRow, ...]:
         """The latest searches, the newest first."""
-        found = self._connection.rows(
-            f"SELECT {_SEARCH_COLUMNS} FROM searches ORDER BY serial DESC LIMIT ?", [limit]
-        )
+        found = self._connection.rows(f"SELECT {_SEARCH_COLUMNS} FROM searches ORDER BY serial DESC LIMIT ?", [limit])
         return tuple(map(_search, found))
 
 

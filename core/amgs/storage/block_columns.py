@@ -140,8 +140,7 @@ class BlockColumnStorage(ABC):
             sql += f" ORDER BY last_reinforced_at DESC, number DESC LIMIT {int(limit)}"
         return np.sort(
             np.asarray(
-                self._connection.columns(sql, parameters, whole=limit is None and since < 0)["number"],
-                dtype=np.int64,
+                self._connection.columns(sql, parameters, whole=limit is None and since < 0)["number"], dtype=np.int64
             )
         )
 
@@ -200,9 +199,7 @@ class BlockColumnStorage(ABC):
             [since],
             whole=since < 0,
         )
-        order = np.argsort(
-            c["number"], kind="stable"
-        )  # sorting one column of numbers here is faster than all there
+        order = np.argsort(c["number"], kind="stable")  # sorting one column of numbers here is faster than all there
         return ScoringColumns(
             numbers=np.asarray(c["number"], dtype=np.int64)[order],
             reinforced=np.asarray(c["reinforced"], dtype=np.int64)[order],
@@ -245,8 +242,7 @@ class BlockColumnStorage(ABC):
             return ClockColumns(none, none, none)
         only = "" if changed is None else "WHERE id IN (SELECT unnest(?::VARCHAR[]))"
         c = self._connection.columns(
-            "SELECT number, epoch_us(last_reinforced_at) AS reinforced, reinforcements FROM memory_blocks "
-            f"{only}",
+            f"SELECT number, epoch_us(last_reinforced_at) AS reinforced, reinforcements FROM memory_blocks {only}",
             [] if changed is None else [list(changed)],
         )
         order = np.argsort(c["number"], kind="stable")
@@ -259,18 +255,14 @@ class BlockColumnStorage(ABC):
     def ids_after(self, number: int) -> tuple[NDArray[np.int64], list[str]]:
         """Numbers, rising, and ids of the blocks with a higher number than this."""
         c = self._connection.columns(
-            "SELECT number, id FROM memory_blocks WHERE number > ? ORDER BY number",
-            [number],
-            whole=not number,
+            "SELECT number, id FROM memory_blocks WHERE number > ? ORDER BY number", [number], whole=not number
         )
         return np.asarray(c["number"], dtype=np.int64), [str(i) for i in c["id"]]
 
     def embedding_batches(self, *, since: int = -1, batch: int = 50_000) -> Iterator[EmbeddingColumns]:
         """The same in rising number, so many numbers at a time: a large store is never held twice."""
         changed = self._connection.columns(
-            "SELECT number FROM memory_blocks WHERE embedding IS NOT NULL AND revision > ?",
-            [since],
-            whole=since < 0,
+            "SELECT number FROM memory_blocks WHERE embedding IS NOT NULL AND revision > ?", [since], whole=since < 0
         )["number"]
         for start in np.unique(changed // batch).tolist():
             yield self.embeddings(since=since, above=start * batch - 1, upto=start * batch + batch - 1)
@@ -310,12 +302,7 @@ class BlockColumnStorage(ABC):
 
     @abstractmethod
     def embeddings(
-        self,
-        *,
-        since: int = -1,
-        wanted: BlockFilter | None = None,
-        above: int = 0,
-        upto: int | None = None,
+        self, *, since: int = -1, wanted: BlockFilter | None = None, above: int = 0, upto: int | None = None
     ) -> EmbeddingColumns:
         """All embeddings of rows changed after revision `since`, in rising number.
 

@@ -141,16 +141,12 @@ class BlockStorage:
             return
         if embeddings is None:
             self._connection.execute(
-                "UPDATE memory_blocks SET embedding = NULL, revision = ? WHERE id IN (SELECT "
-                "unnest(?::VARCHAR[]))",
+                "UPDATE memory_blocks SET embedding = NULL, revision = ? WHERE id IN (SELECT unnest(?::VARCHAR[]))",
                 [self._connection.revision(), list(ids)],
             )
             return
         revision = self._connection.revision()
-        columns = {
-            "id": OfferedColumn("VARCHAR", ids),
-            "embedding": OfferedColumn("FLOAT[]", list(embeddings)),
-        }
+        columns = {"id": OfferedColumn("VARCHAR", ids), "embedding": OfferedColumn("FLOAT[]", list(embeddings))}
         with self._connection.offer_columns("vectors", columns):
             self._connection.execute(
                 "UPDATE memory_blocks SET embedding = v.embedding, revision = ? FROM vectors AS v "
@@ -196,9 +192,7 @@ class BlockStorage:
         if not ids:
             return
         self._meta.put(_HIGHEST, str(self._highest_number()))
-        self._connection.execute(
-            "DELETE FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)]
-        )
+        self._connection.execute("DELETE FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
 
     def _highest_number(self) -> int:
         """The highest running number ever given."""
@@ -228,10 +222,7 @@ class BlockStorage:
         """The blocks with these running numbers, rising; unknown numbers are left out."""
         if not len(wanted):
             return ()
-        sql = (
-            f"SELECT number, reinforcements, {_PLAIN} FROM memory_blocks "
-            "WHERE number IN (SELECT unnest(?::BIGINT[]))"
-        )
+        sql = f"SELECT number, reinforcements, {_PLAIN} FROM memory_blocks WHERE number IN (SELECT unnest(?::BIGINT[]))"
         # Sorted here: a database that sorts whole texts takes a fifth longer.
         found = sorted(self._connection.rows(sql, [[int(n) for n in wanted]]), key=lambda row: int(row[0]))
         return tuple(NumberedBlock(int(row[0]), _block(row[2:]), int(row[1])) for row in found)
@@ -247,9 +238,7 @@ class BlockStorage:
         while found := self._connection.rows(sql, [last, *parameters, batch]):
             last = int(found[-1][0])
             for number, block, created, status, meta in found:
-                yield BlockDescription(
-                    int(number), str(block), as_utc(created), str(status), json.loads(meta)
-                )
+                yield BlockDescription(int(number), str(block), as_utc(created), str(status), json.loads(meta))
 
     def contents_of(self, ids: Sequence[str]) -> dict[str, str]:
         """The texts of blocks, by id; unknown ids are missing from the answer."""
@@ -290,17 +279,13 @@ class BlockStorage:
     def earliest(self, wanted: BlockFilter) -> datetime | None:
         """When the oldest block that passes the filter was created; None where none does."""
         condition, parameters = where(wanted)
-        found = self._connection.rows(
-            f"SELECT min(created_at) FROM memory_blocks WHERE {condition}", parameters
-        )[0][0]
+        found = self._connection.rows(f"SELECT min(created_at) FROM memory_blocks WHERE {condition}", parameters)[0][0]
         return None if found is None else as_utc(found)
 
     def count(self, wanted: BlockFilter) -> int:
         """How many blocks pass the filter."""
         condition, parameters = where(wanted)
-        return int(
-            self._connection.value(f"SELECT count(*) FROM memory_blocks WHERE {condition}", parameters)
-        )
+        return int(self._connection.value(f"SELECT count(*) FROM memory_blocks WHERE {condition}", parameters))
 
     def texts(self, wanted: Sequence[int]) -> list[tuple[int, str, Mapping[str, Any]]]:
         """(number, content, what meta says of its title and headings) of the blocks with these numbers, rising."""
@@ -346,16 +331,13 @@ class BlockStorage:
         """How many blocks have each status."""
         return {
             str(s): int(n)
-            for s, n in self._connection.rows(
-                "SELECT status, count(*) FROM memory_blocks GROUP BY 1 ORDER BY 1"
-            )
+            for s, n in self._connection.rows("SELECT status, count(*) FROM memory_blocks GROUP BY 1 ORDER BY 1")
         }
 
     def by_category(self) -> dict[str, int]:
         """How many consolidated blocks each category has."""
         found = self._connection.rows(
-            "SELECT category, count(*) FROM memory_blocks WHERE status = 'consolidated' GROUP BY 1 ORDER BY 2 "
-            "DESC, 1"
+            "SELECT category, count(*) FROM memory_blocks WHERE status = 'consolidated' GROUP BY 1 ORDER BY 2 DESC, 1"
         )
         return {str(c): int(n) for c, n in found}
 
@@ -372,8 +354,7 @@ class BlockStorage:
     def mean_relevance(self, now: datetime) -> float:
         """Mean of e^(-λt) over the consolidated blocks; 0 when there are none."""
         value = self._connection.value(
-            f"SELECT avg({FADED}) FROM memory_blocks WHERE status = 'consolidated'",
-            [stored(now)],
+            f"SELECT avg({FADED}) FROM memory_blocks WHERE status = 'consolidated'", [stored(now)]
         )
         return 0.0 if value is None else float(value)
 

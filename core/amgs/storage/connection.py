@@ -158,9 +158,7 @@ class SqlConnection(ABC):
         """All rows of a query."""
 
     @abstractmethod
-    def columns(
-        self, sql: str, parameters: Sequence[Any] = (), *, whole: bool = False
-    ) -> dict[str, NDArray[Any]]:
+    def columns(self, sql: str, parameters: Sequence[Any] = (), *, whole: bool = False) -> dict[str, NDArray[Any]]:
         """The query's columns as arrays of length n: the fast way for many rows.
 
         NULLs come as masked arrays. whole: most rows of a table are asked for, so that they are best read in bulk.
@@ -257,9 +255,7 @@ class SqlConnection(ABC):
                 return
             if self.read_only:
                 raise StoreError(
-                    f"{self.path} was opened for reading only.",
-                    way_out="Open it for writing.",
-                    about="reading",
+                    f"{self.path} was opened for reading only.", way_out="Open it for writing.", about="reading"
                 )
             if self._closed:
                 raise self._gone()

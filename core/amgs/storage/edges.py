@@ -55,16 +55,11 @@ class WalkColumns:
     reinforced: NDArray[np.int64]
 
 
-_COLUMNS = (
-    "source_id, target_id, relation_type, weight, confidence, created_at, last_reinforced_at, decay_lambda"
-)
+_COLUMNS = "source_id, target_id, relation_type, weight, confidence, created_at, last_reinforced_at, decay_lambda"
 _KEYS = (
-    "SELECT unnest(?::VARCHAR[]) AS source_id, unnest(?::VARCHAR[]) AS target_id, "
-    "unnest(?::VARCHAR[]) AS relation_type"
+    "SELECT unnest(?::VARCHAR[]) AS source_id, unnest(?::VARCHAR[]) AS target_id, unnest(?::VARCHAR[]) AS relation_type"
 )
-_OF_KEYS = (
-    f"JOIN (SELECT DISTINCT * FROM ({_KEYS}) AS given) AS k USING (source_id, target_id, relation_type)"
-)
+_OF_KEYS = f"JOIN (SELECT DISTINCT * FROM ({_KEYS}) AS given) AS k USING (source_id, target_id, relation_type)"
 
 
 class EdgeStorage:
@@ -116,25 +111,17 @@ class EdgeStorage:
 
     def existing(self, keys: Iterable[EdgeKey]) -> set[EdgeKey]:
         """Which of the keys the store holds."""
-        found = self._connection.rows(
-            f"SELECT source_id, target_id, relation_type FROM edges {_OF_KEYS}",
-            _split(keys),
-        )
+        found = self._connection.rows(f"SELECT source_id, target_id, relation_type FROM edges {_OF_KEYS}", _split(keys))
         return {(str(s), str(t), str(r)) for s, t, r in found}
 
     def get(self, keys: Iterable[EdgeKey]) -> dict[EdgeKey, Edge]:
         """The edges with these keys, by key."""
-        found = self._connection.rows(
-            f"SELECT {_COLUMNS} FROM edges {_OF_KEYS}",
-            _split(keys),
-        )
+        found = self._connection.rows(f"SELECT {_COLUMNS} FROM edges {_OF_KEYS}", _split(keys))
         return {e.key: e for e in map(_edge, found)}
 
     def everything(self) -> tuple[Edge, ...]:
         """All edges, sorted by source, target and relation."""
-        return tuple(
-            _edge(r) for r in self._connection.rows(f"SELECT {_COLUMNS} FROM edges ORDER BY 1, 2, 3")
-        )
+        return tuple(_edge(r) for r in self._connection.rows(f"SELECT {_COLUMNS} FROM edges ORDER BY 1, 2, 3"))
 
     def touching(self, ids: Iterable[str]) -> tuple[Edge, ...]:
         """Edges that begin or end at one of the blocks."""
@@ -216,8 +203,7 @@ class EdgeStorage:
         """How many edges have a strength (weight × confidence × decay) under a value."""
         return int(
             self._connection.value(
-                f"SELECT count(*) FROM edges WHERE weight * confidence * {FADED} < ?",
-                [stored(now), below],
+                f"SELECT count(*) FROM edges WHERE weight * confidence * {FADED} < ?", [stored(now), below]
             )
         )
 
@@ -346,10 +332,7 @@ class CentralityStorage:
         if there is not None and there.structure >= origin.structure:
             return False
         some = scores > 0
-        ranked = {
-            "number": OfferedColumn("BIGINT", numbers[some]),
-            "score": OfferedColumn("DOUBLE", scores[some]),
-        }
+        ranked = {"number": OfferedColumn("BIGINT", numbers[some]), "score": OfferedColumn("DOUBLE", scores[some])}
         for old in ("centrality", "centrality_of"):
             self._connection.execute(f"DELETE FROM {old}", structural=False)
         with self._connection.offer_columns("worked_out", ranked):

@@ -150,9 +150,7 @@ class ErasureStorage:
 
     def _take_sources(self, ids: list[str]) -> dict[str, int]:
         """Where the blocks stood in their sources, and the sources of nothing else."""
-        found = self._connection.rows(
-            f"SELECT DISTINCT source FROM source_blocks WHERE block_id IN {_IDS}", [ids]
-        )
+        found = self._connection.rows(f"SELECT DISTINCT source FROM source_blocks WHERE block_id IN {_IDS}", [ids])
         names = [str(row[0]) for row in found]
         rows = self._delete("source_blocks", f"block_id IN {_IDS}", [ids])
         bare = f"name IN {_IDS} AND name NOT IN (SELECT source FROM source_blocks)"
@@ -175,9 +173,7 @@ class ErasureStorage:
             f"SELECT DISTINCT exchange FROM exchange_prompts WHERE prompt IN {_IDS}", [telling]
         )
         gone |= {int(row[0]) for row in used}
-        changed = {
-            "exchanges": self._delete("exchanges", "number IN (SELECT unnest(?::BIGINT[]))", [sorted(gone)])
-        }
+        changed = {"exchanges": self._delete("exchanges", "number IN (SELECT unnest(?::BIGINT[]))", [sorted(gone)])}
         return changed | {table: self._delete(table, bare, []) for table, bare in WITHOUT_EXCHANGE.items()}
 
     def _take_mentions(self, ids: list[str], tells: Callable[[str], bool]) -> int:
@@ -246,8 +242,7 @@ class ErasureStorage:
             if after != before:
                 changed["pack_proposals"] += 1
                 self._connection.execute(
-                    "UPDATE pack_proposals SET come = ?, gone = ? WHERE number = ?",
-                    [*map(json.dumps, after), number],
+                    "UPDATE pack_proposals SET come = ?, gone = ? WHERE number = ?", [*map(json.dumps, after), number]
                 )
         return changed
 
@@ -272,9 +267,7 @@ class ErasureStorage:
         changed["assemblies"] = len(telling)
         kept = self._connection.rows("SELECT key, value FROM meta WHERE starts_with(key, 'kept:')")
         gone = [
-            str(key)
-            for key, value in kept
-            if any(start in f"{key} {value}" for start in starts) or tells(str(value))
+            str(key) for key, value in kept if any(start in f"{key} {value}" for start in starts) or tells(str(value))
         ]
         changed["meta"] = self._delete("meta", f"key IN {_IDS}", [gone])
         return changed

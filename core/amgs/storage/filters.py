@@ -22,8 +22,7 @@ ended and was said again.
 """
 
 FADED = (
-    "exp(greatest(-700, -decay_lambda * greatest(0, epoch_us(?::TIMESTAMP) - epoch_us(last_reinforced_at)) "
-    "/ 3.6e9))"
+    "exp(greatest(-700, -decay_lambda * greatest(0, epoch_us(?::TIMESTAMP) - epoch_us(last_reinforced_at)) / 3.6e9))"
 )
 """What is left of a row of full strength at an instant; no exponent is so low that a database refuses it."""
 

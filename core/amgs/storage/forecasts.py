@@ -65,11 +65,7 @@ class ForecastStorage:
         return int(self._connection.value("SELECT coalesce(max(serial), 0) + 1 FROM calibration_log"))
 
     def insert(
-        self,
-        forecasts: Sequence[Outcome],
-        assembly_id: str,
-        first_serial: int,
-        scores: Sequence[float] | None = None,
+        self, forecasts: Sequence[Outcome], assembly_id: str, first_serial: int, scores: Sequence[float] | None = None
     ) -> None:
         """Log open forecasts of one assembly, with serials from `first_serial`.
 
@@ -122,9 +118,7 @@ class ForecastStorage:
 
     def put_needs(self, operation: int, needs: str) -> None:
         """Keep what questions need of frames, as JSON, as an operation has measured it."""
-        self._connection.execute(
-            "INSERT INTO meta VALUES (?, ?)", [f"{NEEDS}{operation}", needs], structural=False
-        )
+        self._connection.execute("INSERT INTO meta VALUES (?, ?)", [f"{NEEDS}{operation}", needs], structural=False)
 
     def fitted(self, changes: int) -> CalibrationFit:
         """What the calibrations that stand have fitted. changes: the change counter of the state that is read, which is
@@ -220,11 +214,7 @@ class ForecastStorage:
         )
 
     def decided(
-        self,
-        *,
-        by: ForecastGroup | None = None,
-        value: str | None = None,
-        limit: int | None = None,
+        self, *, by: ForecastGroup | None = None, value: str | None = None, limit: int | None = None
     ) -> tuple[Outcome, ...]:
         """Forecasts with an outcome, the latest verdict first; `at` is the instant of the verdict."""
         condition = "" if by is None or value is None else f" AND {_CONDITIONS[by]}"
@@ -285,18 +275,14 @@ class ForecastStorage:
 
     def latest(self, limit: int) -> tuple[Outcome, ...]:
         """The latest forecasts, decided or not, the newest first."""
-        found = self._connection.rows(
-            f"SELECT {_COLUMNS} FROM calibration_log ORDER BY serial DESC LIMIT ?", [limit]
-        )
+        found = self._connection.rows(f"SELECT {_COLUMNS} FROM calibration_log ORDER BY serial DESC LIMIT ?", [limit])
         return tuple(_outcome(row) for row in found)
 
     def count(self, *, by: ForecastGroup | None = None, value: str | None = None) -> int:
         """How many forecasts were logged, of all or of one frame, category or relation type."""
         if by is None or value is None:
             return int(self._connection.value("SELECT count(*) FROM calibration_log"))
-        return int(
-            self._connection.value(f"SELECT count(*) FROM calibration_log WHERE {_CONDITIONS[by]}", [value])
-        )
+        return int(self._connection.value(f"SELECT count(*) FROM calibration_log WHERE {_CONDITIONS[by]}", [value]))
 
     def groups(self) -> tuple[GroupRow, ...]:
         """All forecasts together, then by frame, by category and by relation type."""

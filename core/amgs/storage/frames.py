@@ -59,9 +59,7 @@ def encode_rule(rule: SelectionRule) -> dict[str, Any]:
     """A rule as JSON knows it; `decode_rule` gives an equal one back."""
     plain = {f.name: getattr(rule, f.name) for f in fields(rule) if f.name != "filter"}
     plain = {name: value for name, value in plain.items() if name not in _ADDED or value != _ADDED[name]}
-    wanted = {
-        f.name: getattr(rule.filter, f.name) for f in fields(rule.filter) if f.name not in _OF_A_REQUEST
-    }
+    wanted = {f.name: getattr(rule.filter, f.name) for f in fields(rule.filter) if f.name not in _OF_A_REQUEST}
     wanted["meta"] = dict(rule.filter.meta)
     for name in ("since", "until", "reinforced_since"):
         wanted[name] = None if wanted[name] is None else as_utc(wanted[name]).isoformat()
@@ -120,9 +118,7 @@ class FrameStorage:
     def delete(self, names: Sequence[str]) -> None:
         """Take definitions out."""
         given = [list(names)]
-        self._connection.execute(
-            "DELETE FROM frame_definitions WHERE name IN (SELECT unnest(?::VARCHAR[]))", given
-        )
+        self._connection.execute("DELETE FROM frame_definitions WHERE name IN (SELECT unnest(?::VARCHAR[]))", given)
         self._connection.execute(
             "DELETE FROM frame_compositions WHERE parent_frame IN (SELECT unnest(?::VARCHAR[]))", given
         )
@@ -190,9 +186,7 @@ class FrameCacheStorage:
     def put(self, row: CacheRow) -> None:
         """Keep an assembly, in place of the one before for the same request."""
         key = [row.name, row.request]
-        self._connection.execute(
-            "DELETE FROM frame_cache WHERE frame_name = ? AND request = ?", key, structural=False
-        )
+        self._connection.execute("DELETE FROM frame_cache WHERE frame_name = ? AND request = ?", key, structural=False)
         self._connection.execute(
             "INSERT INTO frame_cache VALUES (?, ?, ?::JSON, ?, ?, ?, ?::JSON)",
             [*key, row.assembly, stored(row.computed_at), row.structure, row.definition, row.identity],
@@ -214,9 +208,7 @@ class FrameCacheStorage:
     def forget_like(self, name: str, prefix: str) -> None:
         """Drop what is kept of a frame for requests that begin so."""
         self._connection.execute(
-            "DELETE FROM frame_cache WHERE frame_name = ? AND starts_with(request, ?)",
-            [name, prefix],
-            structural=False,
+            "DELETE FROM frame_cache WHERE frame_name = ? AND starts_with(request, ?)", [name, prefix], structural=False
         )
 
     def forget(self, name: str) -> None:
@@ -256,7 +248,5 @@ class ScoreStorage:
     def forget(self, ids: Iterable[str]) -> None:
         """Drop the cached scores of blocks."""
         self._connection.execute(
-            "DELETE FROM scores_cache WHERE block_id IN (SELECT unnest(?::VARCHAR[]))",
-            [list(ids)],
-            structural=False,
+            "DELETE FROM scores_cache WHERE block_id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)], structural=False
         )

@@ -116,10 +116,7 @@ class JournalStorage:
         """The latest operations, the newest first."""
         return tuple(
             _operation(row)
-            for row in self._connection.rows(
-                f"SELECT {_COLUMNS} FROM operations ORDER BY id DESC LIMIT ?",
-                [limit],
-            )
+            for row in self._connection.rows(f"SELECT {_COLUMNS} FROM operations ORDER BY id DESC LIMIT ?", [limit])
         )
 
     def last_event(self) -> datetime | None:
@@ -133,17 +130,13 @@ class JournalStorage:
 
     def get(self, operation_id: int) -> JournalEntry | None:
         """One operation, None when there is none with this id."""
-        found = self._connection.rows(
-            f"SELECT {_COLUMNS} FROM operations WHERE id = ?",
-            [operation_id],
-        )
+        found = self._connection.rows(f"SELECT {_COLUMNS} FROM operations WHERE id = ?", [operation_id])
         return _operation(found[0]) if found else None
 
     def latest_standing(self) -> int | None:
         """The id of the latest operation that changed something and is not undone."""
         found = self._connection.value(
-            "SELECT max(id) FROM operations WHERE NOT undone AND kind NOT IN (?, ?, ?)",
-            [PROPOSAL, ERASED, MASKED],
+            "SELECT max(id) FROM operations WHERE NOT undone AND kind NOT IN (?, ?, ?)", [PROPOSAL, ERASED, MASKED]
         )
         return None if found is None else int(found)
 
@@ -155,14 +148,11 @@ class JournalStorage:
     def last_of(self, kind: str) -> JournalEntry | None:
         """The operation of this kind that was last applied and not undone."""
         found = self._connection.rows(
-            f"SELECT {_COLUMNS} FROM operations WHERE kind = ? AND NOT undone ORDER BY id DESC LIMIT 1",
-            [kind],
+            f"SELECT {_COLUMNS} FROM operations WHERE kind = ? AND NOT undone ORDER BY id DESC LIMIT 1", [kind]
         )
         return _operation(found[0]) if found else None
 
-    def pages(
-        self, operation_id: int, target: JournalTarget, size: int = 10_000
-    ) -> Iterator[tuple[JournalRow, ...]]:
+    def pages(self, operation_id: int, target: JournalTarget, size: int = 10_000) -> Iterator[tuple[JournalRow, ...]]:
         """What an operation changed of blocks or of edges, by key, some at a time: one may have changed them all."""
         last = ""
         while True:

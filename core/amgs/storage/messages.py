@@ -124,9 +124,7 @@ class MessageStorage:
 
     def count(self, conversation: str) -> int:
         """How many messages a conversation has; 0 for one that is not held."""
-        return int(
-            self._connection.value(f"SELECT count(*) FROM {STANDING} WHERE conversation = ?", [conversation])
-        )
+        return int(self._connection.value(f"SELECT count(*) FROM {STANDING} WHERE conversation = ?", [conversation]))
 
     def conversations(self) -> tuple[ConversationSummary, ...]:
         """The conversations that are held, by name."""
@@ -135,8 +133,7 @@ class MessageStorage:
             "GROUP BY conversation ORDER BY conversation"
         )
         return tuple(
-            ConversationSummary(str(name), int(size), _at(first), _at(last))
-            for name, size, first, last in rows
+            ConversationSummary(str(name), int(size), _at(first), _at(last)) for name, size, first, last in rows
         )
 
 
@@ -148,14 +145,7 @@ def _message(row: Sequence[Any]) -> StoredMessage:
     number, role, content, said_at, speaker, calls, answers, pinned, blocks = row
     made = tuple(ToolCall(str(i), str(name), str(given)) for i, name, given in json.loads(calls))
     message = Message(
-        int(number),
-        role,
-        str(content),
-        _at(said_at),
-        str(speaker),
-        made,
-        str(answers),
-        pinned=bool(pinned),
+        int(number), role, str(content), _at(said_at), str(speaker), made, str(answers), pinned=bool(pinned)
     )
     return StoredMessage(message, tuple(map(str, json.loads(blocks))))
 
@@ -298,9 +288,7 @@ class ExchangeRow:
 PromptIds = dict[PromptKind, tuple[str, ...]]
 """The prompts of a request by their kind, in its order."""
 
-_EXCHANGE_COLUMNS = (
-    "number, made_at, conversation, last, record, prompt_count, fresh, written, cached, output"
-)
+_EXCHANGE_COLUMNS = "number, made_at, conversation, last, record, prompt_count, fresh, written, cached, output"
 
 
 class ExchangeStorage:

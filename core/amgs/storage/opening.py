@@ -35,11 +35,7 @@ def in_namespace(address: str, namespace: str) -> str:
 
 
 def open_storage(
-    path: Path | str,
-    *,
-    read_only: bool = False,
-    create: bool = True,
-    accept_loss: bool = False,
+    path: Path | str, *, read_only: bool = False, create: bool = True, accept_loss: bool = False
 ) -> Storage:
     """Open or create the store at a path and bring its schema up to date; one that is refused is left as it was.
 

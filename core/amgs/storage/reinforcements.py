@@ -76,9 +76,7 @@ class ReinforcementStorage:
     def count(self, *, since: datetime) -> int:
         """How many events there were since an instant."""
         return int(
-            self._connection.value(
-                "SELECT count(*) FROM reinforcement_log WHERE timestamp >= ?", [stored(since)]
-            )
+            self._connection.value("SELECT count(*) FROM reinforcement_log WHERE timestamp >= ?", [stored(since)])
         )
 
     def append_walks(self, keys: Sequence[tuple[str, str, str]], at: datetime, source: str) -> None:

@@ -58,9 +58,7 @@ class ReviewStorage:
 
     def everything(self) -> tuple[Review, ...]:
         """The findings that stand, open ones first, the surest first."""
-        found = self._connection.rows(
-            f"SELECT * FROM ({_STANDING}) AS r ORDER BY state <> 'open', confidence DESC, id"
-        )
+        found = self._connection.rows(f"SELECT * FROM ({_STANDING}) AS r ORDER BY state <> 'open', confidence DESC, id")
         return tuple(_review(row) for row in found)
 
     def decide(self, review: int, verdict: str, operation: int) -> None:

@@ -144,12 +144,8 @@ class SourceStorage(ABC):
         for statement in NAME_TEXTS.strip().split(";\n"):
             self._connection.execute(statement.rstrip(";"), structural=False)
 
-    def _pieces(
-        self, where: str, given: list[Any], order: str = "source, position"
-    ) -> tuple[SourcePiece, ...]:
-        rows = self._connection.rows(
-            f"SELECT {_PIECE} FROM {STANDING} WHERE {where} ORDER BY {order}, locator", given
-        )
+    def _pieces(self, where: str, given: list[Any], order: str = "source, position") -> tuple[SourcePiece, ...]:
+        rows = self._connection.rows(f"SELECT {_PIECE} FROM {STANDING} WHERE {where} ORDER BY {order}, locator", given)
         return tuple(
             SourcePiece(
                 str(source),

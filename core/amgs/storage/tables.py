@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from amgs.storage.connection import OfferedColumn, SqlConnection
 
 BATCH = 10_000
-OF_A_NEW_STORE = frozenset(
-    {"change_counter", "meta", "frame_definitions", "frame_compositions", "frame_versions"}
-)
+OF_A_NEW_STORE = frozenset({"change_counter", "meta", "frame_definitions", "frame_compositions", "frame_versions"})
 """Tables with rows in a memory that was opened, and in which nothing was done."""
 
 TableRow = tuple[Any, ...]

@@ -80,23 +80,17 @@ class _Layer:
 class BertEncoder:
     """A BERT with learned positions, GELU and the mean over its tokens. Make one with `open`."""
 
-    def __init__(
-        self, tokenizer: Any, weights: Any, config: dict[str, Any], longest: int, product: _Product
-    ) -> None:
+    def __init__(self, tokenizer: Any, weights: Any, config: dict[str, Any], longest: int, product: _Product) -> None:
         self._tokenizer = tokenizer
         self._longest = longest
         self._heads = int(config["num_attention_heads"])
-        self._words = weights.get_slice(
-            "embeddings.word_embeddings.weight"
-        )  # read row by row: most are never met
+        self._words = weights.get_slice("embeddings.word_embeddings.weight")  # read row by row: most are never met
         self._met: dict[int, Vector] = {}
         self._positions = _array(weights, "embeddings.position_embeddings.weight")
         self._type = _array(weights, "embeddings.token_type_embeddings.weight")[0]
         epsilon = float(config["layer_norm_eps"])
         self._norm = _norm(weights, "embeddings.LayerNorm", epsilon)
-        self._layers = [
-            _layer(weights, number, epsilon, product) for number in range(int(config["num_hidden_layers"]))
-        ]
+        self._layers = [_layer(weights, number, epsilon, product) for number in range(int(config["num_hidden_layers"]))]
 
     @classmethod
     def open(cls, folder: Path, precision: str = "auto") -> BertEncoder | None:

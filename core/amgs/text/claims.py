@@ -29,9 +29,7 @@ SPELLED: Mapping[str, float] = {
         )
     )
 } | {"thirty": 30.0, "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "hundred": 100.0}
-_ORDINALS = {
-    w: n for n, w in enumerate(re.findall(r"\w+", "first second third fourth fifth sixth seventh eighth"), 1)
-}
+_ORDINALS = {w: n for n, w in enumerate(re.findall(r"\w+", "first second third fourth fifth sixth seventh eighth"), 1)}
 DAYS = frozenset(re.findall(r"\w+", "monday tuesday wednesday thursday friday saturday sunday"))
 _STOP = frozenset(
     re.findall(
@@ -214,11 +212,7 @@ def claims(text: str) -> tuple[Claim, ...]:
                 announced = cue[0]
                 continue
         if len(subject) >= 2 or values or "[[" in sentence:
-            carried = (
-                before
-                if found and (_PRONOUN.search(sentence) or found[-1].text.endswith(":"))
-                else frozenset()
-            )
+            carried = before if found and (_PRONOUN.search(sentence) or found[-1].text.endswith(":")) else frozenset()
             found.append(_claim(sentence, subject, values, subject | carried, announced))
             announced = ""
         before = found[-1].topic if found and found[-1].subject == subject else subject
@@ -251,9 +245,7 @@ def _claim(
         retired,
         frozenset(attributes) & subject,
         roles,
-        frozenset(
-            stem(m[0].lower()) for m in _WORD.finditer(sentence) if _OTHER_ONE.search(sentence[: m.start()])
-        ),
+        frozenset(stem(m[0].lower()) for m in _WORD.finditer(sentence) if _OTHER_ONE.search(sentence[: m.start()])),
         bool(REMAINS.search(_LINK.sub(" ", sentence))),
         bool(_EVENT.search(sentence)),
         links(sentence),
@@ -334,9 +326,7 @@ def _number(match: re.Match[str]) -> tuple[str, str]:
     return "number", f"{float(digits):g}"
 
 
-def _value(
-    kind: str, amount: str, sentence: str, start: int, end: int, tokens: list[tuple[int, int, str]]
-) -> Value:
+def _value(kind: str, amount: str, sentence: str, start: int, end: int, tokens: list[tuple[int, int, str]]) -> Value:
     after = [w for s, _, w in tokens if s >= end and s - end <= 2][:1]
     before = [w for _, e, w in tokens if e <= start and start - e <= 2][-1:]
     beside = frozenset(stem(w.lower()) for w in (*after, *before) if w.lower() not in _STOP)

@@ -74,9 +74,7 @@ class EncoderProcess:
         kind, told = answer[:1], answer[1:]
         if kind == b"v":
             rows, width = _SHAPE.unpack_from(told)
-            return (
-                np.frombuffer(told, dtype="<f4", offset=_SHAPE.size).reshape(rows, width).astype(np.float32)
-            )
+            return np.frombuffer(told, dtype="<f4", offset=_SHAPE.size).reshape(rows, width).astype(np.float32)
         if kind == b"l":
             raise EncoderLoadError(told.decode())
         raise ModelError(

@@ -38,9 +38,7 @@ _IDENTIFIER = re.compile(
     r"[A-Z0-9]+(?:[-./][A-Z0-9]+)*(?![\w-])"
 )
 _WORD = r"[A-ZÀ-ÖØ-Þ][a-zà-öø-ÿ]+(?:[-'’][A-ZÀ-ÖØ-Þ]?[a-zà-öø-ÿ]+)*"
-_NAME = re.compile(
-    rf"(?<![\w-])(?:{_WORD}|[A-Z]{{2,}})(?![\w/-])(?:[ \t]+(?:(?:of|de|van|von|the)[ \t]+)?{_WORD})*"
-)
+_NAME = re.compile(rf"(?<![\w-])(?:{_WORD}|[A-Z]{{2,}})(?![\w/-])(?:[ \t]+(?:(?:of|de|van|von|the)[ \t]+)?{_WORD})*")
 _LOWER = re.compile(r"(?<![\w-])[a-zà-öø-ÿ]{2,}(?![\w-])")
 _POSSESSIVE = re.compile(r"['’]s$")
 _STARTS = re.compile(r"(?:^|[.!?:…\n|>*#(\"“”«-])[\s*_\"“(]*$")
@@ -87,10 +85,6 @@ def _spans(text: str) -> list[tuple[str, bool, int]]:
         if opens and len(words) > 1:
             words, opens = words[1:], False
         name = _POSSESSIVE.sub("", " ".join(words))
-        if (
-            name.lower().removesuffix("s") not in _NO_NAMES
-            and name.lower() not in _NO_NAMES
-            and len(name) > 1
-        ):
+        if name.lower().removesuffix("s") not in _NO_NAMES and name.lower() not in _NO_NAMES and len(name) > 1:
             found.append((name, opens, match.start()))
     return found

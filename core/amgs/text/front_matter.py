@@ -76,9 +76,7 @@ def _bare(text: str) -> str:
 def _nested(first: str, lines: list[str]) -> Any:
     """A value of several lines: a list of `- item`, or YAML of any depth, its scalars as texts."""
     items = [line.strip() for line in lines if line.strip()]
-    if all(item.startswith("- ") for item in items) and not any(
-        _KEY.match(item[2:].strip()) for item in items
-    ):
+    if all(item.startswith("- ") for item in items) and not any(_KEY.match(item[2:].strip()) for item in items):
         return [_bare(item[2:]) for item in items]
     import yaml  # late: most notes have no nested value
 

@@ -37,18 +37,14 @@ def references(text: str, labels: Mapping[str, str]) -> tuple[str, ...]:
         if labels:
             used = (match[2] or match[1] for match in _LABELLED.finditer(part))
             found += (labels[name.lower()] for name in used if name.lower() in labels)
-    bare = (
-        unquote(target.partition("#")[0].partition("?")[0]) for target in found if not _SCHEME.match(target)
-    )
+    bare = (unquote(target.partition("#")[0].partition("?")[0]) for target in found if not _SCHEME.match(target))
     return tuple(dict.fromkeys(one for one in bare if one.strip("./ ")))
 
 
 def resolved(reference: str, source: str) -> str:
     """The slug of the file that a source refers to; one that begins with a slash is looked for from the root."""
     folder = posixpath.dirname(file_of(source))
-    path = posixpath.normpath(
-        reference.lstrip("/") if reference.startswith("/") else posixpath.join(folder, reference)
-    )
+    path = posixpath.normpath(reference.lstrip("/") if reference.startswith("/") else posixpath.join(folder, reference))
     return slug(path)
 
 

@@ -53,9 +53,7 @@ def mentions(sentence: str, known: frozenset[str] = frozenset()) -> tuple[Mentio
     while at < len(tokens):
         end = at
         while (
-            end < len(tokens)
-            and _named(tokens, end, sentence, known)
-            and (end == at or _joined(tokens, end, sentence))
+            end < len(tokens) and _named(tokens, end, sentence, known) and (end == at or _joined(tokens, end, sentence))
         ):
             end += 1
         if end > at:

@@ -139,6 +139,5 @@ def available() -> bool:
 
 def _missing(why: str) -> ModelError:
     return ModelError(
-        f"The embedding model {NAME} cannot be loaded: {why}.",
-        way_out=f"Install it: {install_line('languages')}.",
+        f"The embedding model {NAME} cannot be loaded: {why}.", way_out=f"Install it: {install_line('languages')}."
     )

@@ -11,9 +11,7 @@ NameType = Literal["person", "organisation", "place", "project", "topic"]
 Cue = tuple[NameType, str]
 """A type, and the kind of the cue that speaks for it."""
 
-_GREETING = re.compile(
-    r"hey|hi|hello|dear|thanks|congrats|congratulations|bye|mr|mrs|ms|dr|prof|sir|miss|madam", re.I
-)
+_GREETING = re.compile(r"hey|hi|hello|dear|thanks|congrats|congratulations|bye|mr|mrs|ms|dr|prof|sir|miss|madam", re.I)
 _BEFORE: Mapping[Cue, re.Pattern[str]] = MappingProxyType(
     {
         ("person", "title"): re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Lady|Lord)\.? $"),
@@ -50,9 +48,7 @@ _BEFORE: Mapping[Cue, re.Pattern[str]] = MappingProxyType(
             r"|back|hike[ds]?|getaway|vacation|holiday|been) (?:to|from|in|around|through) (?:the )?$",
             re.I,
         ),
-        ("place", "visits"): re.compile(
-            r"\b(?:visit(?:s|ed|ing)?|explor(?:e|ed|ing)|tour(?:ed|ing)) (?:the )?$", re.I
-        ),
+        ("place", "visits"): re.compile(r"\b(?:visit(?:s|ed|ing)?|explor(?:e|ed|ing)|tour(?:ed|ing)) (?:the )?$", re.I),
         ("place", "in"): re.compile(r"\b(?:in|near|across|throughout|around|outside) (?:the )?$"),
         ("place", "from"): re.compile(
             r"\b(?:i'm|i am|comes?|came|is|are|was|people|roots|country|home|back) (?:from|in) $", re.I
@@ -91,9 +87,7 @@ _AFTER: Mapping[Cue, re.Pattern[str]] = MappingProxyType(
             r"|headquarters|hired|meeting|members|chair)\b"
             r"|^,? (?:Inc|Ltd|LLC|GmbH|Corp)\b"
         ),
-        ("place", "is where"): re.compile(
-            r"^,? where\b|^ (?:is|was) (?:beautiful|lovely|crowded|cold|hot)\b"
-        ),
+        ("place", "is where"): re.compile(r"^,? where\b|^ (?:is|was) (?:beautiful|lovely|crowded|cold|hot)\b"),
         ("project", "is one"): re.compile(
             r"^(?:['’]s)? (?:librar(?:y|ies)|packages?|framework|plugins?|modules?|APIs?"
             r"|tool(?:kit|s|box)?|CLI|SDK|servers?"

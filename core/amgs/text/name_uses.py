@@ -147,9 +147,7 @@ def _use(line: str, run: list[re.Match[str]], running: bool) -> Iterator[NameUse
     start, end = run[0].start(), run[-1].end()
     text = names.cleaned(_MADE_OF.sub("", _POSSESSIVE.sub("", line[start:end])))
     if text and not (len(text) < 3 and not text.isupper()):
-        yield NameUse(
-            intern(text), opens, running, False, cues_beside(line, start, end, text, greeted=greeted)
-        )
+        yield NameUse(intern(text), opens, running, False, cues_beside(line, start, end, text, greeted=greeted))
 
 
 def _begins(word: str) -> bool:
@@ -158,9 +156,7 @@ def _begins(word: str) -> bool:
 
 def _capital(word: str) -> bool:
     """Whether a word is written as a name: with a capital in front, or within it (iPhone)."""
-    return word[0].isupper() or (
-        len(word) > 3 and any(a.islower() and b.isupper() for a, b in pairwise(word))
-    )
+    return word[0].isupper() or (len(word) > 3 and any(a.islower() and b.isupper() for a, b in pairwise(word)))
 
 
 def _acronym(word: str) -> bool:

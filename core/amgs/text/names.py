@@ -11,8 +11,7 @@ _MARKUP = re.compile(
     r"|\n\s*\n|\w\(|'\)|\w_\w|\b[a-z]\w*[.:][a-z]|\.\w+:\d|(?<!\w)'|'(?![\w\s])"
 )
 _FILE = re.compile(
-    r"\.(?:py|md|rst|txt|html?|json|toml|ya?ml|cfg|ini|png|svg|gif|jpe?g|whl|zip|gz|sh|c|h|js|ts|org|com|io|net)$",
-    re.I,
+    r"\.(?:py|md|rst|txt|html?|json|toml|ya?ml|cfg|ini|png|svg|gif|jpe?g|whl|zip|gz|sh|c|h|js|ts|org|com|io|net)$", re.I
 )
 _POSSESSIVE = re.compile(r"['’]s?$")
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)

@@ -24,9 +24,7 @@ _WIKI = re.compile(r"\[\[.*?\]\]")
 _WIKI_WORDS = re.compile(r"\[\[([^\[\]|#\n]+)(?:#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]*>|<[^<>\s]+@[^<>\s]+>|</?[A-Za-z][\w-]*(?:\s[^<>]*)?>")
 _ENTITY = re.compile(r"&(?:#\d+|#x[0-9a-f]+|[a-z]+);", re.IGNORECASE)
-_URL = re.compile(
-    r"(?:\b(?:https?|ftp|git|ssh|file|mailto)(?:\+\w+)?:/{0,2}|\bwww\.)[^\s<>\"'`)\]]+", re.IGNORECASE
-)
+_URL = re.compile(r"(?:\b(?:https?|ftp|git|ssh|file|mailto)(?:\+\w+)?:/{0,2}|\bwww\.)[^\s<>\"'`)\]]+", re.IGNORECASE)
 _MAIL = re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
 _DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]+\]:[ \t]*\S.*$", re.MULTILINE)
 _RST_LINK = re.compile(r"`([^`<>\n]*?)\s*<[^<>]*>`_{1,2}")
@@ -44,9 +42,7 @@ _FAR_DIRECTIVE = re.compile(
 _DIRECTIVE_HEAD = re.compile(rf"^[ \t]*\.\.[ \t]+[\w:-]+::[ \t]*(.*){_OPTIONS}$", re.MULTILINE)
 _FIELD = re.compile(r"^[ \t]*:[\w -]+:(?:[ \t]|$)")
 _RULE = re.compile(r"^[ \t]*(?:[=\-`:'\"~^_*+#.][ \t]*){3,}$")
-_TABLE = re.compile(
-    r"^[ \t]*(?:\|.*\||\+[-=+ ]+\+|.*\S[ \t]*\|[ \t]*\S.*\|.*|[=-]{2,}(?:[ \t]+[=-]{2,})+)[ \t]*$"
-)
+_TABLE = re.compile(r"^[ \t]*(?:\|.*\||\+[-=+ ]+\+|.*\S[ \t]*\|[ \t]*\S.*\|.*|[=-]{2,}(?:[ \t]+[=-]{2,})+)[ \t]*$")
 _TABLE_RULE = re.compile(r"^(?=.*[-=]{2})[|+:=\-\s]+$")
 _SHELL = re.compile(
     r"^[ \t]*(?:\$ |>>> |\.\.\. |# (?:apt|pip|make)\b|In \[\d+\]:|(?:pip3?|conda|brew|npm|cargo|git|sudo) [\w-])"
@@ -58,9 +54,7 @@ _CODE_LINE = re.compile(
 )
 _NO_PROSE = (_RULE, _TABLE, _FIELD, _SHELL, _CODE_LINE)
 _CODE_SPAN = re.compile(r"(`{1,3})(?!`)([^`\n]+?)\1(?!`)")
-_EMPHASIS = re.compile(
-    r"(?<![\w*])\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?![\w*])|(?<!\w)_{1,3}(?=\w)|(?<=[\w.!?])_{1,3}(?!\w)"
-)
+_EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?![\w*])|(?<!\w)_{1,3}(?=\w)|(?<=[\w.!?])_{1,3}(?!\w)")
 _BULLET = re.compile(r"^[ \t]*(?:[-*+•]|\d+[.)])[ \t]+")
 
 _LICENCE = re.compile(
@@ -117,13 +111,7 @@ def _sentences(text: str) -> Iterator[str]:
         literal = False
         marked = bool(_BULLET.match(line))
         # Four columns after an empty line are code, unless they go on with a list or are set in as prose.
-        code = (
-            indent >= 4
-            and not marked
-            and not listed
-            and (blank or not before)
-            and not line.rstrip().endswith(".")
-        )
+        code = indent >= 4 and not marked and not listed and (blank or not before) and not line.rstrip().endswith(".")
         if not code and not any(form.search(line) for form in _NO_PROSE):
             literal = line.rstrip().endswith("::")
             before = line
@@ -169,11 +157,7 @@ def statements(text: str) -> str:
             continue
         if line.startswith("#"):
             released = False
-        if (
-            _LICENCE.search(line)
-            or (released and line.strip())
-            or (_BULLET.match(line) and _ISSUE.search(line))
-        ):
+        if _LICENCE.search(line) or (released and line.strip()) or (_BULLET.match(line) and _ISSUE.search(line)):
             continue
         kept.append(_VERSION.sub(" ", _ISSUE.sub(" ", line)))
     return "\n".join(kept)

@@ -103,9 +103,7 @@ def untold(content: str, meta: Mapping[str, Any]) -> tuple[str, ...]:
     if not path:
         return ()
     opening = "".join(c for c in content[:400].lower() if c.isalnum())
-    return tuple(
-        h for h in dict.fromkeys(path) if "".join(c for c in h.lower() if c.isalnum()) not in opening
-    )
+    return tuple(h for h in dict.fromkeys(path) if "".join(c for c in h.lower() if c.isalnum()) not in opening)
 
 
 def _cut(text: str, limit: int) -> str:

@@ -239,11 +239,7 @@ class OptimisedContext:
         """Which share of all worths the messages of a fate have, in [0, 1]; 0 where no message has any."""
         start = self.spans[0].first if self.spans else 1
         total = sum(self.worths)
-        own = (
-            sum(self.worths[span.first - start : span.last - start + 1])
-            for span in self.spans
-            if span.fate == fate
-        )
+        own = (sum(self.worths[span.first - start : span.last - start + 1]) for span in self.spans if span.fate == fate)
         return sum(own) / total if total else 0.0
 
     def count(self, fate: SpanFate) -> int:
@@ -380,8 +376,6 @@ class ContextSettings:
 
 CONTEXT_CONFIGURATIONS: Mapping[ContextConfiguration, ContextSettings] = {
     "default": ContextSettings(),
-    "high-compression": ContextSettings(
-        strategy="levels", fill=0.5, soft=0.6, recent=2, recent_share=0.2, recalled=2
-    ),
+    "high-compression": ContextSettings(strategy="levels", fill=0.5, soft=0.6, recent=2, recent_share=0.2, recalled=2),
     "high-fidelity": ContextSettings(soft=0.9, recent=8, recent_share=0.4, medium_share=0.1, recalled=8),
 }

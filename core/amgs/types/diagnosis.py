@@ -32,16 +32,7 @@ collapsed: in the frame, but a gist when the answer was decoded. in the context:
 
 RequestKind = Literal["assembly", "search", "gateway call", "conversation", "question"]
 FixKind = Literal[
-    "add",
-    "consolidate",
-    "reinstate",
-    "restore",
-    "also called",
-    "frame",
-    "budget",
-    "places",
-    "keep",
-    "expand",
+    "add", "consolidate", "reinstate", "restore", "also called", "frame", "budget", "places", "keep", "expand"
 ]
 """add: take the fact in. reinstate: bring an archived or pruned block back. restore: let a superseded block hold again.
 also called: a block with the words of the question and the fact. frame: another definition. budget, places: ask with

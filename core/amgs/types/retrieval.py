@@ -48,13 +48,10 @@ class Weights:
 
     def __post_init__(self) -> None:
         values = [getattr(self, f.name) for f in fields(self)]
-        if any(not math.isfinite(v) or v < 0 for v in values) or not math.isclose(
-            sum(values), 1.0, abs_tol=1e-6
-        ):
+        if any(not math.isfinite(v) or v < 0 for v in values) or not math.isclose(sum(values), 1.0, abs_tol=1e-6):
             given = ", ".join(f"{name} {value:g}" for name, value in zip(COMPONENTS, values, strict=True))
             raise WeightsError(
-                f"Got {given} (sum {sum(values):g}).",
-                way_out="Give five weights that are not negative and sum to 1.",
+                f"Got {given} (sum {sum(values):g}).", way_out="Give five weights that are not negative and sum to 1."
             )
 
     @classmethod

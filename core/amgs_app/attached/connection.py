@@ -61,9 +61,7 @@ class AttachedConnection:
             import httpx2
         timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
         way = None if socket_path is None else httpx2.HTTPTransport(uds=str(socket_path))
-        self._http = httpx2.Client(
-            base_url=self.base, headers=said, timeout=timeout, trust_env=False, transport=way
-        )
+        self._http = httpx2.Client(base_url=self.base, headers=said, timeout=timeout, trust_env=False, transport=way)
 
     def close(self) -> None:
         """Let the connections go, that of a listener too."""

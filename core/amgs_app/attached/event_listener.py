@@ -67,9 +67,7 @@ class EventListener:
             except AmgsError as error:
                 words = error.message
             except Exception:
-                if (
-                    not self._closing.is_set()
-                ):  # a connection that is closed under the reader says so in many ways
+                if not self._closing.is_set():  # a connection that is closed under the reader says so in many ways
                     raise
             if not self._closing.is_set():
                 self._deliver(Reach("lost", words))

@@ -127,9 +127,7 @@ class RemoteMemory(RemotePart):
         dated = None if created_at is None else aware(created_at)
         return self._take_in(read_folder(folder, self._reading, progress, dated=dated), meta, progress)
 
-    def _take_in(
-        self, read: FolderContents, meta: Mapping[str, Any] | None, progress: Progress | None
-    ) -> IngestReport:
+    def _take_in(self, read: FolderContents, meta: Mapping[str, Any] | None, progress: Progress | None) -> IngestReport:
         from amgs.api.ingest import marked
 
         read = marked(read, meta or {})

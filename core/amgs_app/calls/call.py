@@ -70,9 +70,7 @@ class Call(Generic[R_co]):
             engine = on.engine if _is_operator(on) else on
             return engine.carry_out(self, progress)
         if not _is_operator(on):
-            raise TypeError(
-                f"`{self.operation.name}` is about what one person looks at: it needs an Operator."
-            )
+            raise TypeError(f"`{self.operation.name}` is about what one person looks at: it needs an Operator.")
         return self.apply(on, progress)
 
     def apply(self, on: Engine | HasEngine, progress: Progress | None = None) -> R_co:
@@ -118,8 +116,7 @@ class Call(Generic[R_co]):
                     as_utc(value)
                 except OverflowError as error:
                     raise UsageError(
-                        f"{value.isoformat()} lies beyond the calendar in UTC.",
-                        way_out="Write a time with Z.",
+                        f"{value.isoformat()} lies beyond the calendar in UTC.", way_out="Write a time with Z."
                     ) from error
 
 

@@ -53,20 +53,9 @@ class Option:
     max: float | None
 
     def __init__(
-        self,
-        *flags: str,
-        help: str,
-        metavar: str | None = None,
-        min: float | None = None,
-        max: float | None = None,
+        self, *flags: str, help: str, metavar: str | None = None, min: float | None = None, max: float | None = None
     ) -> None:
-        for name, value in (
-            ("flags", flags),
-            ("help", help),
-            ("metavar", metavar),
-            ("min", min),
-            ("max", max),
-        ):
+        for name, value in (("flags", flags), ("help", help), ("metavar", metavar), ("min", min), ("max", max)):
             object.__setattr__(self, name, value)
 
 
@@ -137,9 +126,7 @@ def describe_parameter(declared: Declared) -> Parameter:
         name=declared.name,
         label=mark.metavar or declared.name.upper().replace("_", "-"),
         help=mark.help,
-        flags=tuple(flag for each in mark.flags for flag in each.split("/"))
-        if isinstance(mark, Option)
-        else (),
+        flags=tuple(flag for each in mark.flags for flag in each.split("/")) if isinstance(mark, Option) else (),
         takes=takes.kind if takes else ("choice" if choices else "text"),
         required=declared.default is declared.empty,
         default=None if declared.default is declared.empty else declared.default,

@@ -156,9 +156,7 @@ class Operation(Generic[P, R]):
             return tuple(found)
         (shared,) = get_args(_resolve(found.pop().annotation, self._names))
         optional = [
-            n
-            for n, each in enumerate(found)
-            if each.default is not each.empty and each.kind is each.KEYWORD_ONLY
+            n for n, each in enumerate(found) if each.default is not each.empty and each.kind is each.KEYWORD_ONLY
         ]
         place = min(optional, default=len(found))
         return (*found[:place], *_keys(shared), *found[place:])
@@ -284,11 +282,7 @@ def _resolve(annotation: Any, names: dict[str, Any]) -> Any:
 _NUMBER = r"\s*\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
 _FORMATS: Final[dict[str | None, dict[str, Any]]] = {
     "block": {"format": "block-reference", "examples": ["3ebb9b750d98"]},
-    "weights": {
-        "format": "weights",
-        "pattern": f"^{_NUMBER}(,{_NUMBER}){{4}}$",
-        "examples": [".2,.2,.2,.2,.2"],
-    },
+    "weights": {"format": "weights", "pattern": f"^{_NUMBER}(,{_NUMBER}){{4}}$", "examples": [".2,.2,.2,.2,.2"]},
 }
 """What the schema says of a string beyond its type. The operation itself refuses what does not fit, in words."""
 

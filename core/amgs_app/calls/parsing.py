@@ -39,13 +39,10 @@ def callback_of(
         return receive(**given)
 
     own = {
-        name: each.replace(annotation=for_typer(each.annotation))
-        for name, each in chosen.signature.parameters.items()
+        name: each.replace(annotation=for_typer(each.annotation)) for name, each in chosen.signature.parameters.items()
     }
     if not required:
-        own = {
-            n: each.replace(default=None) if each.default is each.empty else each for n, each in own.items()
-        }
+        own = {n: each.replace(default=None) if each.default is each.empty else each for n, each in own.items()}
     parameters = [*own.values(), *(one for one in extra if one.name not in own)]
     callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     callback.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -102,9 +99,7 @@ def _listed(value: Any, many: Parameter | None) -> Any:
     return list(value) if value else many.default
 
 
-def _column(
-    error: typer.TyperException, chosen: Operation[..., Any], words: Sequence[Word], line: str
-) -> int:
+def _column(error: typer.TyperException, chosen: Operation[..., Any], words: Sequence[Word], line: str) -> int:
     """Where the word stands that the error speaks of; the end of the line when something is missing."""
     option = getattr(error, "option_name", None)
     if option is not None:

@@ -22,9 +22,7 @@ class Registry:
 
     @classmethod
     def of_modules(cls, modules: Iterable[ModuleType]) -> Registry:
-        return cls(
-            value for module in modules for value in vars(module).values() if isinstance(value, Operation)
-        )
+        return cls(value for module in modules for value in vars(module).values() if isinstance(value, Operation))
 
     def __iter__(self) -> Iterator[Operation[..., Any]]:
         return iter(self._operations.values())
@@ -58,10 +56,7 @@ class Registry:
         unknown = sorted(set(arguments) - set(defaults))
         if unknown:
             raise LineError(
-                f"{name} has no argument {unknown[0]!r}.",
-                line=name,
-                column=1,
-                way_out=f"Use: {chosen.usage()}",
+                f"{name} has no argument {unknown[0]!r}.", line=name, column=1, way_out=f"Use: {chosen.usage()}"
             )
         return Call(chosen, {**defaults, **arguments})
 
@@ -103,16 +98,11 @@ class Registry:
         if noun and noun[0].name != words[0]:
             known = ", ".join(" ".join(one.words[1:]) for one in noun)
             column = words[1].column if len(words) > 1 else words[0].column
-            said = (
-                f"`{words[0]}` has no `{words[1]}`" if len(words) > 1 else f"`{words[0]}` needs another word"
-            )
+            said = f"`{words[0]}` has no `{words[1]}`" if len(words) > 1 else f"`{words[0]}` needs another word"
             raise LineError(f"{said}.", line=line, column=column, way_out=f"One of: {known}.")
         first = str(words[0]) if words else ""
         meant = self.suggest(first)
         way_out = f"Did you mean {' or '.join(meant)}?" if meant else "`help` lists all commands."
         raise LineError(
-            f"There is no command `{first}`.",
-            line=line,
-            column=words[0].column if words else 1,
-            way_out=way_out,
+            f"There is no command `{first}`.", line=line, column=words[0].column if words else 1, way_out=way_out
         )

@@ -77,10 +77,7 @@ def open_workstation(options: Globals) -> int:
     operator.engine.reads_at_least = True
     operator.join()
     return screen.open(
-        lambda: operator,
-        store_name=operator.engine.store_name,
-        theme=given.theme,
-        theme_folders=theme_folders(),
+        lambda: operator, store_name=operator.engine.store_name, theme=given.theme, theme_folders=theme_folders()
     )
 
 
@@ -129,8 +126,7 @@ def run_script(
     check: Annotated[
         bool,
         Option(
-            "--check",
-            help="Compare with the snapshots in --out and print only what differs; exit 1 if anything does.",
+            "--check", help="Compare with the snapshots in --out and print only what differs; exit 1 if anything does."
         ),
     ] = False,
     quiet: Annotated[
@@ -153,11 +149,7 @@ def run_script(
         raise UsageError("--check needs a folder to compare with.", way_out="Add --out DIR.")
     form = check_format(options.format or "table")
     target = Target(
-        folder=out or Path(),
-        chosen=out is not None,
-        size=read_size(size),
-        symbols=read_symbols(symbols),
-        check=check,
+        folder=out or Path(), chosen=out is not None, size=read_size(size), symbols=read_symbols(symbols), check=check
     )
     registry = standard()
     steps = runner.parse_script(registry, runner.read_script(script), str(script))

@@ -53,9 +53,7 @@ class Globals:
     def over(self, given: Mapping[str, Any]) -> Globals:
         """These options with those that stand later on the line laid over them."""
         known = {each.name for each in fields(self)}
-        return replace(
-            self, **{name: value for name, value in given.items() if name in known and value is not None}
-        )
+        return replace(self, **{name: value for name, value in given.items() if name in known and value is not None})
 
     def options(self) -> Options:
         """What the session is told; raises UsageError for an invalid instant, ModelError for an unknown model."""
@@ -64,9 +62,7 @@ class Globals:
         try:
             now = None if self.now is None else parse_instant(self.now)
         except (ValueError, OverflowError) as error:
-            raise UsageError(
-                f"Invalid --now {self.now!r}.", way_out="Write it as 2026-03-01T09:00:00Z."
-            ) from error
+            raise UsageError(f"Invalid --now {self.now!r}.", way_out="Write it as 2026-03-01T09:00:00Z.") from error
         if self.model is not None:
             from amgs_app.models.choice import require_model
 

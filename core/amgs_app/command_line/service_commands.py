@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from amgs_app.engine import Options
 
 Host = Annotated[str, Option("--host", metavar="ADDRESS", help="Address to listen on.")]
-Port = Annotated[
-    int, Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
-]
+Port = Annotated[int, Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
 Root = Annotated[
     str | None,
     Option(
@@ -32,18 +30,12 @@ Root = Annotated[
         "instead of --store.",
     ),
 ]
-TokenFile = Annotated[
-    Path | None, Option("--tokens", metavar="FILE", help="Who may do what; `token new` writes it.")
-]
+TokenFile = Annotated[Path | None, Option("--tokens", metavar="FILE", help="Who may do what; `token new` writes it.")]
 
 
 Otlp = Annotated[
     str,
-    Option(
-        "--otlp",
-        metavar="URL",
-        help="Tell an OpenTelemetry collector what is asked, as spans by OTLP over HTTP.",
-    ),
+    Option("--otlp", metavar="URL", help="Tell an OpenTelemetry collector what is asked, as spans by OTLP over HTTP."),
 ]
 
 
@@ -53,9 +45,7 @@ def serve_memory(
     port: Port = 8420,
     root: Root = None,
     tokens: TokenFile = None,
-    largest: Annotated[
-        float, Option("--largest", metavar="MIB", min=0.01, help="MiB that one request may have.")
-    ] = 32,
+    largest: Annotated[float, Option("--largest", metavar="MIB", min=0.01, help="MiB that one request may have.")] = 32,
     rate: Annotated[
         float, Option("--rate", metavar="N", min=0.01, help="Requests a second of one caller, over time.")
     ] = 500,
@@ -89,12 +79,10 @@ def serve_memory(
 def serve_gateway(
     *,
     upstream: Annotated[
-        str,
-        Option("--upstream", metavar="URL|own", help="The model's server; `own` for this program's model."),
+        str, Option("--upstream", metavar="URL|own", help="The model's server; `own` for this program's model.")
     ],
     budget: Annotated[
-        int | None,
-        Option("--budget", metavar="N", min=1, help="Tokens of a request; without it everything is sent."),
+        int | None, Option("--budget", metavar="N", min=1, help="Tokens of a request; without it everything is sent.")
     ] = None,
     configuration: Configuration = "default",
     host: Host = "127.0.0.1",
@@ -115,17 +103,7 @@ def serve_gateway(
 
     _check_owner(options, root)
     given = _told(options)
-    return serve(
-        given,
-        upstream,
-        budget or 0,
-        configuration,
-        host=host,
-        port=port,
-        root=root,
-        tokens=tokens,
-        otlp=otlp,
-    )
+    return serve(given, upstream, budget or 0, configuration, host=host, port=port, root=root, tokens=tokens, otlp=otlp)
 
 
 def _told(options: Globals) -> Options:
@@ -151,10 +129,7 @@ def _check_owner(options: Globals, root: str | None) -> None:
         raise UsageError("--root and --store exclude each other.", way_out="Give one of them.")
 
 
-def speak_mcp(
-    *,
-    options: Globals,
-) -> int:
+def speak_mcp(*, options: Globals) -> int:
     """Answer an agent that speaks MCP on standard input and output, with seven tools.
 
     Several agents may each run it on one memory: the first has the store open, the others go through that process.
@@ -171,17 +146,13 @@ def speak_mcp(
 
 def run_agents(
     names: Annotated[
-        list[str] | None,
-        Arg(metavar="AGENT", help="Which of them; all of them if none is named."),
+        list[str] | None, Arg(metavar="AGENT", help="Which of them; all of them if none is named.")
     ] = None,
     *,
     watch: Annotated[
-        Path | None,
-        Option("--watch", metavar="DIR", help="The folder that the ingestion agent watches."),
+        Path | None, Option("--watch", metavar="DIR", help="The folder that the ingestion agent watches.")
     ] = None,
-    apply: Annotated[
-        bool, Option("--apply", help="Carry enhancements out instead of proposing them.")
-    ] = False,
+    apply: Annotated[bool, Option("--apply", help="Carry enhancements out instead of proposing them.")] = False,
     once: Annotated[bool, Option("--once", help="Run what is due now, and end.")] = False,
     every: Annotated[float, Option("--every", metavar="S", min=0.1, help="Seconds between two looks.")] = 5.0,
     options: Globals,
@@ -214,9 +185,7 @@ def run_agents(
 def new_token(
     name: Annotated[str, Arg(metavar="NAME", help="Whose token it is: reader, agent-7.")],
     *,
-    tokens: Annotated[
-        Path, Option("--tokens", metavar="FILE", help="The file of tokens; made where there is none.")
-    ],
+    tokens: Annotated[Path, Option("--tokens", metavar="FILE", help="The file of tokens; made where there is none.")],
     namespace: Annotated[
         list[str] | None,
         Option("--namespace", metavar="NAME", help="What it opens; may be repeated; `default` if not given."),

@@ -122,9 +122,7 @@ class Conversing:
             if kept[-1].number == fitted.until:
                 done = self._memory.conversation.add(fitted.conversation, told)
                 return len(told), done.last
-            there = [
-                (one.text, one.calls) for one in kept if fitted.until < one.number <= fitted.until + len(told)
-            ]
+            there = [(one.text, one.calls) for one in kept if fitted.until < one.number <= fitted.until + len(told)]
             same = there == [(one.text, one.calls) for one in told]
             return 0, fitted.until + len(told) if same else 0
 
@@ -194,8 +192,7 @@ class Conversing:
         # An answer that the agent sends back otherwise than it was said goes on as the agent sent it.
         sent = {one.numbers: one for one in fitted.whole}
         messages = tuple(
-            replace(sent[one.numbers], tokens=one.tokens) if one.fate == "kept" else one
-            for one in context.messages
+            replace(sent[one.numbers], tokens=one.tokens) if one.fate == "kept" else one for one in context.messages
         )
         context = replace(context, messages=messages)
         return replace(fitted, body=body, untouched=why, context=context, beside=beside, reserved=reserved)
@@ -297,9 +294,7 @@ def aligned(kept: Sequence[Message], sent: Sequence[Spoken]) -> tuple[int, ...]:
     """
     numbers: list[int] = []
     for message, said in zip(kept, sent, strict=False):
-        same = message.role == said.role and (
-            said.role == "assistant" or message.text.split() == said.text.split()
-        )
+        same = message.role == said.role and (said.role == "assistant" or message.text.split() == said.text.split())
         if not same:
             return ()
         numbers.append(message.number)

@@ -88,9 +88,7 @@ class Gateway:
         headers: Mapping[str, str] = request.headers
         unpacked = await asyncio.to_thread(unpack, content, headers.get("content-encoding", ""))
         asked = None if unpacked is None else body_of(unpacked)
-        fitted = Fitted(
-            None, "it is packed in a way that is not read" if unpacked is None else "it is no JSON object"
-        )
+        fitted = Fitted(None, "it is packed in a way that is not read" if unpacked is None else "it is no JSON object")
         if asked is not None:
             fitted = await self._fitted(form, asked, headers.get(NAMED, ""))
             fitted = replace(fitted, request=asked)
@@ -124,16 +122,12 @@ class Gateway:
             reserved=fitted.reserved,
         )
         try:
-            answer = await self.upstream.ask(
-                request.method, request.url.path, request.url.query, headers, content
-            )
+            answer = await self.upstream.ask(request.method, request.url.path, request.url.query, headers, content)
         except httpx2.HTTPError as error:
             exchange = replace(exchange, all_ms=_milliseconds(time.perf_counter() - taken))
             self._later(self._done(exchange, fitted))
             return unreachable(self.upstream, error, number)
-        exchange = replace(
-            exchange, status=answer.status, first_byte_ms=_milliseconds(time.perf_counter() - taken)
-        )
+        exchange = replace(exchange, status=answer.status, first_byte_ms=_milliseconds(time.perf_counter() - taken))
         headers = {**answer.headers, CONTEXT: _told(fitted), **_numbered(number)}
         pieces = self._copied(request, answer, form, exchange, fitted, taken)
         return StreamingResponse(pieces, answer.status, headers)
@@ -220,14 +214,10 @@ class Gateway:
             except Exception:
                 log.exception("the answer could not be read")
             whole = whole or any(mark in read[-_TAIL:] for mark in _ENDS)
-        outcome: GatewayOutcome = (
-            "broken off" if not whole else "answered" if answer.status < 400 else "refused"
-        )
+        outcome: GatewayOutcome = "broken off" if not whole else "answered" if answer.status < 400 else "refused"
         text = make_storable("\n\n".join(each.text for each in said if each.text))
         counted = usage.window if usage is not None else 0
-        exchange = replace(
-            exchange, outcome=outcome, said=text, characters=len(text), counted=counted, usage=usage
-        )
+        exchange = replace(exchange, outcome=outcome, said=text, characters=len(text), counted=counted, usage=usage)
         if outcome == "answered" and exchange.conversation:
 
             def take() -> tuple[int, int]:
@@ -294,9 +284,7 @@ def _told(fitted: Fitted) -> str:
 def unreachable(upstream: Upstream, error: httpx2.HTTPError, number: int = 0) -> JSONResponse:
     """An error in the form that the clients of both providers read. number: of the exchange, 0 where it has none."""
     told = f"The model's server at {upstream.address} does not answer: {error or type(error).__name__}"
-    return JSONResponse(
-        {"type": "error", "error": {"type": "api_error", "message": told}}, 502, _numbered(number)
-    )
+    return JSONResponse({"type": "error", "error": {"type": "api_error", "message": told}}, 502, _numbered(number))
 
 
 def _numbered(number: int) -> dict[str, str]:

@@ -38,9 +38,7 @@ def _without_secrets(tool: Any) -> Any:
     return {name: _TAKEN_OUT if name in _SECRETS else value for name, value in tool.items()}
 
 
-def _system_prompts(
-    request: Body, spoken: Sequence[Spoken], numbers: Sequence[int]
-) -> Iterator[GatewayPrompt]:
+def _system_prompts(request: Body, spoken: Sequence[Spoken], numbers: Sequence[int]) -> Iterator[GatewayPrompt]:
     if not spoken:
         texts = (text_of(request.get(name)) for name in _BESIDE)
         yield from (GatewayPrompt("system prompt", make_storable(text)) for text in texts if text.strip())

@@ -34,9 +34,7 @@ PASSED: Final = (
     ("POST", "/v1/messages/count_tokens"),
 )
 """What agents ask of a provider beside answers: it goes on as it is."""
-BESIDE: Final = (
-    "audio batches completions containers files images messages moderations responses uploads vector_stores"
-)
+BESIDE: Final = "audio batches completions containers files images messages moderations responses uploads vector_stores"
 """Below these, whatever else a provider has goes on as it is, with a line in the log: nothing of it is remembered."""
 log = logging.getLogger("amgs.gateway")
 
@@ -49,11 +47,7 @@ def leads_elsewhere(path: str) -> bool:
     while (decoded := unquote(path)) != path:
         path = decoded
     steps = path.replace("\\", "/").split("/")[1:]
-    return (
-        any(step in ("", ".", "..") for step in steps)
-        or not path.isprintable()
-        or not set(path).isdisjoint("?#;")
-    )
+    return any(step in ("", ".", "..") for step in steps) or not path.isprintable() or not set(path).isdisjoint("?#;")
 
 
 def routes(
@@ -101,25 +95,17 @@ def routes(
 
     async def beside(request: Request) -> Response:
         answer = await passed(request)
-        log.warning(
-            "%s %s went on unread: nothing of it is remembered", request.method, request.scope["path"]
-        )
+        log.warning("%s %s went on unread: nothing of it is remembered", request.method, request.scope["path"])
         return answer
 
     async def no_websocket() -> Response:
-        return Response(
-            "This gateway answers over HTTP.", 426, {"Upgrade": "HTTP/1.1", "Connection": "Upgrade"}
-        )
+        return Response("This gateway answers over HTTP.", 426, {"Upgrade": "HTTP/1.1", "Connection": "Upgrade"})
 
     for path in FORMS:
-        router.add_api_route(
-            path, answer, methods=["POST"], operation_id=f"gateway {path}", include_in_schema=False
-        )
+        router.add_api_route(path, answer, methods=["POST"], operation_id=f"gateway {path}", include_in_schema=False)
         router.add_api_route(path, no_websocket, methods=["GET"], include_in_schema=False)
     for method, path in PASSED:
-        router.add_api_route(
-            path, passed, methods=[method], operation_id=f"gateway {path}", include_in_schema=False
-        )
+        router.add_api_route(path, passed, methods=[method], operation_id=f"gateway {path}", include_in_schema=False)
     for name in BESIDE.split():
         for path in (f"/v1/{name}", f"/v1/{name}/{{rest:path}}"):
             router.add_api_route(

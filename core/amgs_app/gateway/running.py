@@ -42,14 +42,7 @@ def serve(
     address = _serve_model(options) if upstream == OWN else upstream
     more = partial(routes, upstream=Upstream(address), budget=budget, configuration=configuration)
     return running.serve(
-        options,
-        host=host,
-        port=port,
-        root=root,
-        tokens=tokens,
-        upstream=address,
-        otlp=otlp,
-        more=more,
+        options, host=host, port=port, root=root, tokens=tokens, upstream=address, otlp=otlp, more=more
     )
 
 
@@ -63,8 +56,6 @@ def _serve_model(options: Options) -> str:
 
     listening = listen("127.0.0.1", 0)
     config = uvicorn.Config(model_app(Engine(options).load_model), log_config=None, access_log=False)
-    serving = threading.Thread(
-        target=uvicorn.Server(config).run, kwargs={"sockets": [listening]}, daemon=True
-    )
+    serving = threading.Thread(target=uvicorn.Server(config).run, kwargs={"sockets": [listening]}, daemon=True)
     serving.start()
     return f"http://127.0.0.1:{listening.getsockname()[1]}"

@@ -93,9 +93,7 @@ class _Reply:
     def _event(self, choice: dict[str, Any], finish: str | None) -> str:
         return f"data: {json.dumps(self._told('chat.completion.chunk', choice, finish))}\n\n"
 
-    def _told(
-        self, kind: str, choice: dict[str, Any], finish: str | None, usage: int | None = None
-    ) -> dict[str, Any]:
+    def _told(self, kind: str, choice: dict[str, Any], finish: str | None, usage: int | None = None) -> dict[str, Any]:
         told: dict[str, Any] = {
             "id": f"chatcmpl-{abs(hash(tuple(self.tokens))):x}",
             "object": kind,
@@ -105,11 +103,7 @@ class _Reply:
         }
         if usage is not None:
             sent = len(self.tokens)
-            told["usage"] = {
-                "prompt_tokens": sent,
-                "completion_tokens": usage,
-                "total_tokens": sent + usage,
-            }
+            told["usage"] = {"prompt_tokens": sent, "completion_tokens": usage, "total_tokens": sent + usage}
         return told
 
     def _pieces(self) -> Iterator[str]:

@@ -101,7 +101,5 @@ def passed(headers: Mapping[str, str]) -> dict[str, str]:
     named = ",".join(value for name, value in headers.items() if name.lower() == "connection")
     gone = _HOP.union(each.strip().lower() for each in named.split(","))
     return {
-        name: value
-        for name, value in headers.items()
-        if name.lower() not in gone and not name.lower().startswith(_OWN)
+        name: value for name, value in headers.items() if name.lower() not in gone and not name.lower().startswith(_OWN)
     }

@@ -95,10 +95,7 @@ def require_model(spec: str) -> None:
         from huggingface_hub.errors import HFValidationError
 
         with suppress(HFValidationError):
-            if any(
-                isinstance(try_to_load_from_cache(spec, name), str)
-                for name in ("config.json", "tokenizer.json")
-            ):
+            if any(isinstance(try_to_load_from_cache(spec, name), str) for name in ("config.json", "tokenizer.json")):
                 return
     raise ModelError(
         f"There is no model {spec!r}.",
@@ -193,11 +190,7 @@ def segments_of_frame(frame: Frame) -> tuple[Segment, ...]:
 
     known = {candidate.block.id: candidate.block for candidate in frame.candidates}
     return tuple(
-        Segment(
-            frame.text[span.start : span.end],
-            source=span.block_id,
-            meta=_about(known.get(span.block_id or "")),
-        )
+        Segment(frame.text[span.start : span.end], source=span.block_id, meta=_about(known.get(span.block_id or "")))
         for span in frame.spans
         if span.end > span.start
     )
@@ -231,11 +224,7 @@ def segments_of_files(files: Sequence[Path]) -> tuple[Segment, ...]:
     return tuple(
         Segment(
             f"{text_of(file)}\n\n",
-            meta={
-                "label": file.name,
-                "path": str(file),
-                "language": LANGUAGES.get(file.suffix.lower(), "text"),
-            },
+            meta={"label": file.name, "path": str(file), "language": LANGUAGES.get(file.suffix.lower(), "text")},
         )
         for file in files
     )
@@ -294,9 +283,7 @@ class LoadedModels:
                     progress(0, 1, f"loading {self.spec}")
                 settings = self._settings()
                 told, cache = settings.model, model_cache(settings.paths)
-                self._base = load_base_model(
-                    self.spec, told.precision, cache, device=told.device, adapter=told.adapter
-                )
+                self._base = load_base_model(self.spec, told.precision, cache, device=told.device, adapter=told.adapter)
                 if progress is not None:
                     progress(1, 1, f"loaded {self._base.card.name}")
             return self._base

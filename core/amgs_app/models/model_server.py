@@ -38,16 +38,9 @@ class ModelServer:
     """
 
     def __init__(
-        self,
-        address: str,
-        key: str = "",
-        *,
-        seconds: float = SECONDS,
-        transport: httpx2.BaseTransport | None = None,
+        self, address: str, key: str = "", *, seconds: float = SECONDS, transport: httpx2.BaseTransport | None = None
     ) -> None:
-        way_out = (
-            f"Give model.server such as http://127.0.0.1:8000/v1#NAME, and its key in the variable {KEY}."
-        )
+        way_out = f"Give model.server such as http://127.0.0.1:8000/v1#NAME, and its key in the variable {KEY}."
         parts = check_address(address, "a model's server", way_out, fragment=True)
         self._base = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/v1')}/v1"
         self._named = parts.fragment

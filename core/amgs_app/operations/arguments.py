@@ -22,9 +22,7 @@ Reference = Annotated[
     Takes("block"),
 ]
 References = Annotated[
-    list[str],
-    Arg(metavar="ID", help="Blocks: the start of an id, or @3 of the last list."),
-    Takes("block"),
+    list[str], Arg(metavar="ID", help="Blocks: the start of an id, or @3 of the last list."), Takes("block")
 ]
 WeightsText = Annotated[
     str | None,
@@ -37,12 +35,7 @@ WeightsText = Annotated[
 ]
 ConfigurationName = Literal["default", "high-compression", "high-fidelity"]
 Configuration = Annotated[
-    ConfigurationName,
-    Option(
-        "--configuration",
-        metavar="NAME",
-        help="default, high-compression or high-fidelity.",
-    ),
+    ConfigurationName, Option("--configuration", metavar="NAME", help="default, high-compression or high-fidelity.")
 ]
 Limit = Annotated[int, Option("--limit", metavar="N", min=1, help="Show at most N.")]
 MostBlocks = Annotated[int | None, Option("--limit", metavar="N", min=1, help="At most N blocks.")]
@@ -54,30 +47,22 @@ FrameQuery = Annotated[str, Option("--query", metavar="TEXT", help="What the fra
 FrameBudget = Annotated[
     int | None, Option("--budget", metavar="N", min=1, help="Token budget; default: the frame's own.")
 ]
-CategoryName = Annotated[
-    str | None, Option("--category", metavar="NAME", help="What kind of knowledge it is.")
-]
+CategoryName = Annotated[str | None, Option("--category", metavar="NAME", help="What kind of knowledge it is.")]
 ProfileName = Literal["ephemeral", "standard", "durable", "core"]
 Profile = Annotated[
     ProfileName | None,
     Option("--profile", metavar="NAME", help="A decay profile: ephemeral, standard, durable or core."),
 ]
-LambdaValue = Annotated[
-    float | None, Option("--lambda", metavar="X", min=0, help="A decay constant per hour; 0 pins.")
-]
+LambdaValue = Annotated[float | None, Option("--lambda", metavar="X", min=0, help="A decay constant per hour; 0 pins.")]
 Lifetime = Annotated[
     Path | None,
-    Option(
-        "--lifetime", metavar="DIR", help="Keep the lifetime in this folder, or continue the one it holds."
-    ),
+    Option("--lifetime", metavar="DIR", help="Keep the lifetime in this folder, or continue the one it holds."),
     Takes("folder", made=True),
 ]
 Pin = Annotated[bool, Option("--pin", help="Never decay.")]
 
 
-def read_lambda(
-    engine: Engine, profile: str | None, decay_lambda: float | None, *, pin: bool
-) -> float | None:
+def read_lambda(engine: Engine, profile: str | None, decay_lambda: float | None, *, pin: bool) -> float | None:
     """λ of what was asked for, a profile's as the settings have it, None for nothing; raises UsageError when two
     were.
     """
@@ -117,22 +102,16 @@ def read_pair(text: str) -> tuple[str, str]:
 Name = Annotated[str, Arg(metavar="NAME", help="The name of a conversation.")]
 Handle = Annotated[str, Arg(metavar="HANDLE", help="#12 for a message, #12-15 for several.")]
 StrategyName = Literal["mask", "extractive", "hybrid", "levels"]
-Query = Annotated[
-    str, Arg(metavar="QUERY", help="What it is read for; default: the last message of the user.")
-]
-Budget = Annotated[
-    int | None, Option("--budget", metavar="TOKENS", min=1, help="Token budget; default: 124,000.")
-]
+Query = Annotated[str, Arg(metavar="QUERY", help="What it is read for; default: the last message of the user.")]
+Budget = Annotated[int | None, Option("--budget", metavar="TOKENS", min=1, help="Token budget; default: 124,000.")]
 Previous = Annotated[
     str, Option("--previous", metavar="PLAN", help="The plan of the previous context, kept while it fits.")
 ]
 Until = Annotated[
-    int | None,
-    Option("--until", metavar="N", min=1, help="As it stood after message N; default: the last."),
+    int | None, Option("--until", metavar="N", min=1, help="As it stood after message N; default: the last.")
 ]
 Keep = Annotated[
-    list[str] | None,
-    Option("--keep", metavar="HANDLE", help="Messages that must stay whole; may be repeated."),
+    list[str] | None, Option("--keep", metavar="HANDLE", help="Messages that must stay whole; may be repeated.")
 ]
 
 
@@ -149,11 +128,7 @@ class ContextGiven(ContextAsked):
 
     strategy: Annotated[
         StrategyName | None,
-        Option(
-            "--strategy",
-            metavar="NAME",
-            help="mask, extractive, hybrid, levels; default: the configuration's.",
-        ),
+        Option("--strategy", metavar="NAME", help="mask, extractive, hybrid, levels; default: the configuration's."),
         Default(None),
     ]
     configuration: Annotated[Configuration, Default("default")]

@@ -65,19 +65,13 @@ def show(engine: Engine, block: Reference = None) -> BlockDetail:
 )
 def find(
     engine: Engine,
-    text: Annotated[
-        str, Arg(metavar="TEXT", help="Part of a title or of the text; default: the latest blocks.")
-    ] = "",
+    text: Annotated[str, Arg(metavar="TEXT", help="Part of a title or of the text; default: the latest blocks.")] = "",
     *,
     category: Annotated[
         list[str] | None, Option("--category", metavar="NAME", help="Latest: only of this category.")
     ] = None,
-    since: Annotated[
-        datetime | None, Option("--since", metavar="DATE", help="Latest: created at or after.")
-    ] = None,
-    until: Annotated[
-        datetime | None, Option("--until", metavar="DATE", help="Latest: created before.")
-    ] = None,
+    since: Annotated[datetime | None, Option("--since", metavar="DATE", help="Latest: created at or after.")] = None,
+    until: Annotated[datetime | None, Option("--until", metavar="DATE", help="Latest: created before.")] = None,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> BlockList:
@@ -120,21 +114,16 @@ def set_block(
     ] = None,
     profile: Profile = None,
     decay_lambda: LambdaValue = None,
-    pin: Annotated[
-        bool | None,
-        Option("--pin/--unpin", help="Never decay, or decay as its category does."),
-    ] = None,
+    pin: Annotated[bool | None, Option("--pin/--unpin", help="Never decay, or decay as its category does.")] = None,
     status: Annotated[
         Literal["consolidated", "archived", "pruned"] | None,
         Option("--status", metavar="STATUS", help="consolidated, archived or pruned."),
     ] = None,
     own: Annotated[
-        Literal["yes", "no"] | None,
-        Option("--self", metavar="yes|no", help="Whether it is part of the self."),
+        Literal["yes", "no"] | None, Option("--self", metavar="yes|no", help="Whether it is part of the self.")
     ] = None,
     meta: Annotated[
-        list[str] | None,
-        Option("--meta", metavar="KEY=VALUE", help="Other metadata; repeat. KEY= takes a key away."),
+        list[str] | None, Option("--meta", metavar="KEY=VALUE", help="Other metadata; repeat. KEY= takes a key away.")
     ] = None,
 ) -> CorrectedBlock:
     """Change only what is given; journalled, so `undo` reverts it. The content never changes.
@@ -179,8 +168,7 @@ def tag(
         list[str] | None, Option("--remove", metavar="TAG", help="A tag to take away; may be repeated.")
     ] = None,
     note: Annotated[
-        str | None,
-        Option("--note", metavar="TEXT", help='A note, in place of the one before; "" removes it.'),
+        str | None, Option("--note", metavar="TEXT", help='A note, in place of the one before; "" removes it.')
     ] = None,
 ) -> AnnotatedBlock:
     """Change a block's tags and note; its text stays as it is. What is done by hand stays when the block's source is
@@ -199,10 +187,7 @@ def tag(
     writes=True,
     lists=lambda found: [block.id for block in found.blocks],
 )
-def reinforce(
-    engine: Engine,
-    blocks: References,
-) -> BlockList:
+def reinforce(engine: Engine, blocks: References) -> BlockList:
     """Count the blocks as used now, as an assembly does with what it selects; each is one logged event."""
     chosen = [engine.block(each).id for each in blocks]
     engine.memory.reinforce(chosen, event_type="explicit", source="operator")

@@ -20,10 +20,7 @@ GroupKind = Literal["frame", "category", "relation"]
 Verdict = Literal["useful", "useless", "answered"]
 View = Literal["table", "forecasts", "groups", "answers"]
 
-By = Annotated[
-    GroupKind | None,
-    Option("--by", help="Only forecasts of one frame, category or relation type."),
-]
+By = Annotated[GroupKind | None, Option("--by", help="Only forecasts of one frame, category or relation type.")]
 Value = Annotated[str | None, Option("--value", metavar="NAME", help="Which one; requires --by.")]
 
 
@@ -41,12 +38,10 @@ def feedback(
     block: Reference = None,
     *,
     forecast: Annotated[
-        str | None,
-        Option("--forecast", metavar="ID", help="This forecast of the block; default: the latest open one."),
+        str | None, Option("--forecast", metavar="ID", help="This forecast of the block; default: the latest open one.")
     ] = None,
     assembly: Annotated[
-        str | None,
-        Option("--assembly", metavar="ID", help="The forecast that this assembly made of the block."),
+        str | None, Option("--assembly", metavar="ID", help="The forecast that this assembly made of the block.")
     ] = None,
     query: Annotated[str, Option("--query", metavar="TEXT", help="answered: the query of the frame.")] = "",
     answer: Annotated[
@@ -84,21 +79,16 @@ def calibration(
     engine: Engine,
     view: Annotated[View, Arg(metavar="VIEW", help="table, forecasts, groups or answers.")] = "table",
     *,
-    bins: Annotated[
-        int, Option("--bins", metavar="N", min=2, max=50, help="How many bins the table has.")
-    ] = 10,
+    bins: Annotated[int, Option("--bins", metavar="N", min=2, max=50, help="How many bins the table has.")] = 10,
     by: By = None,
     value: Value = None,
     bin: Annotated[
         int | None, Option("--bin", metavar="K", min=1, help="forecasts: only the K-th bin of the table.")
     ] = None,
     state: Annotated[
-        Literal["all", "settled", "open"],
-        Option("--state", help="forecasts: with a verdict, without one, or both."),
+        Literal["all", "settled", "open"], Option("--state", help="forecasts: with a verdict, without one, or both.")
     ] = "all",
-    limit: Annotated[
-        int, Option("--limit", metavar="N", min=1, help="forecasts, answers: the latest N.")
-    ] = 2000,
+    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="forecasts, answers: the latest N.")] = 2000,
 ) -> Reliability | ForecastList | OutcomeGroups | AnswerUses:
     """Show the reliability table with 95 % intervals, the Brier score and its Murphy decomposition through time; and
     what frames promise of their questions, beside what came of it.
@@ -112,10 +102,7 @@ def calibration(
     answers: the latest blocks that models had in front of them when they answered, and whether the answers used them.
     """
     if (by is None) != (value is None):
-        raise UsageError(
-            "--by and --value must be given together.",
-            way_out="`calibration --by frame --value SESSION`",
-        )
+        raise UsageError("--by and --value must be given together.", way_out="`calibration --by frame --value SESSION`")
     if view == "table":
         return engine.memory.reliability(bins, by=by, value=value)
     if view == "groups":

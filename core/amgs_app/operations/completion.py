@@ -115,11 +115,7 @@ def _command_words(registry: Registry, words: list[Word], typed: str) -> Iterabl
     depth = len(words)
     seen: dict[str, str] = {}
     for each in registry:
-        if (
-            len(each.words) > depth
-            and list(each.words[:depth]) == words
-            and each.words[depth].startswith(typed)
-        ):
+        if len(each.words) > depth and list(each.words[:depth]) == words and each.words[depth].startswith(typed):
             whole = len(each.words) == depth + 1
             seen.setdefault(each.words[depth], each.summary if whole else "…")
     yield from ((word, word, note) for word, note in seen.items())

@@ -31,8 +31,7 @@ def plan(
     operator: Operator,
     *,
     limit: Annotated[
-        int | None,
-        Option("--limit", metavar="N", min=1, help="At most N blocks, oldest arrivals first."),
+        int | None, Option("--limit", metavar="N", min=1, help="At most N blocks, oldest arrivals first.")
     ] = None,
     anew: Annotated[bool, Option("--anew", help="Discard the corrections made so far.")] = False,
     progress: Progress | None = None,
@@ -43,9 +42,7 @@ def plan(
     wait it stays as it is, and corrections carry over to a new draft where they still fit.
     """
     before = None if anew else operator.draft
-    operator.draft = operator.engine.memory.lifecycle.draft_consolidation(
-        limit=limit, before=before, progress=progress
-    )
+    operator.draft = operator.engine.memory.lifecycle.draft_consolidation(limit=limit, before=before, progress=progress)
     return operator.draft
 
 
@@ -62,23 +59,15 @@ def edit(
     *,
     category: CategoryName = None,
     new: Annotated[bool, Option("--new", help="Allow a category that no block has yet.")] = False,
-    confidence: Annotated[
-        float | None, Option("--confidence", metavar="X", help="Confidence, 0 to 1.")
-    ] = None,
+    confidence: Annotated[float | None, Option("--confidence", metavar="X", help="Confidence, 0 to 1.")] = None,
     take: Annotated[
         Literal["yes", "no"] | None,
         Option("--take", metavar="yes|no", help="no leaves the block out; it stays in the inbox."),
     ] = None,
-    drop: Annotated[
-        list[str] | None, Option("--drop", metavar="EDGE", help=f"Drop this edge: {_EDGE}")
-    ] = None,
-    keep: Annotated[
-        list[str] | None,
-        Option("--keep", metavar="EDGE", help="Keep an edge that was dropped."),
-    ] = None,
+    drop: Annotated[list[str] | None, Option("--drop", metavar="EDGE", help=f"Drop this edge: {_EDGE}")] = None,
+    keep: Annotated[list[str] | None, Option("--keep", metavar="EDGE", help="Keep an edge that was dropped.")] = None,
     sure: Annotated[
-        list[str] | None,
-        Option("--sure", metavar="EDGE=X", help="Give an edge this confidence; may be repeated."),
+        list[str] | None, Option("--sure", metavar="EDGE=X", help="Give an edge this confidence; may be repeated.")
     ] = None,
     reset: Annotated[bool, Option("--reset", help="Discard the corrections to this block first.")] = False,
 ) -> PlanDraft:

@@ -13,15 +13,7 @@ from amgs.errors import InputError, UsageError
 from amgs.types.mentions import MentionType
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import (
-    ContextGiven,
-    Handle,
-    Name,
-    Previous,
-    Query,
-    StrategyName,
-    read_context,
-)
+from amgs_app.operations.arguments import ContextGiven, Handle, Name, Previous, Query, StrategyName, read_context
 from amgs_app.results.memory import ConversationList, ConversationShown
 
 if TYPE_CHECKING:
@@ -48,9 +40,7 @@ if TYPE_CHECKING:
 View = Literal["messages", "mentions", "entities", "topics", "acts", "memories", "summary", "stats"]
 LevelName = Literal["turn", "topic", "session", "cumulative"]
 RestoreLevelName = Literal["minimal", "standard", "detailed", "complete"]
-EntityType = Annotated[
-    MentionType | None, Option("--type", metavar="TYPE", help="Only entities of this type.")
-]
+EntityType = Annotated[MentionType | None, Option("--type", metavar="TYPE", help="Only entities of this type.")]
 
 
 @operation(
@@ -71,8 +61,7 @@ def add(
     ] = None,
     *,
     messages: Annotated[
-        str | None,
-        Option("--messages", metavar="JSON", help="The messages as a JSON list, instead of a file."),
+        str | None, Option("--messages", metavar="JSON", help="The messages as a JSON list, instead of a file.")
     ] = None,
 ) -> ConversationAdded:
     """Add messages to the end of a conversation, which is made if there is none of that name.
@@ -145,36 +134,27 @@ def show(
     view: Annotated[
         View,
         Option(
-            "--view",
-            metavar="VIEW",
-            help="messages, mentions, entities, topics, acts, memories, summary or stats.",
+            "--view", metavar="VIEW", help="messages, mentions, entities, topics, acts, memories, summary or stats."
         ),
     ] = "messages",
     limit: Annotated[
-        int | None,
-        Option("--limit", metavar="N", min=1, help="Show at most N; default: 200 messages, 50 entities."),
+        int | None, Option("--limit", metavar="N", min=1, help="Show at most N; default: 200 messages, 50 entities.")
     ] = None,
     least: Annotated[
         float | None,
         Option("--least", metavar="P", min=0.0, max=1.0, help="Minimum confidence, 0 to 1; default: 0.75."),
     ] = None,
     kind: EntityType = None,
-    closed: Annotated[
-        bool, Option("--closed", help="Also show the acts that a later message closed.")
-    ] = False,
+    closed: Annotated[bool, Option("--closed", help="Also show the acts that a later message closed.")] = False,
     recent: Annotated[
-        int | None,
-        Option("--recent", metavar="N", min=1, help="How many messages are at hand; default: 20."),
+        int | None, Option("--recent", metavar="N", min=1, help="How many messages are at hand; default: 20.")
     ] = None,
     level: Annotated[
         LevelName | None,
-        Option(
-            "--level", metavar="NAME", help="Of a summary: turn, topic, session; default: cumulative, all."
-        ),
+        Option("--level", metavar="NAME", help="Of a summary: turn, topic, session; default: cumulative, all."),
     ] = None,
     sentences: Annotated[
-        int | None,
-        Option("--sentences", metavar="N", min=1, help="Of a summary: at most N a part; default: 5."),
+        int | None, Option("--sentences", metavar="N", min=1, help="Of a summary: at most N a part; default: 5.")
     ] = None,
 ) -> (
     ConversationShown
@@ -217,8 +197,7 @@ def show(
         if value not in (None, "", False) and view not in _OF_VIEW[name]:
             views = " and ".join(f"`--view {each}`" for each in _OF_VIEW[name])
             raise UsageError(
-                f"{_TYPED.get(name, f'--{name}')} means nothing with `--view {view}`.",
-                way_out=f"It is for {views}.",
+                f"{_TYPED.get(name, f'--{name}')} means nothing with `--view {view}`.", way_out=f"It is for {views}."
             )
     held = engine.memory.conversation
     least = 0.75 if least is None else least
@@ -289,9 +268,7 @@ def optimise(
     """
     if against is not None:
         strategies = (against, given["strategy"] or "extractive")
-        shared = {
-            name: value for name, value in read_context(given).items() if name in ("budget", "until", "keep")
-        }
+        shared = {name: value for name, value in read_context(given).items() if name in ("budget", "until", "keep")}
         return engine.memory.conversation.compare(conversation, query, strategies=strategies, **shared)
     return engine.memory.conversation.optimise(conversation, query, previous=previous, **read_context(given))
 
@@ -302,11 +279,7 @@ def optimise(
     example="conversation why standup '#12' \"who repairs the pump?\"",
 )
 def why(
-    engine: Engine,
-    conversation: Name,
-    handle: Handle,
-    query: Query = "",
-    **given: Unpack[ContextGiven],
+    engine: Engine, conversation: Name, handle: Handle, query: Query = "", **given: Unpack[ContextGiven]
 ) -> SpanReason:
     """Show why messages have their fate, and each of the smallest changes that would keep them whole: the budget that
     would do, how much they would have to be worth, and what else would go if they had to stay.
@@ -327,16 +300,12 @@ def restore(
     handle: Handle,
     *,
     level: Annotated[
-        RestoreLevelName,
-        Option("--level", metavar="NAME", help="minimal, standard, detailed; complete: the messages."),
+        RestoreLevelName, Option("--level", metavar="NAME", help="minimal, standard, detailed; complete: the messages.")
     ] = "complete",
     most: Annotated[
         int,
         Option(
-            "--most",
-            metavar="N",
-            min=1,
-            help="At most N sentences and findings of each kind; ignored for complete.",
+            "--most", metavar="N", min=1, help="At most N sentences and findings of each kind; ignored for complete."
         ),
     ] = 12,
 ) -> RestoredSpan:
@@ -361,12 +330,9 @@ def keep(
     conversation: Name,
     handle: Annotated[str, Arg(metavar="HANDLE", help="#12, or #12-15; default: show what is kept.")] = "",
     *,
-    drop: Annotated[
-        bool, Option("--drop", help="Stop keeping these; without a HANDLE, stop keeping any.")
-    ] = False,
+    drop: Annotated[bool, Option("--drop", help="Stop keeping these; without a HANDLE, stop keeping any.")] = False,
     budget: Annotated[
-        int | None,
-        Option("--budget", metavar="TOKENS", min=1, help="Say whether a context of so many tokens can."),
+        int | None, Option("--budget", metavar="TOKENS", min=1, help="Say whether a context of so many tokens can.")
     ] = None,
 ) -> ConversationKept:
     """Have every context keep messages whole from now on, as long as the budget holds them: what a model reads next
@@ -382,12 +348,7 @@ def keep(
     pane="conversation",
 )
 def survival(
-    engine: Engine,
-    conversation: Name,
-    query: Query = "",
-    *,
-    previous: Previous = "",
-    **given: Unpack[ContextGiven],
+    engine: Engine, conversation: Name, query: Query = "", *, previous: Previous = "", **given: Unpack[ContextGiven]
 ) -> ConversationSurvival:
     """Show of how many decisions, commitments, names, numbers, dates, paths, commands and ids stand in the context of
     `conversation optimise` word for word, how many are one handle away, and what is lost. Sentences that deny something
@@ -406,9 +367,7 @@ def validate(
     conversation: Name,
     text: Annotated[str, Arg(metavar="TEXT", help="What was made of it, as a model's summary.")],
     *,
-    handle: Annotated[
-        str, Option("--handle", metavar="HANDLE", help="The messages it summarises; default: all.")
-    ] = "",
+    handle: Annotated[str, Option("--handle", metavar="HANDLE", help="The messages it summarises; default: all.")] = "",
 ) -> ConversationSurvival:
     """Show what of a conversation a text has word for word, what its handles bring back, what is lost, and each name,
     number, date, path, command and id that it makes up.

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from amgs.types import CategoryCurves, DecayCurve, Forecast
     from amgs_app.engine import Engine
 
-Days = Annotated[
-    float, Option("--days", metavar="N", min=0.01, max=36500, help="How many days to look ahead.")
-]
+Days = Annotated[float, Option("--days", metavar="N", min=0.01, max=36500, help="How many days to look ahead.")]
 
 
 @operation(
@@ -67,19 +65,11 @@ def forecast(
     days: Days = 30,
     threshold: Annotated[
         float | None,
-        Option(
-            "--threshold",
-            metavar="X",
-            min=0.0001,
-            max=0.9999,
-            help="Relevance threshold; default: the setting.",
-        ),
+        Option("--threshold", metavar="X", min=0.0001, max=0.9999, help="Relevance threshold; default: the setting."),
     ] = None,
     limit: Limit = 500,
     block: Annotated[
-        str | None,
-        Option("--block", metavar="ID", help="Apply the assumption to this block only."),
-        Takes("block"),
+        str | None, Option("--block", metavar="ID", help="Apply the assumption to this block only."), Takes("block")
     ] = None,
     category: Annotated[
         str | None, Option("--category", metavar="NAME", help="Apply the assumption to this category.")

@@ -41,9 +41,7 @@ class AskedOf(TypedDict, total=False):
     question: Annotated[
         str,
         Option(
-            "--question",
-            metavar="TEXT",
-            help="What was asked; default: the latest in the logs that led to the answer.",
+            "--question", metavar="TEXT", help="What was asked; default: the latest in the logs that led to the answer."
         ),
         Default(""),
     ]
@@ -55,26 +53,17 @@ class AskedOf(TypedDict, total=False):
     ]
     budget: Annotated[
         int | None,
-        Option(
-            "--budget",
-            metavar="N",
-            min=1,
-            help="The token budget that was given; default: the frame's own.",
-        ),
+        Option("--budget", metavar="N", min=1, help="The token budget that was given; default: the frame's own."),
         Default(None),
     ]
     weights: Annotated[WeightsText, Default(None)]
     exchange: Annotated[
         int | None,
-        Option(
-            "--exchange", metavar="N", min=1, help="A call through the gateway; see `conversation exchanges`."
-        ),
+        Option("--exchange", metavar="N", min=1, help="A call through the gateway; see `conversation exchanges`."),
         Default(None),
     ]
     conversation: Annotated[
-        str,
-        Option("--conversation", metavar="NAME", help="The conversation that was asked."),
-        Default(""),
+        str, Option("--conversation", metavar="NAME", help="The conversation that was asked."), Default("")
     ]
     block: Annotated[
         str,
@@ -137,12 +126,7 @@ def diagnose(
     writes=True,
 )
 def fix(
-    engine: Engine,
-    answer: Answer,
-    *,
-    missed: Missed,
-    progress: Progress | None = None,
-    **asked_of: Unpack[AskedOf],
+    engine: Engine, answer: Answer, *, missed: Missed, progress: Progress | None = None, **asked_of: Unpack[AskedOf]
 ) -> FixApplied:
     """Diagnose again, and carry out the fix that is proposed; `undo` takes it back, and `frame define` or `frame
     delete` a frame that was changed. A fix that is up to whoever asks, such as a larger budget, is refused with its
@@ -155,9 +139,7 @@ def fix(
     return engine.memory.diagnosis.carry_out(made)
 
 
-def _diagnosed(
-    engine: Engine, answer: str, missed: str, asked_of: AskedOf, progress: Progress | None
-) -> Diagnosis:
+def _diagnosed(engine: Engine, answer: str, missed: str, asked_of: AskedOf, progress: Progress | None) -> Diagnosis:
 
     if not asked_of.get("exchange") and not asked_of.get("conversation"):
         engine.memory.load(progress)
@@ -165,11 +147,7 @@ def _diagnosed(
     weights = read_weights(asked_of.get("weights"))
     given = {**asked_of, "weights": weights, "block": block and engine.block(block).id}
     return engine.memory.diagnosis.diagnose(
-        answer,
-        missed,
-        read=reading_of(engine, answer),
-        progress=progress,
-        **cast("DiagnosisArguments", given),
+        answer, missed, read=reading_of(engine, answer), progress=progress, **cast("DiagnosisArguments", given)
     )
 
 
@@ -216,9 +194,7 @@ def pinned(engine: Engine, fix: ProposedFix) -> FixApplied:
     runtime = engine.focus
     held = [one for one in runtime.snapshot().sources if one.source == fix.block]
     if not held:
-        raise UsageError(
-            "The working context does not hold the block.", way_out="`frame open` opens a frame."
-        )
+        raise UsageError("The working context does not hold the block.", way_out="`frame open` opens a frame.")
     first, last = runtime.tree.span(NodeRef(0, 0))
     size, count = last - first, 0
     for source in held:

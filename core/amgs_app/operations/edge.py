@@ -17,13 +17,9 @@ if TYPE_CHECKING:
 
 _From = Annotated[str, Arg(metavar="FROM", help="The block that the edge leaves."), Takes("block")]
 _To = Annotated[
-    str | None,
-    Arg(metavar="TO", help="The block that it leads to; default: the selected one."),
-    Takes("block"),
+    str | None, Arg(metavar="TO", help="The block that it leads to; default: the selected one."), Takes("block")
 ]
-_Kind = Annotated[
-    str, Option("--kind", metavar="TYPE", help="The type of the edge: related, links_to, depends_on, …")
-]
+_Kind = Annotated[str, Option("--kind", metavar="TYPE", help="The type of the edge: related, links_to, depends_on, …")]
 
 
 @operation(
@@ -43,9 +39,7 @@ def add(
     confidence: Annotated[
         float, Option("--confidence", metavar="X", min=0, max=1, help="How sure it is, 0 to 1.")
     ] = 1.0,
-    confirm: Annotated[
-        bool, Option("--confirm", help="Confirm an edge that is there, and leave its weight.")
-    ] = False,
+    confirm: Annotated[bool, Option("--confirm", help="Confirm an edge that is there, and leave its weight.")] = False,
 ) -> EdgeAdded | EdgeConfirmed:
     """Add an edge, or change the weight and the confidence of one that is there; `undo` takes it back.
 
@@ -81,10 +75,7 @@ def remove(
 
 
 @operation(
-    "edge edit",
-    summary="Draft the correction of an edge.",
-    example="edge edit @1 @2 --weight 0.4",
-    pane="graph",
+    "edge edit", summary="Draft the correction of an edge.", example="edge edit @1 @2 --weight 0.4", pane="graph"
 )
 def edit(
     operator: Operator,
@@ -92,9 +83,7 @@ def edit(
     goal: _To = None,
     *,
     kind: _Kind = "related",
-    weight: Annotated[
-        float | None, Option("--weight", metavar="X", min=0, max=1, help="Strength, 0 to 1.")
-    ] = None,
+    weight: Annotated[float | None, Option("--weight", metavar="X", min=0, max=1, help="Strength, 0 to 1.")] = None,
     confidence: Annotated[
         float | None, Option("--confidence", metavar="X", min=0, max=1, help="How sure it is, 0 to 1.")
     ] = None,

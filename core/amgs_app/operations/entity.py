@@ -30,9 +30,7 @@ def entity(
         Takes("entity"),
     ] = None,
     *,
-    kind: Annotated[
-        TypeName | None, Option("--type", metavar="TYPE", help="List: only entities of this type.")
-    ] = None,
+    kind: Annotated[TypeName | None, Option("--type", metavar="TYPE", help="List: only entities of this type.")] = None,
     min_mentions: Annotated[
         int, Option("--min-mentions", metavar="N", min=1, help="List: only what is named at least N times.")
     ] = 2,
@@ -41,8 +39,7 @@ def entity(
         Option("--order", metavar="ORDER", help="Of one: relevance, or time: the earliest first."),
     ] = "relevance",
     limit: Annotated[
-        int | None,
-        Option("--limit", metavar="N", min=1, help="At most N; default: 50 entities, 20 blocks of one."),
+        int | None, Option("--limit", metavar="N", min=1, help="At most N; default: 50 entities, 20 blocks of one.")
     ] = None,
     progress: Progress | None = None,
 ) -> EntityList | EntityKnowledge:

@@ -72,23 +72,16 @@ def load(
     *,
     source: Annotated[
         Source | None,
-        Option(
-            "--from",
-            metavar="FORMAT",
-            help="The program that wrote the files, if their content does not tell.",
-        ),
+        Option("--from", metavar="FORMAT", help="The program that wrote the files, if their content does not tell."),
     ] = None,
     dry_run: Annotated[
-        bool,
-        Option("--dry-run", help="Only show what other programs' files hold, and what it would become."),
+        bool, Option("--dry-run", help="Only show what other programs' files hold, and what it would become.")
     ] = False,
     branches: Annotated[
-        bool,
-        Option("--branches", help="From ChatGPT and Claude, also edited questions and regenerated answers."),
+        bool, Option("--branches", help="From ChatGPT and Claude, also edited questions and regenerated answers.")
     ] = False,
     conversations: Annotated[
-        bool,
-        Option("--conversations/--no-conversations", help="Keep conversations as conversations, too."),
+        bool, Option("--conversations/--no-conversations", help="Keep conversations as conversations, too.")
     ] = True,
     progress: Progress | None = None,
 ) -> Imported | ForeignImport:

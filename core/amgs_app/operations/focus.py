@@ -168,10 +168,7 @@ def back(engine: Engine, count: Count = 1) -> RunPosition:
     pane="focus",
     keys=("enter",),
 )
-def why(
-    engine: Engine,
-    entry: Node,
-) -> EntryExplanation:
+def why(engine: Engine, entry: Node) -> EntryExplanation:
     """Explain a span of the working context: its source, each part of its score, the decision, and what
     would change it.
     """
@@ -238,9 +235,7 @@ def _open_folder(
     if dry_run:
         return CorpusRead(str(folder), plan, skipped, False, engine.focus_view)
     if not plan.sections and not going_on:
-        raise UsageError(
-            f"{folder} contains no text.", way_out="Give a folder with .md, .txt or source files."
-        )
+        raise UsageError(f"{folder} contains no text.", way_out="Give a folder with .md, .txt or source files.")
     runtime = engine.open_focus(plan.segments, question, progress, folder=lifetime)
     return CorpusRead(str(folder), plan, skipped, True, runtime.snapshot())
 
@@ -268,10 +263,7 @@ def _documents(folder: Path) -> tuple[list[Document], tuple[tuple[str, str], ...
     return found, tuple(skipped)
 
 
-Node = Annotated[
-    str,
-    Arg(metavar="NODE", help="A span's number in the working context, or its name, such as L1#20."),
-]
+Node = Annotated[str, Arg(metavar="NODE", help="A span's number in the working context, or its name, such as L1#20.")]
 
 _NAMED = re.compile(r"[lL](\d+)#(\d+)")
 
@@ -290,8 +282,7 @@ def steer(
     engine: Engine,
     node: Node,
     action: Annotated[
-        Literal["pin", "forbid", "expand", "collapse"],
-        Arg(metavar="ACTION", help="pin, forbid, expand or collapse."),
+        Literal["pin", "forbid", "expand", "collapse"], Arg(metavar="ACTION", help="pin, forbid, expand or collapse.")
     ],
     *,
     release: Annotated[bool, Option("--release", help="Take it back.")] = False,

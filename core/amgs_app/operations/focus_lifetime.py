@@ -39,15 +39,9 @@ if TYPE_CHECKING:
 
 OPERATOR = "operator"
 
-ActId = Annotated[
-    int | None,
-    Arg(metavar="ACT", help="The number that `focus forget --list` shows."),
-    Takes("number"),
-]
+ActId = Annotated[int | None, Arg(metavar="ACT", help="The number that `focus forget --list` shows."), Takes("number")]
 Why = Annotated[str, Option("--why", metavar="TEXT", help="The reason, for the record.")]
-SpanNumber = Annotated[
-    int, Arg(metavar="SPAN", min=0, help="The number that `focus spans` shows."), Takes("number")
-]
+SpanNumber = Annotated[int, Arg(metavar="SPAN", min=0, help="The number that `focus spans` shows."), Takes("number")]
 
 
 @operation(
@@ -64,14 +58,10 @@ def forget(
     engine: Engine,
     nodes: Annotated[
         list[str] | None,
-        Arg(
-            metavar="NODE", help="Gists whose detail to forget, such as L1#20; default: what the rules find."
-        ),
+        Arg(metavar="NODE", help="Gists whose detail to forget, such as L1#20; default: what the rules find."),
     ] = None,
     *,
-    list_acts: Annotated[
-        bool, Option("--list", help="Only list what was forgotten, restored and purged.")
-    ] = False,
+    list_acts: Annotated[bool, Option("--list", help="Only list what was forgotten, restored and purged.")] = False,
     dry_run: DryRun = False,
     limit: Annotated[
         int | None, Option("--limit", metavar="N", min=1, help="At most N gists, the weakest first.")
@@ -120,12 +110,7 @@ def restore(
     *,
     wanted: Annotated[
         int | None,
-        Option(
-            "--wanted",
-            metavar="N",
-            min=1,
-            help="Everything asked for at least N times since it was forgotten.",
-        ),
+        Option("--wanted", metavar="N", min=1, help="Everything asked for at least N times since it was forgotten."),
     ] = None,
     why: Why = "",
 ) -> Brought:
@@ -238,9 +223,7 @@ def tag(
 )
 def spans(
     engine: Engine,
-    find: Annotated[
-        str, Arg(metavar="TEXT", help="Only spans with this in their name, path or domain.")
-    ] = "",
+    find: Annotated[str, Arg(metavar="TEXT", help="Only spans with this in their name, path or domain.")] = "",
     *,
     limit: Limit = 100,
     offset: Offset = 0,
@@ -283,16 +266,13 @@ def describe(
         raise UsageError(f"There is no span {span}.", way_out=f"They are numbered 0 to {len(held) - 1}.")
     if key not in ("domain", "path", "section", "language", "time", "trust", "version"):
         raise UsageError(
-            f"A span has no key {key!r}.",
-            way_out="Keys: domain, path, section, language, time, trust, version.",
+            f"A span has no key {key!r}.", way_out="Keys: domain, path, section, language, time, trust, version."
         )
     before = tree.catalogue.about(held[span].start)
     try:
         after = SpanAbout.of({**before.plain(), key: value})
     except ValueError as error:
-        raise UsageError(
-            f"{key} = {value!r}: {error}.", way_out="Trust must be a number from 0 to 1."
-        ) from error
+        raise UsageError(f"{key} = {value!r}: {error}.", way_out="Trust must be a number from 0 to 1.") from error
     tree.catalogue.describe({held[span].start: after})
     return SpanDescribed(span, before, after)
 
@@ -311,9 +291,7 @@ def describe(
 def rebuild(
     engine: Engine,
     *,
-    polish: Annotated[
-        bool, Option("--polish", help="Make the gists better that are likeliest to be read.")
-    ] = False,
+    polish: Annotated[bool, Option("--polish", help="Make the gists better that are likeliest to be read.")] = False,
     blocks: Annotated[int, Option("--blocks", metavar="N", min=1, help="Polish at most N gists.")] = 16,
     seconds: Annotated[
         float, Option("--seconds", metavar="S", min=0, help="Begin no more of them after so long.")
@@ -353,15 +331,9 @@ def rebuild(
 )
 def check(
     engine: Engine,
-    folder: Annotated[
-        Path,
-        Arg(metavar="DIR", help="The folder of a closed lifetime."),
-        Takes("folder"),
-    ],
+    folder: Annotated[Path, Arg(metavar="DIR", help="The folder of a closed lifetime."), Takes("folder")],
     *,
-    mend: Annotated[
-        bool, Option("--mend", help="Truncate damaged files to their last complete block.")
-    ] = False,
+    mend: Annotated[bool, Option("--mend", help="Truncate damaged files to their last complete block.")] = False,
     progress: Progress | None = None,
 ) -> LifetimeCheck:
     """Check the header, length and model of every .ctx file, and the journal; exit code 4 when there is a fault.

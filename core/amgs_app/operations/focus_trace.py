@@ -38,8 +38,7 @@ def branch(
     name: Annotated[str | None, Arg(metavar="NAME", help="Name of the branch; default: branch-1, …")] = None,
     *,
     at: Annotated[
-        int | None,
-        Option("--at", metavar="STEP", min=0, help="The step at which it begins; default: here."),
+        int | None, Option("--at", metavar="STEP", min=0, help="The step at which it begins; default: here.")
     ] = None,
 ) -> RunPosition:
     """Leave the current branch at a step and continue beside it; the current one keeps everything it decoded.
@@ -105,9 +104,7 @@ def trace(
     engine: Engine,
     path: Annotated[Path, Arg(metavar="PATH", help="A trace."), Takes("file")],
     *,
-    replay: Annotated[
-        bool, Option("--replay", help="Run it on a fresh engine and compare state by state.")
-    ] = False,
+    replay: Annotated[bool, Option("--replay", help="Run it on a fresh engine and compare state by state.")] = False,
     progress: Progress | None = None,
 ) -> TraceSummary | Replayed:
     """Read a trace without loading a model: what made it, what happened, its branches and its last answer.
@@ -155,8 +152,7 @@ def resume(engine: Engine, *, progress: Progress | None = None) -> Resumed:
 def telemetry(
     engine: Engine,
     run: Annotated[
-        str | None,
-        Arg(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace; this run's branch."),
+        str | None, Arg(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace; this run's branch.")
     ] = None,
     *,
     out: Annotated[
@@ -165,8 +161,7 @@ def telemetry(
         Takes("file", made=True),
     ] = None,
     wandb: Annotated[
-        str,
-        Option("--wandb", metavar="PROJECT", help="Also send them to Weights & Biases, where installed."),
+        str, Option("--wandb", metavar="PROJECT", help="Also send them to Weights & Biases, where installed.")
     ] = "",
 ) -> Telemetry:
     """Show loss_at_h, swap_rate, mean_residency, latency_ms and token_budget_utilization, and any alarms.

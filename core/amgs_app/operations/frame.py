@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from amgs_app.session.operator import Operator
 
 Question = Annotated[
-    str | None,
-    Option("--question", metavar="TEXT", help="The question for the model; default: the frame's query."),
+    str | None, Option("--question", metavar="TEXT", help="The question for the model; default: the frame's query.")
 ]
 
 
@@ -33,9 +32,7 @@ Question = Annotated[
 def frames(
     engine: Engine,
     name: Annotated[
-        str | None,
-        Arg(metavar="NAME", help="Show every field of this one; default: list them."),
-        Takes("frame"),
+        str | None, Arg(metavar="NAME", help="Show every field of this one; default: list them."), Takes("frame")
     ] = None,
 ) -> FrameList | FrameDefinition:
     """List the registered frame definitions with purpose, weights, budget and children, and where each comes from.
@@ -71,12 +68,9 @@ def assemble(
     budget: FrameBudget = None,
     weights: WeightsText = None,
     composite: Annotated[bool, Option("--composite", help="Require a frame that is made of others.")] = False,
-    look: Annotated[
-        bool, Option("--look", help="Leave no trace: nothing is reinforced or forecast.")
-    ] = False,
+    look: Annotated[bool, Option("--look", help="Leave no trace: nothing is reinforced or forecast.")] = False,
     as_of: Annotated[
-        datetime | None,
-        Option("--as-of", metavar="DATE", help="Use only what was valid then; leaves no trace."),
+        datetime | None, Option("--as-of", metavar="DATE", help="Use only what was valid then; leaves no trace.")
     ] = None,
     progress: Progress | None = None,
 ) -> Frame:
@@ -129,11 +123,7 @@ def last(operator: Operator) -> LastFrame:
     writes=True,
 )
 def open_frame(
-    operator: Operator,
-    *,
-    question: Question = None,
-    lifetime: Lifetime = None,
-    progress: Progress | None = None,
+    operator: Operator, *, question: Question = None, lifetime: Lifetime = None, progress: Progress | None = None
 ) -> Opened:
     """Open the frame assembled last, in this session or before it, as the lifetime context of the language model.
 

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 Name = Annotated[str, Arg(metavar="NAME", help="A registered frame."), Takes("frame")]
 
-Instant = Annotated[
-    str | None, Option("--since", metavar="ISO", help="Only blocks created since; none: any time.")
-]
+Instant = Annotated[str | None, Option("--since", metavar="ISO", help="Only blocks created since; none: any time.")]
 
 _NONE = "none"
 
@@ -43,18 +41,13 @@ def define(
     engine: Engine,
     name: Annotated[str, Arg(metavar="NAME", help="Capitals, digits and underscores.")],
     *,
-    base: Annotated[
-        str | None, Option("--from", metavar="NAME", help="Start from this frame."), Takes("frame")
-    ] = None,
+    base: Annotated[str | None, Option("--from", metavar="NAME", help="Start from this frame."), Takes("frame")] = None,
     purpose: Annotated[str | None, Option("--purpose", metavar="TEXT", help="What it is for.")] = None,
     weights: WeightsText = None,
     category: Annotated[
-        list[str] | None,
-        Option("--category", metavar="NAME", help="Only these categories; repeat. none: all."),
+        list[str] | None, Option("--category", metavar="NAME", help="Only these categories; repeat. none: all.")
     ] = None,
-    status: Annotated[
-        list[str] | None, Option("--status", metavar="NAME", help="Only these statuses; repeat.")
-    ] = None,
+    status: Annotated[list[str] | None, Option("--status", metavar="NAME", help="Only these statuses; repeat.")] = None,
     tagged: Annotated[
         list[str] | None,
         Option("--meta", metavar="KEY=VALUE", help="Only blocks with this metadata; repeat. none: any."),
@@ -67,37 +60,29 @@ def define(
         str | None, Option("--until", metavar="ISO", help="Only blocks created before; none: any time.")
     ] = None,
     used_since: Annotated[
-        str | None,
-        Option("--used-since", metavar="ISO", help="Only blocks used since; none: any time."),
+        str | None, Option("--used-since", metavar="ISO", help="Only blocks used since; none: any time.")
     ] = None,
     window: Annotated[
         float | None,
-        Option(
-            "--window", metavar="HOURS", help="Only blocks created or used within this time; 0: any time."
-        ),
+        Option("--window", metavar="HOURS", help="Only blocks created or used within this time; 0: any time."),
     ] = None,
     gather: Annotated[
-        Literal["query", "filter", "identity"] | None,
-        Option("--gather", help="Where candidates come from."),
+        Literal["query", "filter", "identity"] | None, Option("--gather", help="Where candidates come from.")
     ] = None,
-    pool: Annotated[
-        int | None, Option("--pool", metavar="N", min=1, help="Score at most N candidates.")
-    ] = None,
+    pool: Annotated[int | None, Option("--pool", metavar="N", min=1, help="Score at most N candidates.")] = None,
     hops: Annotated[int | None, Option("--hops", metavar="N", min=0, help="Graph distance.")] = None,
     selection: Annotated[
         Literal["budget", "top_k", "threshold", "entropy"] | None,
         Option("--select", help="How the final blocks are chosen."),
     ] = None,
     top_k: Annotated[
-        int | None,
-        Option("--limit", "--top-k", metavar="K", min=0, help="At most K blocks; 0: as many as fit."),
+        int | None, Option("--limit", "--top-k", metavar="K", min=0, help="At most K blocks; 0: as many as fit.")
     ] = None,
     threshold: Annotated[
         float | None, Option("--threshold", metavar="SCORE", min=0, max=1, help="Minimum score.")
     ] = None,
     share: Annotated[
-        float | None,
-        Option("--similarity-share", metavar="P", min=0, max=1, help="Minimum share of the best match."),
+        float | None, Option("--similarity-share", metavar="P", min=0, max=1, help="Minimum share of the best match.")
     ] = None,
     assembly: Annotated[
         Literal["raw", "structured", "template", "summary"] | None,
@@ -105,18 +90,14 @@ def define(
     ] = None,
     budget: FrameBudget = None,
     refresh_hours: Annotated[
-        float | None,
-        Option("--refresh-hours", metavar="H", min=0, help="How long an assembly stays fresh."),
+        float | None, Option("--refresh-hours", metavar="H", min=0, help="How long an assembly stays fresh.")
     ] = None,
     child: Annotated[
         list[str] | None,
-        Option(
-            "--child", metavar="NAME:SHARE", help="A child frame; may be repeated, in order. none: atomic."
-        ),
+        Option("--child", metavar="NAME:SHARE", help="A child frame; may be repeated, in order. none: atomic."),
     ] = None,
     merge: Annotated[
-        Literal["union", "intersection", "priority_chain"] | None,
-        Option("--merge", help="How children are merged."),
+        Literal["union", "intersection", "priority_chain"] | None, Option("--merge", help="How children are merged.")
     ] = None,
     budget_strategy: Annotated[
         Literal["static", "dynamic", "priority"] | None,
@@ -137,8 +118,7 @@ def define(
         Option("--order", help="With a question: the search's order, or that of the weights."),
     ] = None,
     rescore: Annotated[
-        str | None,
-        Option("--rescore", metavar="R,C,K,S,F", help="Weights after the merge; none: the children's."),
+        str | None, Option("--rescore", metavar="R,C,K,S,F", help="Weights after the merge; none: the children's.")
     ] = None,
 ) -> FrameDefinition:
     """Register a frame: the options given override its present definition, or that of the frame named by --from.
@@ -223,9 +203,7 @@ def _cleared(given: list[str]) -> list[str]:
     if _NONE not in given:
         return given
     if len(given) > 1:
-        raise UsageError(
-            f"`none` cannot be combined with {given}.", way_out="Give `none` alone, or leave it out."
-        )
+        raise UsageError(f"`none` cannot be combined with {given}.", way_out="Give `none` alone, or leave it out.")
     return []
 
 
@@ -235,9 +213,7 @@ def _instant(text: str) -> datetime | None:
     try:
         return None if text == _NONE else parse_instant(text)
     except ValueError:
-        raise UsageError(
-            f"Invalid time: {text!r}.", way_out="Write 2026-03-01 or 2026-03-01T09:00."
-        ) from None
+        raise UsageError(f"Invalid time: {text!r}.", way_out="Write 2026-03-01 or 2026-03-01T09:00.") from None
 
 
 def _given(**values: object) -> dict[str, Any]:
@@ -278,12 +254,7 @@ def delete(engine: Engine, name: Name) -> FrameDefinition:
     lists=lambda found: [each.block.id for each in listed(found.frame)],
 )
 def cached(
-    engine: Engine,
-    name: Name,
-    *,
-    query: FrameQuery = "",
-    budget: FrameBudget = None,
-    weights: WeightsText = None,
+    engine: Engine, name: Name, *, query: FrameQuery = "", budget: FrameBudget = None, weights: WeightsText = None
 ) -> CachedFrame:
     """Show the latest assembly for the same request while it is fresh; else assemble, and say why.
 
@@ -293,14 +264,10 @@ def cached(
     return engine.memory.frames.cached(name, query=query, budget=budget, weights=read_weights(weights))
 
 
-@operation(
-    "frame history", summary="List past assemblies, newest first.", example="frame history SESSION --limit 5"
-)
+@operation("frame history", summary="List past assemblies, newest first.", example="frame history SESSION --limit 5")
 def history(
     engine: Engine,
-    name: Annotated[
-        str | None, Arg(metavar="NAME", help="Only assemblies of this frame."), Takes("frame")
-    ] = None,
+    name: Annotated[str | None, Arg(metavar="NAME", help="Only assemblies of this frame."), Takes("frame")] = None,
     *,
     limit: Limit = 20,
 ) -> History:
@@ -316,8 +283,7 @@ def history(
     lists=lambda found: [each.block.id for each in listed(found.frame)],
 )
 def replay(
-    engine: Engine,
-    assembly: Annotated[str, Arg(metavar="ID", help="The start of an assembly's id.")],
+    engine: Engine, assembly: Annotated[str, Arg(metavar="ID", help="The start of an assembly's id.")]
 ) -> Replay:
     """Assemble a frame again in the store as it was then, and say whether the result is equal and if not, why.
 
@@ -326,11 +292,7 @@ def replay(
     return engine.memory.frames.replay(assembly)
 
 
-@operation(
-    "frame why",
-    summary="Explain why a block was or was not in a past assembly.",
-    example="frame why 3ebb9b @1",
-)
+@operation("frame why", summary="Explain why a block was or was not in a past assembly.", example="frame why 3ebb9b @1")
 def why_then(
     engine: Engine,
     assembly: Annotated[str, Arg(metavar="ID", help="The start of an assembly's id.")],
@@ -357,18 +319,10 @@ def compare(
     *,
     query: FrameQuery = "",
     query_b: Annotated[str | None, Option("--query-b", metavar="TEXT", help="Another query for B.")] = None,
-    weights_a: Annotated[
-        str | None, Option("--weights-a", metavar="R,C,K,S,F", help="Weights for A.")
-    ] = None,
-    weights_b: Annotated[
-        str | None, Option("--weights-b", metavar="R,C,K,S,F", help="Weights for B.")
-    ] = None,
-    at_a: Annotated[
-        datetime | None, Option("--at-a", metavar="INSTANT", help="Assemble A as of this time.")
-    ] = None,
-    at_b: Annotated[
-        datetime | None, Option("--at-b", metavar="INSTANT", help="Assemble B as of this time.")
-    ] = None,
+    weights_a: Annotated[str | None, Option("--weights-a", metavar="R,C,K,S,F", help="Weights for A.")] = None,
+    weights_b: Annotated[str | None, Option("--weights-b", metavar="R,C,K,S,F", help="Weights for B.")] = None,
+    at_a: Annotated[datetime | None, Option("--at-a", metavar="INSTANT", help="Assemble A as of this time.")] = None,
+    at_b: Annotated[datetime | None, Option("--at-b", metavar="INSTANT", help="Assemble B as of this time.")] = None,
     budget: FrameBudget = None,
 ) -> FrameComparison:
     """Compare two frames, two weight sets or two instants. Nothing is reinforced.

@@ -71,10 +71,7 @@ def health(engine: Engine) -> Health:
 
 
 @operation("show", lane="model", summary="Show a pane with current data.", example="show frame")
-def show(
-    operator: Operator,
-    pane: Annotated[Pane, Arg(metavar="PANE", help="The pane."), Takes("pane")],
-) -> Shown:
+def show(operator: Operator, pane: Annotated[Pane, Arg(metavar="PANE", help="The pane."), Takes("pane")]) -> Shown:
     """Show a pane with current data; `snapshot` then writes its picture.
 
     graph and decay show the selected block, or the whole memory when none is selected.
@@ -116,16 +113,11 @@ def _call_of(operator: Operator, pane: Pane) -> Call[Any] | None:
 
 
 @operation(
-    "theme",
-    summary="Choose the colour theme.",
-    synonyms=("colours", "dark mode", "appearance"),
-    example="theme paper",
+    "theme", summary="Choose the colour theme.", synonyms=("colours", "dark mode", "appearance"), example="theme paper"
 )
 def theme(
     operator: Operator,
-    name: Annotated[
-        str | None, Arg(metavar="NAME", help="A theme; default: list them."), Takes("theme")
-    ] = None,
+    name: Annotated[str | None, Arg(metavar="NAME", help="A theme; default: list them."), Takes("theme")] = None,
 ) -> ThemeSet:
     """Choose the palette of the screen and of snapshots; without NAME, list the palettes."""
     from amgs_app.places.folders import theme_folders
@@ -148,9 +140,7 @@ def theme(
 )
 def settings(
     engine: Engine,
-    start: Annotated[
-        str, Arg(metavar="KEY", help="Only keys that start with this, such as memory.decay.")
-    ] = "",
+    start: Annotated[str, Arg(metavar="KEY", help="Only keys that start with this, such as memory.decay.")] = "",
 ) -> SettingsList:
     """List the settings of this run: the key, its value, its default, and the file or the variable that sets it."""
     from amgs_app.settings import default_file, every_setting
@@ -196,12 +186,8 @@ def help_command(
         return CommandGroups((*PANELS.items(), (FRONT_ENDS, ways)), len(registry) + len(ways))
     typed = " ".join(words)
     if typed == "options":
-        shared = tuple(
-            (f"{flag_of(name)} {takes}".strip(), about) for name, (takes, about) in SHARED_OPTIONS.items()
-        )
-        return HelpList(
-            (VerbHelp(typed, "amgs COMMAND [OPTIONS]", "", "The options of every command.", shared),)
-        )
+        shared = tuple((f"{flag_of(name)} {takes}".strip(), about) for name, (takes, about) in SHARED_OPTIONS.items())
+        return HelpList((VerbHelp(typed, "amgs COMMAND [OPTIONS]", "", "The options of every command.", shared),))
     if typed in ways:
         told = f"A way to work with a memory: `amgs {typed} --help` explains it."
         return HelpList((VerbHelp(typed, typed, "", told, (), example=EXAMPLES[typed]),))
@@ -223,11 +209,7 @@ def found_by(registry: Registry, typed: str) -> list[Operation[..., Any]]:
         return any(part.startswith(word) for text in texts for part in re.findall(r"[\w-]+", text.casefold()))
 
     return sorted(
-        (
-            each
-            for each in registry
-            if all(begins(word, (each.name, each.summary, *each.synonyms)) for word in words)
-        ),
+        (each for each in registry if all(begins(word, (each.name, each.summary, *each.synonyms)) for word in words)),
         key=lambda each: nearness(each.name, each.synonyms, words),
     )
 
@@ -242,12 +224,5 @@ def _explained(each: Operation[..., Any]) -> VerbHelp:
         choices = "" if named else f" ({', '.join(parameter.choices)})"
         described.append((label, f"{parameter.help}{choices}{shown}"))
     return VerbHelp(
-        each.name,
-        each.usage(),
-        each.summary,
-        each.help,
-        tuple(described),
-        each.keys,
-        each.example,
-        each.synonyms,
+        each.name, each.usage(), each.summary, each.help, tuple(described), each.keys, each.example, each.synonyms
     )

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 Hops = Annotated[int, Option("--hops", metavar="N", min=1, max=4, help="How far to walk.")]
-Nodes = Annotated[
-    int, Option("--limit", metavar="N", min=1, help="At most this many blocks, the strongest first.")
-]
+Nodes = Annotated[int, Option("--limit", metavar="N", min=1, help="At most this many blocks, the strongest first.")]
 
 
 @operation(
@@ -35,8 +33,7 @@ def neighbours(
     hops: Hops = 1,
     limit: Nodes = 60,
     relation: Annotated[
-        list[str] | None,
-        Option("--relation", metavar="TYPE", help="Only edges of this type; may be repeated."),
+        list[str] | None, Option("--relation", metavar="TYPE", help="Only edges of this type; may be repeated.")
     ] = None,
     since: Annotated[
         datetime | None, Option("--since", metavar="DATE", help="Only edges created or used since.")
@@ -57,9 +54,7 @@ def path(
     engine: Engine,
     start: Annotated[str, Arg(metavar="FROM", help="A block."), Takes("block")],
     goal: Annotated[
-        str | None,
-        Arg(metavar="TO", help="Another block; default: the selected one."),
-        Takes("block"),
+        str | None, Arg(metavar="TO", help="Another block; default: the selected one."), Takes("block")
     ] = None,
 ) -> GraphPath:
     """Find the path whose edges have the greatest product of strengths: how two blocks are connected."""
@@ -80,9 +75,7 @@ def inspect(engine: Engine, block: Reference = None, *, hops: Hops = 1, limit: N
     return Inspection(found, engine.memory.centrality(chosen))
 
 
-@operation(
-    "graph centrality", summary="Show how central a block is in the graph.", example="graph centrality @1"
-)
+@operation("graph centrality", summary="Show how central a block is in the graph.", example="graph centrality @1")
 def centrality(engine: Engine, block: Reference = None) -> Centrality:
     """Show a block's degree, eigenvector, PageRank and betweenness centrality, each scaled to 0 to 1."""
     return engine.memory.centrality(engine.block(block).id)
@@ -100,8 +93,7 @@ def stats(
     engine: Engine,
     *,
     communities: Annotated[
-        int | None,
-        Option("--communities", metavar="N", min=1, help="Show the N largest communities instead."),
+        int | None, Option("--communities", metavar="N", min=1, help="Show the N largest communities instead.")
     ] = None,
 ) -> GraphStats | Communities:
     """Count nodes, edges and connected components, the density, and edges by relation.

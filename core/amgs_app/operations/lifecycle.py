@@ -48,8 +48,7 @@ def ingest(
     text: Annotated[
         str | None,
         Arg(
-            metavar="TEXT",
-            help="The text of one new block, the path of a folder or a file, or - for what is piped in.",
+            metavar="TEXT", help="The text of one new block, the path of a folder or a file, or - for what is piped in."
         ),
         Takes("file"),
     ] = None,
@@ -76,8 +75,7 @@ def ingest(
     ] = False,
     speaker: Annotated[str, Option("--speaker", metavar="NAME", help="Who said or wrote it.")] = "",
     date: Annotated[
-        datetime | None,
-        Option("--date", metavar="DATE", help="Its date, whatever the file says: 2026-03-01."),
+        datetime | None, Option("--date", metavar="DATE", help="Its date, whatever the file says: 2026-03-01.")
     ] = None,
     tag: Annotated[list[str] | None, Option("--tag", metavar="TAG", help="A tag; may be repeated.")] = None,
     meta: Annotated[
@@ -103,9 +101,7 @@ def ingest(
     if batch is not None and file is None and text is not None and Path(text).is_dir():
         raise UsageError("--batch takes one folder at a time.", way_out="Ingest one folder after the other.")
     if sum(given is not None for given in (text, file, batch, sample or None)) > 1:
-        raise UsageError(
-            "TEXT, --file, --batch and --sample exclude each other.", way_out="Give one of them."
-        )
+        raise UsageError("TEXT, --file, --batch and --sample exclude each other.", way_out="Give one of them.")
     if text is not None:
         piped = text == "-"
         if piped:
@@ -117,17 +113,13 @@ def ingest(
             return engine.memory.ingest_text(said, created_at=date, meta=extra)
         file, batch = (None, path) if path.is_dir() else (path, None)
     if source:
-        raise UsageError(
-            "--source names the source of a TEXT.", way_out="A file's source is its path: leave it out."
-        )
+        raise UsageError("--source names the source of a TEXT.", way_out="A file's source is its path: leave it out.")
     if file is not None or batch is not None:
         if not given and date is None:
             return _of_path(engine, file, batch, sync, progress)
         return _marked(engine, file, batch, date, given, progress)
     if given or date is not None:
-        raise UsageError(
-            "There is nothing to say it of.", way_out="Give a text, `--file FILE` or `--batch FOLDER`."
-        )
+        raise UsageError("There is nothing to say it of.", way_out="Give a text, `--file FILE` or `--batch FOLDER`.")
     _check_corpus(engine, sample)
     memory = engine.memory
     engine.enter_corpus()
@@ -155,9 +147,7 @@ def _check_corpus(engine: Engine, sample: bool) -> None:
 def _piped(engine: Engine) -> str:
     """What was piped into the command line. Raises UsageError where nobody typed one, InputError for other bytes."""
     if engine.standard_input is None:
-        raise UsageError(
-            "Nothing is piped in here.", way_out="`-` reads standard input in `amgs ingest -` alone."
-        )
+        raise UsageError("Nothing is piped in here.", way_out="`-` reads standard input in `amgs ingest -` alone.")
     try:
         return engine.standard_input().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -183,9 +173,7 @@ def _marked(
         )
     if file is not None:
         return engine.memory.ingest_file(file, created_at=date, meta=given)
-    return engine.memory.ingest_folder(
-        Path() if batch is None else batch, progress, created_at=date, meta=given
-    )
+    return engine.memory.ingest_folder(Path() if batch is None else batch, progress, created_at=date, meta=given)
 
 
 def given_metadata(speaker: str, tags: Sequence[str], pairs: Sequence[str]) -> dict[str, Any]:
@@ -198,13 +186,9 @@ def given_metadata(speaker: str, tags: Sequence[str], pairs: Sequence[str]) -> d
         key, equals, value = pair.partition("=")
         key = key.strip().lower()
         if not equals or not key or not value.strip():
-            raise UsageError(
-                f"--meta takes KEY=VALUE, not {pair!r}.", way_out="For example --meta project=boat."
-            )
+            raise UsageError(f"--meta takes KEY=VALUE, not {pair!r}.", way_out="For example --meta project=boat.")
         if of_the_engine(key) or key in ("tags", "speaker"):
-            raise UsageError(
-                f"The key {key} has a meaning of its own.", way_out="Give another key, or its own option."
-            )
+            raise UsageError(f"The key {key} has a meaning of its own.", way_out="Give another key, or its own option.")
         made[key] = value.strip()
     if speaker.strip():
         made["speaker"] = speaker.strip()
@@ -247,8 +231,7 @@ def _path_of(text: str) -> Path | None:
         return path.expanduser()
     if _IS_PATH.fullmatch(word):
         raise UsageError(
-            f"There is no file or folder {path}.",
-            way_out="Check the path. A text is taken in with a space in it.",
+            f"There is no file or folder {path}.", way_out="Check the path. A text is taken in with a space in it."
         )
     return None
 
@@ -267,15 +250,10 @@ def inbox(
     offset: Offset = 0,
     only: Annotated[
         list[str] | None,
-        Option(
-            "--only",
-            metavar="TERM",
-            help="word, source:notes, words>100 or !word; if repeated, all must match.",
-        ),
+        Option("--only", metavar="TERM", help="word, source:notes, words>100 or !word; if repeated, all must match."),
     ] = None,
     by: Annotated[
-        str,
-        Option("--by", metavar="FIELD", help="Sort by title, source, words or days; default: newest first."),
+        str, Option("--by", metavar="FIELD", help="Sort by title, source, words or days; default: newest first.")
     ] = "",
     reverse: Annotated[bool, Option("--reverse", help="Reverse the order.")] = False,
     due: Annotated[
@@ -349,14 +327,11 @@ def consolidate(
 def operations(
     engine: Engine,
     operation: Annotated[
-        int | None,
-        Arg(metavar="ID", help="The number of one operation; default: list them."),
-        Takes("operation"),
+        int | None, Arg(metavar="ID", help="The number of one operation; default: list them."), Takes("operation")
     ] = None,
     *,
     limit: Annotated[
-        int | None,
-        Option("--limit", metavar="N", min=1, help="The latest 20 operations; the first 200 blocks of one."),
+        int | None, Option("--limit", metavar="N", min=1, help="The latest 20 operations; the first 200 blocks of one.")
     ] = None,
 ) -> OperationList | JournalEntryDetail:
     """List the changes made to the memory, newest first: ingests, consolidations, edits, verdicts and the rest.
@@ -370,9 +345,7 @@ def operations(
 
 
 _Operation = Annotated[
-    int | None,
-    Arg(metavar="ID", help="The number of the operation; default: the latest."),
-    Takes("operation"),
+    int | None, Arg(metavar="ID", help="The number of the operation; default: the latest."), Takes("operation")
 ]
 
 
@@ -389,9 +362,7 @@ def undo(
     engine: Engine,
     operation: _Operation = None,
     *,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Show what would be undone and change nothing.")
-    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show what would be undone and change nothing.")] = False,
     yes: Annotated[bool, Option("--yes", help="Do not ask first.")] = False,
 ) -> JournalEntry | UndoPlan:
     """Undo an operation, by default the latest one not yet undone: blocks, edges and verdicts return to what they
@@ -417,10 +388,7 @@ def verify(
     *,
     accept_loss: Annotated[
         bool,
-        Option(
-            "--accept-loss",
-            help="Open a store that has lost its last changes, and continue with what is left.",
-        ),
+        Option("--accept-loss", help="Open a store that has lost its last changes, and continue with what is left."),
     ] = False,
     progress: Progress | None = None,
 ) -> Verification:

@@ -36,17 +36,11 @@ class Concern(StrEnum):
     CONFIDENCE = "confidence"
 
 
-Only = Annotated[
-    list[str] | None,
-    Option("--only", metavar="ID", help="Only this proposal; may be repeated."),
-]
+Only = Annotated[list[str] | None, Option("--only", metavar="ID", help="Only this proposal; may be repeated.")]
 Concerns = Annotated[
-    list[Concern] | None,
-    Option("--kind", metavar="KIND", help="Only proposals of this kind; may be repeated."),
+    list[Concern] | None, Option("--kind", metavar="KIND", help="Only proposals of this kind; may be repeated.")
 ]
-MostOfAKind = Annotated[
-    int | None, Option("--limit", metavar="N", min=1, help="At most N proposals per kind.")
-]
+MostOfAKind = Annotated[int | None, Option("--limit", metavar="N", min=1, help="At most N proposals per kind.")]
 
 
 @operation(
@@ -76,10 +70,7 @@ def enhance(
     """
     lifecycle = engine.memory.lifecycle
     plan = lifecycle.plan_enhancement(
-        kinds=[each.value for each in kind] if kind else (),
-        limit=limit,
-        progress=progress,
-        model=engine.model_server,
+        kinds=[each.value for each in kind] if kind else (), limit=limit, progress=progress, model=engine.model_server
     )
     chosen = lifecycle.choose(plan, only or ())
     if dry_run or not apply:
@@ -110,8 +101,7 @@ def prune(
     dry_run: DryRun = False,
     limit: MostBlocks = None,
     threshold: Annotated[
-        float | None,
-        Option("--threshold", metavar="X", min=0, max=1, help="Relevance under which a block is faded."),
+        float | None, Option("--threshold", metavar="X", min=0, max=1, help="Relevance under which a block is faded.")
     ] = None,
     lowest: Annotated[
         float | None,
@@ -180,9 +170,7 @@ def prune(
     long=True,
     writes=True,
 )
-def scan(
-    engine: Engine, *, dry_run: DryRun = False, progress: Progress | None = None
-) -> ReviewPlan | ReviewList:
+def scan(engine: Engine, *, dry_run: DryRun = False, progress: Progress | None = None) -> ReviewPlan | ReviewList:
     """Compare blocks on the same subject and queue what conflicts.
 
     Nothing is changed yet: `review decide` does that.
@@ -253,8 +241,7 @@ def scan_secrets(
         int | None, Option("--restore", metavar="N", min=1, help="Put back what operation N masked.")
     ] = None,
     forget: Annotated[
-        int | None,
-        Option("--forget", metavar="N", min=1, help="Delete the file of what operation N masked; for good."),
+        int | None, Option("--forget", metavar="N", min=1, help="Delete the file of what operation N masked; for good.")
     ] = None,
     progress: Progress | None = None,
 ) -> SecretScan | JournalEntry:

@@ -52,9 +52,7 @@ def _listed(found: Any) -> list[str] | None:
 def montecarlo(
     engine: Engine,
     simulation: Annotated[Simulation, Arg(metavar="NAME", help="What is simulated.")],
-    text: Annotated[
-        str | None, Arg(metavar="TEXT", help="insert: the text of the new block."), Takes("text")
-    ] = None,
+    text: Annotated[str | None, Arg(metavar="TEXT", help="insert: the text of the new block."), Takes("text")] = None,
     *,
     days: Annotated[
         float | None,
@@ -76,51 +74,32 @@ def montecarlo(
             help="How many simulations; default: 64, of prune and stability 32.",
         ),
     ] = None,
-    seed: Annotated[
-        int | None, Option("--seed", metavar="N", help="Random seed; default: the session's.")
-    ] = None,
+    seed: Annotated[int | None, Option("--seed", metavar="N", help="Random seed; default: the session's.")] = None,
     only: Only = None,
     kind: Concerns = None,
     rate: Annotated[
         float | None,
         Option(
-            "--rate",
-            metavar="N",
-            min=0,
-            help="prune, evolve: accesses per day; default: as in the last thirty days.",
+            "--rate", metavar="N", min=0, help="prune, evolve: accesses per day; default: as in the last thirty days."
         ),
     ] = None,
     steps: Annotated[
-        int | None,
-        Option("--steps", metavar="N", min=1, max=100, help="evolve: checkpoints; default: 6."),
+        int | None, Option("--steps", metavar="N", min=1, max=100, help="evolve: checkpoints; default: 6.")
     ] = None,
     threshold: Annotated[
         list[float] | None,
         Option(
-            "--threshold",
-            metavar="X",
-            min=0.0001,
-            max=1,
-            help="prune: a relevance threshold to try; may be repeated.",
+            "--threshold", metavar="X", min=0.0001, max=1, help="prune: a relevance threshold to try; may be repeated."
         ),
     ] = None,
     cycle: Annotated[
         float | None,
-        Option(
-            "--cycle", metavar="N", min=0.01, max=36500, help="prune: days between prunings; default: 30."
-        ),
+        Option("--cycle", metavar="N", min=0.01, max=36500, help="prune: days between prunings; default: 30."),
     ] = None,
-    lowest: Annotated[
-        float | None,
-        Option("--lowest", metavar="P", min=0, max=1, help="prune: as in `prune`."),
-    ] = None,
+    lowest: Annotated[float | None, Option("--lowest", metavar="P", min=0, max=1, help="prune: as in `prune`.")] = None,
     questions: Annotated[
         Path | None,
-        Option(
-            "--questions",
-            metavar="FILE",
-            help="prune: labelled questions, to measure the recall@10 that is left.",
-        ),
+        Option("--questions", metavar="FILE", help="prune: labelled questions, to measure the recall@10 that is left."),
         Takes("file"),
     ] = None,
     noise: Annotated[
@@ -135,13 +114,7 @@ def montecarlo(
     ] = None,
     loss: Annotated[
         float | None,
-        Option(
-            "--loss",
-            metavar="P",
-            min=0,
-            max=1,
-            help="stability: share of edges lost at random; default: 0.1.",
-        ),
+        Option("--loss", metavar="P", min=0, max=1, help="stability: share of edges lost at random; default: 0.1."),
     ] = None,
     pace: Annotated[
         list[float] | None,
@@ -221,13 +194,10 @@ def _check(simulation: Simulation, given: Mapping[str, Any]) -> None:
     """Raise UsageError for an option of another simulation, and for a missing or a needless text."""
     if simulation == "insert" and "text" not in given:
         raise UsageError(
-            "There is no text to insert.",
-            way_out='For example `montecarlo insert "The pump was replaced."`.',
+            "There is no text to insert.", way_out='For example `montecarlo insert "The pump was replaced."`.'
         )
     wrong = sorted(set(given) - _OPTIONS[simulation])
     if wrong:
         told = "TEXT" if wrong[0] == "text" else f"--{wrong[0]}"
         takes = sorted("TEXT" if each == "text" else f"--{each}" for each in _OPTIONS[simulation])
-        raise UsageError(
-            f"`montecarlo {simulation}` takes no {told}.", way_out=f"It takes {', '.join(takes)}, --seed."
-        )
+        raise UsageError(f"`montecarlo {simulation}` takes no {told}.", way_out=f"It takes {', '.join(takes)}, --seed.")

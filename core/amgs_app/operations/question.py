@@ -30,16 +30,13 @@ def add(
         Takes("file", made=True),
     ],
     contains: Annotated[
-        list[str] | None,
-        Option("--contains", metavar="TEXT", help="The answer must contain this; may be repeated."),
+        list[str] | None, Option("--contains", metavar="TEXT", help="The answer must contain this; may be repeated.")
     ] = None,
     without: Annotated[
-        list[str] | None,
-        Option("--without", metavar="TEXT", help="The answer must not contain this; may be repeated."),
+        list[str] | None, Option("--without", metavar="TEXT", help="The answer must not contain this; may be repeated.")
     ] = None,
     rank: Annotated[
-        int | None,
-        Option("--rank", metavar="K", min=1, help="The block that contains it must be among the best K."),
+        int | None, Option("--rank", metavar="K", min=1, help="The block that contains it must be among the best K.")
     ] = None,
     frame: Annotated[
         str, Option("--frame", metavar="NAME", help="Ask for this frame instead of a search."), Takes("frame")
@@ -54,9 +51,7 @@ def add(
 
     del engine
     if not question.strip() or not (contains or without):
-        raise UsageError(
-            "A case needs a question and something to check.", way_out="Give --contains or --without."
-        )
+        raise UsageError("A case needs a question and something to check.", way_out="Give --contains or --without.")
     if rank is not None and not contains:
         raise UsageError("--rank is about what --contains names.", way_out="Give --contains, too.")
     name = frame.strip().upper()
@@ -74,15 +69,12 @@ def add(
 def test(
     engine: Engine,
     file: Annotated[
-        Path,
-        Arg(metavar="FILE", help="A YAML file of questions, as `question add` writes it."),
-        Takes("file"),
+        Path, Arg(metavar="FILE", help="A YAML file of questions, as `question add` writes it."), Takes("file")
     ],
     *,
     quiet: Annotated[bool, Option("--quiet", help="Show only what fails or moved.")] = False,
     record: Annotated[
-        bool,
-        Option("--record", help="First add the questions you gave verdicts on, where they hold now."),
+        bool, Option("--record", help="First add the questions you gave verdicts on, where they hold now.")
     ] = False,
     keep: Annotated[
         Path | None,
@@ -162,6 +154,4 @@ def _report(path: Path, made: CasesTested) -> None:
     try:
         path.write_text(markdown(made), encoding="utf-8")
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be written: {error.strerror}.", way_out="Choose another file."
-        ) from error
+        raise InputError(f"{path} cannot be written: {error.strerror}.", way_out="Choose another file.") from error

@@ -28,9 +28,7 @@ Redact = Annotated[bool, Option("--redact", help="Leave out every text of the me
 def report(
     operator: Operator,
     *,
-    out: Annotated[
-        Path, Option("--out", metavar="FILE", help="The file to write."), Takes("file", made=True)
-    ],
+    out: Annotated[Path, Option("--out", metavar="FILE", help="The file to write."), Takes("file", made=True)],
     redact: Redact = False,
 ) -> PageWritten:
     """Write one file that any browser shows, light or dark, without a script and without loading anything: overview,
@@ -57,9 +55,7 @@ def written(path: Path, text: str, *, redact: bool) -> PageWritten:
         path.write_bytes(data)
     except OSError as error:
         raise InputError(
-            f"{path} cannot be written: {error.strerror}.",
-            title="Nothing was written",
-            way_out="Choose another file.",
+            f"{path} cannot be written: {error.strerror}.", title="Nothing was written", way_out="Choose another file."
         ) from error
     return PageWritten(str(path), len(data), redact)
 

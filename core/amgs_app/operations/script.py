@@ -32,8 +32,7 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
     example="snapshot overview",
 )
 def snapshot(
-    operator: Operator,
-    name: Annotated[str, Arg(metavar="NAME", help="The files' name, without an extension.")],
+    operator: Operator, name: Annotated[str, Arg(metavar="NAME", help="The files' name, without an extension.")]
 ) -> SnapshotFiles:
     """Write the pane shown last as text, as a picture and as data.
 
@@ -82,10 +81,7 @@ def save(
 
 
 @operation(
-    "expect",
-    lane="model",
-    summary="Stop the script unless a metric is as expected.",
-    example="expect hits '>=' 3",
+    "expect", lane="model", summary="Stop the script unless a metric is as expected.", example="expect hits '>=' 3"
 )
 def expect(
     operator: Operator,

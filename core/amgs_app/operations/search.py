@@ -49,8 +49,7 @@ def search(
     query: Annotated[str, Arg(metavar="QUERY", help="Words, names, a question.")],
     *,
     layer: Annotated[
-        list[Layer] | None,
-        Option("--layer", metavar="LAYER", help="Only this layer; may be repeated."),
+        list[Layer] | None, Option("--layer", metavar="LAYER", help="Only this layer; may be repeated.")
     ] = None,
     top_k: Annotated[int, Option("--limit", "--top-k", metavar="N", min=1, help="How many hits.")] = 10,
     category: Annotated[
@@ -58,22 +57,17 @@ def search(
     ] = None,
     status: Annotated[
         list[BlockState] | None,
-        Option(
-            "--status", metavar="STATUS", help="Only raw, consolidated, archived or pruned; may be repeated."
-        ),
+        Option("--status", metavar="STATUS", help="Only raw, consolidated, archived or pruned; may be repeated."),
     ] = None,
     meta: Annotated[
-        list[str] | None,
-        Option("--meta", metavar="KEY=VALUE", help="Only blocks with this metadata; may be repeated."),
+        list[str] | None, Option("--meta", metavar="KEY=VALUE", help="Only blocks with this metadata; may be repeated.")
     ] = None,
     since: Annotated[datetime | None, Option("--since", metavar="DATE", help="Created at or after.")] = None,
     until: Annotated[datetime | None, Option("--until", metavar="DATE", help="Created before.")] = None,
     self_only: Annotated[bool, Option("--self", help="Only blocks that belong to the self.")] = False,
     as_of: Annotated[
         datetime | None,
-        Option(
-            "--as-of", metavar="DATE", help="Only what was valid then, including what was superseded since."
-        ),
+        Option("--as-of", metavar="DATE", help="Only what was valid then, including what was superseded since."),
     ] = None,
     weights: WeightsText = None,
     progress: Progress | None = None,
@@ -109,9 +103,7 @@ def search(
 
 
 @operation(
-    "searches",
-    summary="List past searches, newest first, or explain a block in one of them.",
-    example="searches 3 @1",
+    "searches", summary="List past searches, newest first, or explain a block in one of them.", example="searches 3 @1"
 )
 def searches(
     engine: Engine,
@@ -147,24 +139,18 @@ def why(
     block: Reference = None,
     *,
     frame: Annotated[
-        str | None,
-        Option("--frame", metavar="NAME", help="Explain it for this frame instead of a search."),
+        str | None, Option("--frame", metavar="NAME", help="Explain it for this frame instead of a search.")
     ] = None,
     top_k: Annotated[int, Option("--limit", "--top-k", metavar="N", min=1, help="How many hits.")] = 10,
     budget: Annotated[
-        int | None,
-        Option("--budget", metavar="TOKENS", help="Token budget of the frame; default: its own."),
+        int | None, Option("--budget", metavar="TOKENS", help="Token budget of the frame; default: its own.")
     ] = None,
     weights: WeightsText = None,
     child: Annotated[
-        str | None,
-        Option("--child", metavar="NAME", help="Explain it for this child of a composite frame."),
+        str | None, Option("--child", metavar="NAME", help="Explain it for this child of a composite frame.")
     ] = None,
     last: Annotated[
-        bool,
-        Option(
-            "--last", help="Explain the frame assembled last, as it was, if it is this frame for this query."
-        ),
+        bool, Option("--last", help="Explain the frame assembled last, as it was, if it is this frame for this query.")
     ] = False,
 ) -> Explanation:
     """Follow one block through the layers: where it dropped out, by how much, and which rank it has.
@@ -178,20 +164,8 @@ def why(
         made = operator.last_frame or operator.engine.memory.frames.last()
         if made is not None and (made.name, made.query) == (frame.strip().upper(), query):
             return operator.engine.memory.frames.why(
-                frame,
-                query,
-                chosen,
-                budget=made.budget,
-                weights=read_weights(weights),
-                child=child,
-                made=made,
+                frame, query, chosen, budget=made.budget, weights=read_weights(weights), child=child, made=made
             )
     return operator.engine.memory.why(
-        query,
-        chosen,
-        frame=frame,
-        top_k=top_k,
-        budget=budget,
-        weights=read_weights(weights),
-        child=child,
+        query, chosen, frame=frame, top_k=top_k, budget=budget, weights=read_weights(weights), child=child
     )

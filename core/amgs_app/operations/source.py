@@ -25,10 +25,7 @@ _SLICE = 0.2
 
 
 @operation(
-    "source list",
-    summary="List the sources the memory holds, by name.",
-    example="source list notes/2026",
-    pane="inbox",
+    "source list", summary="List the sources the memory holds, by name.", example="source list notes/2026", pane="inbox"
 )
 def sources(
     engine: Engine,
@@ -105,9 +102,7 @@ def update(
 )
 def delete(
     engine: Engine,
-    source: Annotated[
-        list[str], Arg(metavar="SOURCE", help="Sources as `source list` shows them, or their files.")
-    ],
+    source: Annotated[list[str], Arg(metavar="SOURCE", help="Sources as `source list` shows them, or their files.")],
     *,
     dry_run: DryRun = False,
 ) -> RevisionPlan | Revision:

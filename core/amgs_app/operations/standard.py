@@ -29,9 +29,7 @@ def beginning_with(word: str) -> Registry | None:
     The modules of the others are imported too unless the word is one of `FIRST_WORDS`.
     """
     modules = operations.FIRST_WORDS.get(word)
-    every = (
-        standard() if modules is None else Registry.of_modules(getattr(operations, one) for one in modules)
-    )
+    every = standard() if modules is None else Registry.of_modules(getattr(operations, one) for one in modules)
     found = Registry(one for one in every if one.words[0] == word)
     return found if len(found) else None
 

@@ -13,14 +13,7 @@ from amgs_app.operations.arguments import DryRun, read_weights
 
 if TYPE_CHECKING:
     from amgs.api.diversity import Diversity
-    from amgs.calibration.results import (
-        Calibrated,
-        CalibrationPlan,
-        Metrics,
-        Monitored,
-        Tuning,
-        WeightTest,
-    )
+    from amgs.calibration.results import Calibrated, CalibrationPlan, Metrics, Monitored, Tuning, WeightTest
     from amgs.types import Progress
     from amgs.types.question_case import QuestionCase
     from amgs_app.engine import Engine
@@ -39,9 +32,7 @@ if TYPE_CHECKING:
 def calibrate(
     engine: Engine,
     *,
-    method: Annotated[
-        Literal["isotonic", "platt"], Option("--method", help="The curve to fit.")
-    ] = "isotonic",
+    method: Annotated[Literal["isotonic", "platt"], Option("--method", help="The curve to fit.")] = "isotonic",
     dry_run: DryRun = False,
     questions: Annotated[
         Path | None,
@@ -75,11 +66,7 @@ def calibrate(
 
 
 def _gated(
-    engine: Engine,
-    plan: CalibrationPlan,
-    cases: Sequence[QuestionCase],
-    dry_run: bool,
-    progress: Progress | None,
+    engine: Engine, plan: CalibrationPlan, cases: Sequence[QuestionCase], dry_run: bool, progress: Progress | None
 ) -> CalibrationPlan:
     """The plan with what it does to the questions of a file. Raises UsageError where it is to be carried out, and one
     that holds now would fail.
@@ -117,9 +104,7 @@ def metrics(
         Option("--questions", metavar="FILE", help="Labelled questions, for precision and recall."),
         Takes("file"),
     ] = None,
-    record: Annotated[
-        bool, Option("--record", help="Of drift: record the values for the next comparison.")
-    ] = False,
+    record: Annotated[bool, Option("--record", help="Of drift: record the values for the next comparison.")] = False,
     progress: Progress | None = None,
 ) -> Metrics | Monitored | Diversity:
     """Show precision, recall, coherence, graph stability, Brier score and attention stability, each with its target.
@@ -160,18 +145,13 @@ def tune(
     name: Annotated[str, Arg(metavar="FRAME", help="An atomic frame."), Takes("frame")],
     *,
     questions: Annotated[
-        Path,
-        Option("--questions", metavar="FILE", help="Labelled questions, one JSON object per line."),
-        Takes("file"),
+        Path, Option("--questions", metavar="FILE", help="Labelled questions, one JSON object per line."), Takes("file")
     ],
     method: Annotated[Literal["grid", "bayes"], Option("--method", help="Search method.")] = "grid",
-    trials: Annotated[
-        int, Option("--trials", metavar="N", min=1, max=20_000, help="Try at most N weight sets.")
-    ] = 126,
+    trials: Annotated[int, Option("--trials", metavar="N", min=1, max=20_000, help="Try at most N weight sets.")] = 126,
     apply: Annotated[bool, Option("--apply", help="Apply the proposed weights if they are better.")] = False,
     against: Annotated[
-        str | None,
-        Option("--against", metavar="R,C,K,S,F", help="Search nothing: compare with these weights."),
+        str | None, Option("--against", metavar="R,C,K,S,F", help="Search nothing: compare with these weights.")
     ] = None,
     weights: Annotated[
         str | None,
@@ -196,12 +176,7 @@ def tune(
         if apply:
             raise UsageError("--against applies nothing.", way_out="`frame define NAME --weights` does.")
         return engine.memory.calibration.compare_weights(
-            name,
-            load(questions),
-            read_weights(weights),
-            read_weights(against),
-            seed=engine.seed,
-            progress=progress,
+            name, load(questions), read_weights(weights), read_weights(against), seed=engine.seed, progress=progress
         )
     if weights is not None:
         raise UsageError("--weights are compared with --against.", way_out="Give both, or neither.")

@@ -33,8 +33,7 @@ def feedback(
     *,
     dry_run: DryRun = False,
     measure: Annotated[
-        bool,
-        Option("--measure/--no-measure", help="Measure ΔNLL over the answer; without it, residency only."),
+        bool, Option("--measure/--no-measure", help="Measure ΔNLL over the answer; without it, residency only.")
     ] = True,
     progress: Progress | None = None,
 ) -> FocusFeedback:

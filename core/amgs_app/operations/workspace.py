@@ -77,16 +77,11 @@ def layout_set(
     pane: Annotated[Pane, Arg(metavar="PANE", help="The large pane."), Takes("pane")],
     *,
     beside: Annotated[
-        str,
-        Option(
-            "--beside", metavar="A,B,C", help="Up to three smaller panes shown with it where there is room."
-        ),
+        str, Option("--beside", metavar="A,B,C", help="Up to three smaller panes shown with it where there is room.")
     ] = "",
     large: Annotated[bool, Option("--large", help="Show it full-screen.")] = False,
     theme: Annotated[
-        str,
-        Option("--theme", metavar="NAME", help="The colour theme to remember with it."),
-        Takes("theme"),
+        str, Option("--theme", metavar="NAME", help="The colour theme to remember with it."), Takes("theme")
     ] = "",
 ) -> Layout:
     """Arrange the panes. Unless others are named, each large pane has its own companions."""
@@ -114,8 +109,7 @@ LONGEST_NAME = 60
 def layout_use(
     operator: Operator,
     name: Annotated[
-        str,
-        Arg(metavar="NAME", help="A saved name; default: the arrangement of the last session."),
+        str, Arg(metavar="NAME", help="A saved name; default: the arrangement of the last session.")
     ] = LAST,
     *,
     save: Annotated[
@@ -157,12 +151,7 @@ def _save_layout(operator: Operator, name: str) -> None:
 ListPane = Annotated[Pane, Arg(metavar="PANE", help="The pane with the list."), Takes("pane")]
 
 
-@operation(
-    "filter",
-    summary="Filter the rows of a pane's list.",
-    example="filter inbox 'confidence>0.5'",
-    keys=("F",),
-)
+@operation("filter", summary="Filter the rows of a pane's list.", example="filter inbox 'confidence>0.5'", keys=("F",))
 def filter_rows(
     operator: Operator,
     pane: ListPane,
@@ -179,15 +168,12 @@ def filter_rows(
     return _sifted(operator, pane, terms=tuple(terms or ()))
 
 
-@operation(
-    "sort", summary="Sort the rows of a pane's list.", example="sort inbox confidence --reverse", keys=("O",)
-)
+@operation("sort", summary="Sort the rows of a pane's list.", example="sort inbox confidence --reverse", keys=("O",))
 def sort_rows(
     operator: Operator,
     pane: ListPane,
     field: Annotated[
-        str,
-        Arg(metavar="FIELD", help="Numbers descending, texts ascending; default: the original order."),
+        str, Arg(metavar="FIELD", help="Numbers descending, texts ascending; default: the original order.")
     ] = "",
     *,
     reverse: Annotated[bool, Option("--reverse", help="Numbers ascending, texts descending.")] = False,
@@ -214,9 +200,7 @@ def _remember(operator: Operator) -> None:
 def _listing(pane: Pane) -> Listing:
     found = LISTINGS.get(pane)
     if found is None:
-        raise UsageError(
-            f"The {pane} pane has no list.", way_out=f"Panes with a list: {', '.join(LISTINGS)}."
-        )
+        raise UsageError(f"The {pane} pane has no list.", way_out=f"Panes with a list: {', '.join(LISTINGS)}.")
     return found
 
 

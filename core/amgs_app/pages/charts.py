@@ -67,21 +67,14 @@ def draw_bars(title: str, rows: Sequence[tuple[str, float, str]]) -> str:
     for number, (name, value, written) in enumerate(rows):
         y, width = number * _ROW, room * value / most
         parts.append(_draw_text(_LEFT - 8, y + 16, _shorten(name, _LEFT - 8), "end", whole=name))
-        parts.append(
-            f'<rect class="mark c0" x="{_LEFT}" y="{y + 4}" width="{width:.1f}" height="{_ROW - 8}"/>\n'
-        )
+        parts.append(f'<rect class="mark c0" x="{_LEFT}" y="{y + 4}" width="{width:.1f}" height="{_ROW - 8}"/>\n')
         parts.append(_draw_text(_LEFT + width + 6, y + 16, written, kind="muted"))
     summary = "; ".join(f"{name}: {written}" for name, _, written in rows)
     return _draw(title, f"{summary}.", len(rows) * _ROW + 4, parts)
 
 
 def draw_lines(
-    title: str,
-    lines: Sequence[ChartLine],
-    *,
-    across: Ticks,
-    up: Ticks,
-    limit: tuple[float, str] | None = None,
+    title: str, lines: Sequence[ChartLine], *, across: Ticks, up: Ticks, limit: tuple[float, str] | None = None
 ) -> str:
     """Draw at most SERIES lines over one axis, each named at its end. limit: a dashed line at this height, and its
     name.
@@ -129,9 +122,7 @@ def _draw(title: str, summary: str, height: float, parts: Sequence[str]) -> str:
     )
 
 
-def _draw_text(
-    x: float, y: float, text: str, anchor: str = "start", *, kind: str = "", whole: str = ""
-) -> str:
+def _draw_text(x: float, y: float, text: str, anchor: str = "start", *, kind: str = "", whole: str = "") -> str:
     style = f' class="{kind}"' if kind else ""
     more = f"<title>{_escape(whole)}</title>" if whole and whole != text else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{style}>{_escape(text)}{more}</text>\n'

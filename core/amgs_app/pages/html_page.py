@@ -65,12 +65,7 @@ class HtmlSection:
 
 
 def page(
-    title: str,
-    note: str,
-    sections: Iterable[HtmlSection],
-    palettes: tuple[Palette, Palette],
-    *,
-    redacted: bool = False,
+    title: str, note: str, sections: Iterable[HtmlSection], palettes: tuple[Palette, Palette], *, redacted: bool = False
 ) -> str:
     """The whole page. palettes: for a light and for a dark page. redacted: no text of the memory is in its tables; what
     its charts hold is up to whoever draws them.

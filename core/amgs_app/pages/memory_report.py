@@ -47,16 +47,9 @@ def of_memory(
     used_rows = [(block.id, block.title, block.category, times) for block, times in used]
     sections = [
         HtmlSection("Overview", overview, own=("what",)),
-        HtmlSection(
-            "Blocks by category", sheet("", "category blocks:n", kinds), () if redacted else (kind_bars,)
-        ),
+        HtmlSection("Blocks by category", sheet("", "category blocks:n", kinds), () if redacted else (kind_bars,)),
         HtmlSection("Health", replace(table_of(look("health")), title=""), own=("area", "status", "command")),
-        HtmlSection(
-            "Calibration",
-            table_of(reliability),
-            draw_calibration(reliability),
-            own=("forecast", "95 %"),
-        ),
+        HtmlSection("Calibration", table_of(reliability), draw_calibration(reliability), own=("forecast", "95 %")),
         _list_decay(operator.engine.memory.lifecycle.category_curves(days=30.0), redacted=redacted),
         *([] if frame is None else [_list_fill(frame, redacted=redacted)]),
         HtmlSection("Most used", sheet("", "id:id title* category uses:n", used_rows)),
@@ -101,9 +94,7 @@ def draw_calibration(result: Reliability) -> tuple[str, ...]:
     course = result.course
     if len(course) > 1:
         top = max(0.3, *(point.brier for point in course))
-        brier = ChartLine(
-            "Brier", [(n, point.brier) for n, point in enumerate(course)], f"{course[-1].brier:.3f}"
-        )
+        brier = ChartLine("Brier", [(n, point.brier) for n, point in enumerate(course)], f"{course[-1].brier:.3f}")
         charts.append(
             draw_lines(
                 "Brier score through time",
@@ -130,9 +121,7 @@ def _list_decay(result: CategoryCurves, *, redacted: bool) -> HtmlSection:
         "Mean relevance by category",
         [
             ChartLine(
-                curve.category,
-                list(zip(curve.hours, curve.relevance, strict=True)),
-                f"{curve.relevance[-1]:.3f}",
+                curve.category, list(zip(curve.hours, curve.relevance, strict=True)), f"{curve.relevance[-1]:.3f}"
             )
             for curve in highest
         ],
@@ -149,12 +138,8 @@ def _list_fill(frame: Frame, *, redacted: bool) -> HtmlSection:
     parts += [("free", max(frame.budget - sum(used for _, used in parts), 0))]
     rows = [(name, used, f"{used / frame.budget:.1%}") for name, used in parts]
     chart = draw_bars("What filled the last frame", [(name, n, f"{n:,} tokens") for name, n in parts])
-    table = sheet(
-        f"{frame.name}: {frame.tokens:,} of {frame.budget:,} tokens", "from tokens:n share_of_budget", rows
-    )
-    return HtmlSection(
-        "The last frame's budget", table, () if redacted else (chart,), own=("share of budget",)
-    )
+    table = sheet(f"{frame.name}: {frame.tokens:,} of {frame.budget:,} tokens", "from tokens:n share_of_budget", rows)
+    return HtmlSection("The last frame's budget", table, () if redacted else (chart,), own=("share of budget",))
 
 
 def _write_note(at: str, *, redacted: bool) -> str:

@@ -50,20 +50,14 @@ LISTINGS: dict[Pane, Listing] = {
         ("now", "then", "days", "uses", "useful", "links", "confidence"),
         ("days", "uses", "links", "now", "title", "category"),
     ),
-    "overview": Listing(
-        ("kind", "summary", "state"),
-        ("id", "blocks", "edges", "days"),
-        ("kind", "blocks", "edges"),
-    ),
+    "overview": Listing(("kind", "summary", "state"), ("id", "blocks", "edges", "days"), ("kind", "blocks", "edges")),
     "focus": Listing(
         ("title", "last", "reason", "state"),
         ("score", "level", "tokens", "cost", "kept", "gain", "cooldown", "rank", "start"),
         ("score", "gain", "kept", "tokens", "title"),
     ),
     "conversation": Listing(
-        ("handle", "fate", "reason"),
-        ("worth", "tokens", "shown", "messages", "first"),
-        ("worth", "tokens", "fate"),
+        ("handle", "fate", "reason"), ("worth", "tokens", "shown", "messages", "first"), ("worth", "tokens", "fate")
     ),
     **{name: loaded(view.listing) for name, view in views().items() if view.listing},
 }

@@ -23,11 +23,7 @@ def data_folder(paths: PathSettings) -> Path:
     """Where stores and the shell's history live: the folder in the settings, else the user's data folder."""
     folder = _own_folder(paths)
     if not folder.is_absolute():  # a `~` that nothing stands for
-        raise StoreError(
-            "There is no home folder for a memory: HOME is not set.",
-            way_out="Set HOME.",
-            about="place",
-        )
+        raise StoreError("There is no home folder for a memory: HOME is not set.", way_out="Set HOME.", about="place")
     return folder
 
 

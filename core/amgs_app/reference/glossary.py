@@ -13,55 +13,31 @@ Words = tuple[tuple[str, str], ...]
 """Terms and what they mean."""
 
 TERMS: Final[Words] = (
-    (
-        "block",
-        "The unit that is stored: a note, a section of one, or a turn of dialogue, under the hash of its text.",
-    ),
+    ("block", "The unit that is stored: a note, a section of one, or a turn of dialogue, under the hash of its text."),
     ("raw", "Of a block: ingested, not consolidated yet."),
     ("inbox", "The raw blocks."),
     ("ingest", "Take texts in as raw blocks, from files, folders or the command line."),
     ("consolidate", "Turn raw blocks into memory: category, embedding, entities, edges, decay profile."),
-    (
-        "category",
-        "What kind of knowledge a block is (decision, task, person …). It suggests the decay profile.",
-    ),
+    ("category", "What kind of knowledge a block is (decision, task, person …). It suggests the decay profile."),
     ("edge", "A typed link between two blocks, with a weight and a confidence. Its strength decays too."),
     ("relevance", "1 when a block was last used, halved with every half-life since. A part of every score."),
     ("decay profile", "How fast relevance halves: pinned (never), core, durable, standard, ephemeral."),
-    (
-        "threshold",
-        "The relevance (0.05) below which a block counts as faded. It stays in the memory and can be found.",
-    ),
+    ("threshold", "The relevance (0.05) below which a block counts as faded. It stays in the memory and can be found."),
     ("use, reinforcement", "The block proved useful, or a model kept it open: its relevance is 1 again."),
     ("prune", "Archive blocks that are faded, peripheral, unused and low-confidence. Only on command."),
     (
         "archive",
         "Take a block out of retrieval but keep it. `undo` and `block set --status consolidated` bring it back.",
     ),
-    (
-        "frame",
-        "An assembled context: the blocks chosen for a question within a budget of tokens, as one text.",
-    ),
+    ("frame", "An assembled context: the blocks chosen for a question within a budget of tokens, as one text."),
     ("assembly", "One logged run that made a frame; it can be replayed."),
-    (
-        "candidate",
-        "A block that was considered for a frame. Its fate says whether it is in, or why it is out.",
-    ),
-    (
-        "score",
-        "The weighted sum of recency, centrality, confidence, similarity and reinforcement, from 0 to 1.",
-    ),
+    ("candidate", "A block that was considered for a frame. Its fate says whether it is in, or why it is out."),
+    ("score", "The weighted sum of recency, centrality, confidence, similarity and reinforcement, from 0 to 1."),
     ("confidence", "How far a block, an edge or a category can be trusted, from 0 to 1."),
     ("forecast", "The score of a selected block, read as the probability that it will prove useful."),
     ("verdict, outcome", "Your judgement of a forecast: useful or useless."),
-    (
-        "Brier score",
-        "Mean squared difference of forecast and outcome: 0 is perfect, always saying 0.5 gives 0.25.",
-    ),
-    (
-        "lifetime",
-        "Everything that an opened model has read and written so far, whether it fits the window or not.",
-    ),
+    ("Brier score", "Mean squared difference of forecast and outcome: 0 is perfect, always saying 0.5 gives 0.25."),
+    ("lifetime", "Everything that an opened model has read and written so far, whether it fits the window or not."),
     ("window", "The positions that the model reads at once. The working context is what they hold."),
     ("span", "A stretch of the lifetime that the window holds as tokens or as one gist."),
     ("gist", "The one vector that stands for a span that is not held as tokens."),
@@ -167,10 +143,7 @@ SCREEN: Final[dict[str, Words]] = {
         ("handle", "`#12` or `#12-15`: names messages, and brings them back."),
         ("tokens, sent", "Tokens of the original messages, and of what is sent in their place."),
         ("worth", "From 0 to 1: how likely the best message of the span is to be needed for the question."),
-        (
-            "ledger",
-            "What each stage took from the tokens and added to them; each row continues from the last.",
-        ),
+        ("ledger", "What each stage took from the tokens and added to them; each row continues from the last."),
     ),
     **{name: loaded(view.terms) for name, view in views().items() if view.terms},
 }
@@ -186,9 +159,5 @@ def page() -> str:
 
 def table(words: Words, head: str = "word") -> str:
     """The words as a table of Markdown."""
-    lines = [
-        f"| {head} | what it means |",
-        "| --- | --- |",
-        *(f"| {name} | {text} |" for name, text in words),
-    ]
+    lines = [f"| {head} | what it means |", "| --- | --- |", *(f"| {name} | {text} |" for name, text in words)]
     return "\n".join(lines) + "\n"

@@ -95,9 +95,7 @@ def entry(
     """Make a function `table(result: Kind)` the entry of Kind; the catalogue collects it from its module."""
 
     def mark(table: Callable[[R], ResultTable]) -> ResultEntry[R]:
-        return ResultEntry(
-            table.__annotations__["result"], table, figure, sentence, page, portable, quiet, stays
-        )
+        return ResultEntry(table.__annotations__["result"], table, figure, sentence, page, portable, quiet, stays)
 
     return mark
 

@@ -30,9 +30,7 @@ def titles_of_edges(operator: Operator, edges: Iterable[Edge]) -> dict[str, str]
     return operator.engine.memory.titles({end for edge in edges for end in (edge.source_id, edge.target_id)})
 
 
-def titles_of_view(
-    operator: Operator, view: FocusView | None, more: Sequence[SpanSource] = ()
-) -> dict[str, str]:
+def titles_of_view(operator: Operator, view: FocusView | None, more: Sequence[SpanSource] = ()) -> dict[str, str]:
     """The titles of the blocks that a working context comes from, by id."""
     ids = {one.source for one in more}
     if view is not None:

@@ -39,10 +39,7 @@ def _laid_out(value: Any, depth: int) -> str:
         return short
     inner, outer = " " * (depth + 2), " " * depth
     if isinstance(value, dict):
-        parts = [
-            f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(each, depth + 2)}"
-            for key, each in value.items()
-        ]
+        parts = [f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(each, depth + 2)}" for key, each in value.items()]
         opening, closing = "{", "}"
     else:
         parts = [_laid_out(each, depth + 2) for each in value]
@@ -118,11 +115,7 @@ def _form_of_dataclass(kind: Any) -> Callable[[Any], Any]:
         if isinstance(value, Block):
             told["title"] = _of_text(value.title)
         elif isinstance(value, Candidate):
-            told |= {
-                "source": plain(value.source),
-                "date": instant(value.block.created_at),
-                **plain(_passage(value)),
-            }
+            told |= {"source": plain(value.source), "date": instant(value.block.created_at), **plain(_passage(value))}
         return told
 
     return form

@@ -33,9 +33,7 @@ def answer_told(result: AnswerFindings) -> list[str]:
     if result.unheld:
         named = ", ".join(f"“{word}”" for word in result.unheld[:_MOST_WORDS])
         more = len(result.unheld) - _MOST_WORDS
-        told.append(
-            f"no block holds {named}" + (f" or {plural(more, 'other word')} of it" if more > 0 else "")
-        )
+        told.append(f"no block holds {named}" + (f" or {plural(more, 'other word')} of it" if more > 0 else ""))
     if result.answerable is not None:
         from amgs.retrieval.answerable import in_words
 

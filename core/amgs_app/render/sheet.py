@@ -115,8 +115,7 @@ def to_lines(given: ResultTable, width: int, *, marks: bool = False) -> list[Tex
         ]
         columns = [given.columns[place] for place in beside]
         cells = [
-            [_shown(row[place], column.kind) for place, column in zip(beside, columns, strict=True)]
-            for row in shown
+            [_shown(row[place], column.kind) for place, column in zip(beside, columns, strict=True)] for row in shown
         ]
         heads = [column.name for column in columns]
         places = _places(columns, [heads, *cells], width)
@@ -206,9 +205,7 @@ def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
 
 def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
     placed = [
-        cut(cell, width).rjust(width - cell_len(cell) + len(cell))
-        if column.kind in _RIGHT
-        else _fill(cell, width)
+        cut(cell, width).rjust(width - cell_len(cell) + len(cell)) if column.kind in _RIGHT else _fill(cell, width)
         for cell, column, width in zip(cells, columns, widths, strict=True)
     ]
     return GAP.join(placed).rstrip()
@@ -229,10 +226,7 @@ def _lines(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int
     folded = in_lines(((cells[-1], False),), widths[-1], len(cells[-1]))
     first, *rest = ["".join(text for text, _ in line) for line in folded]
     indent = " " * (sum(widths[:-1]) + len(GAP) * (len(widths) - 1))
-    return [
-        _line([*cells[:-1], first], columns, widths),
-        *(indent + cut(line, widths[-1]) for line in rest),
-    ]
+    return [_line([*cells[:-1], first], columns, widths), *(indent + cut(line, widths[-1]) for line in rest)]
 
 
 def _fill(cell: str, width: int) -> str:
@@ -271,13 +265,7 @@ def _shown(value: Any, kind: Kind) -> str:
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%d" if kind == "day" else "%Y-%m-%d %H:%M")
     if isinstance(value, float):
-        return (
-            f"{value:.3f}"
-            if kind == "score"
-            else f"{value:,.1f}"
-            if kind == "milliseconds"
-            else f"{value:.4g}"
-        )
+        return f"{value:.3f}" if kind == "score" else f"{value:,.1f}" if kind == "milliseconds" else f"{value:.4g}"
     if isinstance(value, int):
         return f"{value:,}"
     if kind == "line":

@@ -57,9 +57,7 @@ def take(operator: Operator, name: str, look: Look) -> SnapshotFiles:
     Raises InputError where they cannot be written.
     """
     if _NAME.fullmatch(name) is None:
-        raise UsageError(
-            f"{name!r} is not a valid file name.", way_out="Use letters, digits, `.`, `_` and `-`."
-        )
+        raise UsageError(f"{name!r} is not a valid file name.", way_out="Use letters, digits, `.`, `_` and `-`.")
     state = operator.panes.get(operator.pane)
     if state is None:
         raise UsageError(
@@ -103,9 +101,7 @@ def as_svg(picture: Text, canvas: Canvas, title: str) -> str:
         legacy_windows=False,
     )
     console.print(picture, highlight=False, soft_wrap=True)
-    made = console.export_svg(
-        title=title, theme=canvas.palette.terminal_theme(), code_format=_SVG, unique_id="amgs"
-    )
+    made = console.export_svg(title=title, theme=canvas.palette.terminal_theme(), code_format=_SVG, unique_id="amgs")
     return "".join(f"{line.rstrip()}\n" for line in made.splitlines() if line.strip())
 
 

@@ -69,11 +69,7 @@ class _CheckedNames(dict[str, Any]):
 def _checked_names(module: str) -> _CheckedNames:
     sources: dict[str, tuple[str, str]] = {}
     for block in ast.parse(inspect.getsource(sys.modules[module])).body:
-        if (
-            isinstance(block, ast.If)
-            and isinstance(block.test, ast.Name)
-            and block.test.id == "TYPE_CHECKING"
-        ):
+        if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING":
             for node in block.body:
                 if isinstance(node, ast.ImportFrom) and node.module:
                     sources |= {each.asname or each.name: (node.module, each.name) for each in node.names}
@@ -220,10 +216,7 @@ def describe_answers(document: Schema, operations: Mapping[str, Operation[..., A
                 continue
             for code, response in responses.items():
                 if code.startswith("2"):
-                    response["content"] = {
-                        "application/json": {"schema": schema},
-                        wire.MEDIA_TYPE: {"schema": {}},
-                    }
+                    response["content"] = {"application/json": {"schema": schema}, wire.MEDIA_TYPE: {"schema": {}}}
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     schemas.update(made.components)
     for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own, which nothing answers
@@ -266,11 +259,7 @@ _PLAIN: Final[dict[Any, Schema]] = {
 }
 _PASSAGE: Final[dict[str, Schema]] = {
     "passage": {"type": ["string", "null"], "description": "The text of the passage that answers."},
-    "offsets": {
-        "type": "array",
-        "items": {"type": "integer"},
-        "description": "Its beginning and end in the content.",
-    },
+    "offsets": {"type": "array", "items": {"type": "integer"}, "description": "Its beginning and end in the content."},
     "matches": {
         "type": "array",
         "items": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},

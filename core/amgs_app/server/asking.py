@@ -100,14 +100,7 @@ class Asked:
     client: str = ""
 
     async def run(
-        self,
-        operation: str,
-        lane: Lane,
-        work: Callable[[], Any],
-        told: str = "",
-        *,
-        changes: bool,
-        quiet: bool = False,
+        self, operation: str, lane: Lane, work: Callable[[], Any], told: str = "", *, changes: bool, quiet: bool = False
     ) -> Any:
         """Carry out work in a lane of the namespace, and tell those who listen what came of it.
 
@@ -192,13 +185,7 @@ def summary_of(result: Any) -> str:
     return sentence_of(result) if is_dataclass(result) else ""
 
 
-_COUNTED = {
-    "hits": "hit",
-    "added": "new block",
-    "selected": "block",
-    "proposals": "proposal",
-    "candidates": "block",
-}
+_COUNTED = {"hits": "hit", "added": "new block", "selected": "block", "proposals": "proposal", "candidates": "block"}
 """What a result holds many of, and what one of them is called."""
 
 
@@ -214,9 +201,7 @@ def _ids(result: Any) -> tuple[str, ...]:
 
 async def asked_by(
     request: Request,
-    authorization: Annotated[
-        str, Header(description="Bearer TOKEN; needed as soon as there are tokens.")
-    ] = "",
+    authorization: Annotated[str, Header(description="Bearer TOKEN; needed as soon as there are tokens.")] = "",
     amgs_namespace: Annotated[
         str, Header(description="The namespace; the token's first, else `default`, where it is not given.")
     ] = "",
@@ -268,9 +253,7 @@ def identify(service: Service, authorization: str, namespace: str) -> tuple[Call
     service.rates.take(caller.name)
     name = namespace or (caller.namespaces[0] if caller.namespaces else DEFAULT)
     if not caller.opens(name):
-        raise errors.NotFoundError(
-            "There is no such namespace.", way_out="Ask for one that your token opens."
-        )
+        raise errors.NotFoundError("There is no such namespace.", way_out="Ask for one that your token opens.")
     return caller, service.namespaces.get(name)
 
 

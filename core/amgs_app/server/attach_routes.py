@@ -79,21 +79,12 @@ async def operation(
     call = _call(chosen, await _body(request), near=asked.caller.near)
     return _answer(
         replace(asked, client=amgs_client),
-        _Work(
-            chosen.name,
-            lane_of(call),
-            chosen.writes,
-            call.line(),
-            call.apply,
-            quiet=bool(amgs_look),
-        ),
+        _Work(chosen.name, lane_of(call), chosen.writes, call.line(), call.apply, quiet=bool(amgs_look)),
     )
 
 
 @router.post("/v1/attach/ask")
-async def ask(
-    asked: ByCaller, request: Request, amgs_look: Look = "", amgs_client: Client = ""
-) -> StreamingResponse:
+async def ask(asked: ByCaller, request: Request, amgs_look: Look = "", amgs_client: Client = "") -> StreamingResponse:
     """Call a method of the engine's, or read a value, that `ASKS` names."""
     given = await _body(request)
     path = given.get("path")
@@ -109,10 +100,7 @@ async def ask(
     quiet = bool(amgs_look) or not known.operation
     changes = known.right != "read" and known.lane != "model"
     do = partial(_asked_of, str(path), known, args, kwargs)
-    return _answer(
-        replace(asked, client=amgs_client),
-        _Work(name, known.lane, changes, told, do, quiet=quiet),
-    )
+    return _answer(replace(asked, client=amgs_client), _Work(name, known.lane, changes, told, do, quiet=quiet))
 
 
 async def _body(request: Request) -> dict[str, Any]:
@@ -123,9 +111,7 @@ async def _body(request: Request) -> dict[str, Any]:
     except AmgsError:
         raise
     except Exception as error:  # whatever the constructors of values say of values that nobody made
-        raise InputError(
-            "The question cannot be read.", way_out="Use the same version on both sides."
-        ) from error
+        raise InputError("The question cannot be read.", way_out="Use the same version on both sides.") from error
     if not isinstance(given, dict):
         raise InputError("The question cannot be read.", way_out="Use the same version on both sides.")
     return given
@@ -147,12 +133,7 @@ def _call(chosen: Operation[..., Any], given: Mapping[str, Any], *, near: bool) 
 
 
 def _asked_of(
-    path: str,
-    known: RemoteAsk,
-    args: list[Any],
-    kwargs: Mapping[str, Any],
-    engine: Engine,
-    progress: Progress,
+    path: str, known: RemoteAsk, args: list[Any], kwargs: Mapping[str, Any], engine: Engine, progress: Progress
 ) -> Any:
     """What a method or a value of the engine gives. Raises UsageError for arguments that it does not take."""
 
@@ -168,9 +149,7 @@ def _asked_of(
             *(given(each) for each in args), **{name: given(each) for name, each in kwargs.items()}
         )
     except TypeError as error:
-        raise UsageError(
-            "The question does not fit.", way_out="Use the same version on both sides."
-        ) from error
+        raise UsageError("The question does not fit.", way_out="Use the same version on both sides.") from error
     result = method(*bound.args, **bound.kwargs)
     return result if known.sent else None
 

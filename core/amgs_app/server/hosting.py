@@ -226,9 +226,7 @@ class Namespaces:
             if found is None:
                 told = self._options_of(name) if NAMESPACE.fullmatch(name) else None
                 if told is None:
-                    raise NotFoundError(
-                        "There is no such namespace.", way_out="Ask for one that your token opens."
-                    )
+                    raise NotFoundError("There is no such namespace.", way_out="Ask for one that your token opens.")
                 address = f"{self.address}/{name}" if self.address and self.several else self.address
                 found = Namespace(name, told, self._files(name), address)
                 self._open[name] = found

@@ -61,9 +61,7 @@ def once(
         if together:
             with memory.transaction():
                 found = _kept(memory, mark, now)
-                return (
-                    _answer(found, request) if found is not None else _done(memory, mark, now, request, work)
-                )
+                return _answer(found, request) if found is not None else _done(memory, mark, now, request, work)
         with memory.transaction():  # another server may be asked the same at the same moment
             found = _kept(memory, mark, now)
             if found is not None and not _was_not_done(memory, found, request):
@@ -135,13 +133,7 @@ def _answer(found: dict[str, Any], request: str) -> Any:
 
 
 def _keep(
-    memory: Memory,
-    mark: str,
-    now: datetime,
-    request: str,
-    *,
-    answer: str | None = None,
-    begun_at: int | None = None,
+    memory: Memory, mark: str, now: datetime, request: str, *, answer: str | None = None, begun_at: int | None = None
 ) -> None:
     """Keep an answer; or, without one, that the work was begun at a change counter."""
     if not memory.kept(f"{_NAME}{now:%Y-%m-%d}:"):

@@ -66,9 +66,7 @@ def server_of(app: Any, *, lifespan: bool) -> uvicorn.Server:
 
 
 @asynccontextmanager
-async def letting_in(
-    listening: socket.socket | None, make_server: Callable[[], uvicorn.Server]
-) -> AsyncIterator[None]:
+async def letting_in(listening: socket.socket | None, make_server: Callable[[], uvicorn.Server]) -> AsyncIterator[None]:
     """Let others in meanwhile; nobody without a socket. make_server: called in a thread when the first one comes."""
     servers: list[uvicorn.Server] = []
 

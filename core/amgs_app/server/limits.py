@@ -61,12 +61,7 @@ class Rates:
     a_second: how fast it fills. at_once: how much it holds. perf: seconds.
     """
 
-    def __init__(
-        self,
-        a_second: float,
-        at_once: float,
-        perf: Callable[[], float] = time.perf_counter,
-    ) -> None:
+    def __init__(self, a_second: float, at_once: float, perf: Callable[[], float] = time.perf_counter) -> None:
         self._a_second, self._at_once, self._perf = a_second, at_once, perf
         self._lock = threading.Lock()
         self._left: dict[str, tuple[float, float]] = {}
@@ -157,9 +152,7 @@ def _busy() -> BusyError:
 class RequestLog:
     """Middleware: gives each request an id (`X-Request-Id`), refuses one that is too large, and logs it."""
 
-    def __init__(
-        self, app: ASGIApp, largest: int = LARGEST, perf: Callable[[], float] = time.perf_counter
-    ) -> None:
+    def __init__(self, app: ASGIApp, largest: int = LARGEST, perf: Callable[[], float] = time.perf_counter) -> None:
         self._app, self._largest, self._perf = app, largest, perf
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -51,10 +51,7 @@ def _bare_too(schema: dict[str, Any]) -> None:
     """The content may also be the whole body."""
     whole = dict(schema)
     schema.clear()
-    schema |= {
-        "title": whole["title"],
-        "anyOf": [whole, *whole["properties"]["content"]["anyOf"]],
-    }
+    schema |= {"title": whole["title"], "anyOf": [whole, *whole["properties"]["content"]["anyOf"]]}
 
 
 class IngestRequest(BaseModel):
@@ -80,8 +77,7 @@ class IngestRequest(BaseModel):
         shared = self.model_dump(exclude={"content"})
         given = self.content if isinstance(self.content, list) else [self.content]
         whole = [
-            each.model_dump(exclude_unset=True) if isinstance(each, IngestItem) else {"content": each}
-            for each in given
+            each.model_dump(exclude_unset=True) if isinstance(each, IngestItem) else {"content": each} for each in given
         ]
         return [IngestItem(**(shared | each)) for each in whole]
 
@@ -109,9 +105,7 @@ async def ingest(asked: ByCaller, given: IngestRequest) -> Response:
 
 
 @router.delete(
-    "/v1/memory/{id}",
-    operation_id="delete_memory",
-    summary="Set a block aside as pruned, or erase it for good.",
+    "/v1/memory/{id}", operation_id="delete_memory", summary="Set a block aside as pruned, or erase it for good."
 )
 async def delete(
     asked: ByCaller,
@@ -143,9 +137,7 @@ def take_in(asked: Asked, items: list[IngestItem]) -> IngestReceipt:
     texts = []
     for each in items:
         _check_time(each.occurred_at, now)
-        extra = given_metadata(
-            each.speaker, each.tags, [f"{key}={value}" for key, value in each.meta.items()]
-        )
+        extra = given_metadata(each.speaker, each.tags, [f"{key}={value}" for key, value in each.meta.items()])
         if each.source:
             extra["source"] = each.source
         said = f"{each.speaker}: {each.content}" if each.speaker else each.content

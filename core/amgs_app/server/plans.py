@@ -116,8 +116,7 @@ class Plans:
             found = self._kept.get((namespace, id))
         if found is None or found.at + KEPT < now:
             raise NotFoundError(
-                "There is no such plan.",
-                way_out="Plan anew: a plan is kept for an hour, until it is applied.",
+                "There is no such plan.", way_out="Plan anew: a plan is kept for an hour, until it is applied."
             )
         return found
 
@@ -128,10 +127,7 @@ class Plans:
 
 
 @router.post(
-    "/v1/plans/{kind}",
-    operation_id="post_plans",
-    status_code=201,
-    summary="Plan a change; nothing happens yet.",
+    "/v1/plans/{kind}", operation_id="post_plans", status_code=201, summary="Plan a change; nothing happens yet."
 )
 async def plan(asked: ByCaller, request: Request, kind: Kind, given: PlanRequest) -> Response:
     """What the change would do, under an id by which it can be applied. `ETag` is the memory's change counter."""

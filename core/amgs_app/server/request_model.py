@@ -40,10 +40,7 @@ def _chosen_alone(frame: Frame) -> Frame:
     return replace(frame, candidates=frame.selected)
 
 
-EXPLAINED: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "search": _without_evidence,
-    "frame assemble": _chosen_alone,
-}
+EXPLAINED: Final[Mapping[str, Callable[[Any], Any]]] = {"search": _without_evidence, "frame assemble": _chosen_alone}
 """Operations whose plain answers say only what was chosen, unless the request has `explain`; and how."""
 
 _PARTS: Final = ("recency", "centrality", "confidence", "similarity", "reinforcement")
@@ -88,9 +85,7 @@ def _as_parameters(names: Mapping[str, str], forms: Mapping[str, _Form], given: 
             continue
         if made.get(name) is not None:
             raise PydanticCustomError(
-                "twice",
-                "{alias} is another name for {name}; give one of them",
-                {"alias": alias, "name": name},
+                "twice", "{alias} is another name for {name}; give one of them", {"alias": alias, "name": name}
             )
         made[name] = value
     for name, (_, make) in forms.items():
@@ -145,9 +140,7 @@ def _one_of_two(names: Mapping[str, str], schema: dict[str, Any]) -> None:
     """A parameter that must be given may be given under its other name."""
     required = schema.get("required", [])
     either = [
-        {"anyOf": [{"required": [name]}, {"required": [alias]}]}
-        for alias, name in names.items()
-        if name in required
+        {"anyOf": [{"required": [name]}, {"required": [alias]}]} for alias, name in names.items() if name in required
     ]
     if either:
         schema["required"] = [name for name in required if name not in names.values()]

@@ -87,26 +87,12 @@ def routes(registry: Registry) -> tuple[Route, ...]:
     """Every route of the service that carries out an operation, those that the specification names first."""
     named = tuple(
         Route(
-            method,
-            path,
-            registry[name],
-            path.split("/")[2],
-            registry[name].right,
-            renamed,
-            _identifier(method, path),
+            method, path, registry[name], path.split("/")[2], registry[name].right, renamed, _identifier(method, path)
         )
         for method, path, name, renamed in NAMED
     )
     every = tuple(
-        Route(
-            "POST",
-            f"/v1/operations/{each.identifier}",
-            each,
-            "operations",
-            each.right,
-            (),
-            each.identifier,
-        )
+        Route("POST", f"/v1/operations/{each.identifier}", each, "operations", each.right, (), each.identifier)
         for each in registry
         if offered(each)
     )

@@ -97,9 +97,7 @@ def create_app(
     namespaces.gateway = kind == "gateway"
 
     async def who_asks(headers: Headers) -> Asked:
-        caller, namespace = identify(
-            service, headers.get("authorization", ""), headers.get(NAMESPACE.lower(), "")
-        )
+        caller, namespace = identify(service, headers.get("authorization", ""), headers.get(NAMESPACE.lower(), ""))
         return Asked(service, caller, namespace)
 
     mcp = make_server(Tools(who_asks))
@@ -189,8 +187,7 @@ def answer_errors(app: FastAPI) -> None:
         told = error.errors() if isinstance(error, RequestValidationError) else []
         places = [".".join(str(step) for step in each["loc"][1:]) for each in told]
         sentences = [
-            f"{place}: {each['msg']}" if place else each["msg"]
-            for place, each in zip(places, told, strict=True)
+            f"{place}: {each['msg']}" if place else each["msg"] for place, each in zip(places, told, strict=True)
         ]
         return _problem(
             {

@@ -58,9 +58,7 @@ class MessageOfExchange(Protocol):
 class SpanExport:
     """Sends spans in a thread of its own. Raises UsageError for an address that is none of HTTP."""
 
-    def __init__(
-        self, address: str, now: Callable[[], int] = time.time_ns, *, content: bool | None = None
-    ) -> None:
+    def __init__(self, address: str, now: Callable[[], int] = time.time_ns, *, content: bool | None = None) -> None:
         """address: with or without `/v1/traces`. content: whether texts are told; None as the environment says."""
         check_address(address, "a collector", "For example http://127.0.0.1:4318.")
         base = address.rstrip("/")
@@ -180,6 +178,5 @@ def _parts(one: MessageOfExchange) -> list[dict[str, Any]]:
         return [{"type": "tool_call_response", "id": one.answers, "response": one.text}]
     made: list[dict[str, Any]] = [{"type": "text", "content": one.text}] if one.text else []
     return made + [
-        {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments}
-        for call in one.calls
+        {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments} for call in one.calls
     ]

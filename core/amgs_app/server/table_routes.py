@@ -41,8 +41,7 @@ def add_route(app: FastAPI, route: Route) -> None:
             check_right(asked, "operate", f"`{route.operation.name} --hard`")
         arguments |= {parameter: path[names.get(parameter, parameter)] for parameter in in_path}
         call: Call[Any] = Call(
-            route.operation,
-            {each.name: arguments.get(each.name, each.default) for each in route.operation.parameters},
+            route.operation, {each.name: arguments.get(each.name, each.default) for each in route.operation.parameters}
         )
         operation, lane = route.operation, lane_of(call)
 

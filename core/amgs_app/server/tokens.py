@@ -102,12 +102,8 @@ def read_tokens(path: Path) -> Tokens:
         namespaces = entry.get("namespaces", [])
         may = entry.get("may", "write")
         if not isinstance(namespaces, list) or not namespaces:
-            raise UsageError(
-                f"{path}: [{name}] opens nothing.", way_out='Give it namespaces = ["notes"], for example.'
-            )
-        callers[key] = Caller(
-            name, tuple(check_namespace(str(one)) for one in namespaces), check_right_name(str(may))
-        )
+            raise UsageError(f"{path}: [{name}] opens nothing.", way_out='Give it namespaces = ["notes"], for example.')
+        callers[key] = Caller(name, tuple(check_namespace(str(one)) for one in namespaces), check_right_name(str(may)))
     return Tokens(callers)
 
 
@@ -147,7 +143,6 @@ def check_namespace(name: str) -> str:
     """The name itself; raises UsageError for one that cannot be a namespace."""
     if not NAMESPACE.fullmatch(name):
         raise UsageError(
-            f"{name!r} is no name for a namespace.",
-            way_out="Use small letters, digits, - and _, at most 63 of them.",
+            f"{name!r} is no name for a namespace.", way_out="Use small letters, digits, - and _, at most 63 of them."
         )
     return name

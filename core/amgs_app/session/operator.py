@@ -172,9 +172,7 @@ class Operator:
             elif isinstance(value, str) and value.startswith("@"):
                 found[parameter.name] = self._nth_listed(value)
             elif isinstance(value, list) and any(each.startswith("@") for each in value):
-                found[parameter.name] = [
-                    self._nth_listed(each) if each.startswith("@") else each for each in value
-                ]
+                found[parameter.name] = [self._nth_listed(each) if each.startswith("@") else each for each in value]
         return call.having(**found) if found else call
 
     def _nth_listed(self, reference: str) -> str:
@@ -234,7 +232,5 @@ class Operator:
             return next(iter(palettes.values()))
         if name not in palettes:
             skipped = f"\n{explain(problems)}" if problems else ""
-            raise UsageError(
-                f"There is no theme {name!r}.", way_out=f"Available: {', '.join(palettes)}.{skipped}"
-            )
+            raise UsageError(f"There is no theme {name!r}.", way_out=f"Available: {', '.join(palettes)}.{skipped}")
         return palettes[name]

@@ -37,9 +37,7 @@ class Target:
     def summary(self) -> str:
         """`9 same, 1 differs`"""
         differ = len(self.changed)
-        return f"{len(self.same)} same" + (
-            f", {differ} {'differs' if differ == 1 else 'differ'}" if differ else ""
-        )
+        return f"{len(self.same)} same" + (f", {differ} {'differs' if differ == 1 else 'differ'}" if differ else "")
 
 
 def read_size(text: str) -> tuple[int, int]:
@@ -47,9 +45,7 @@ def read_size(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d+)[x×](\d+)", text.strip())
     if match is None or int(match[1]) < LEAST_SIZE[0] or int(match[2]) < LEAST_SIZE[1]:
         least = "{}x{}".format(*LEAST_SIZE)
-        raise UsageError(
-            f"Invalid size: {text!r}.", way_out=f"Give columns x lines, such as 120x40, at least {least}."
-        )
+        raise UsageError(f"Invalid size: {text!r}.", way_out=f"Give columns x lines, such as 120x40, at least {least}.")
     return min(int(match[1]), MOST_SIZE), min(int(match[2]), MOST_SIZE)
 
 

@@ -143,19 +143,12 @@ def progress_on(out: IO[str] | None = None) -> Iterator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Bars(*columns, console=Console(file=out), transient=True) as bars:
         task = bars.add_task("", total=None, visible=False)
 
         def report(done: int, total: int, doing: str) -> None:
-            bars.update(
-                task, completed=done, total=total or None, description=printable_line(doing), visible=True
-            )
+            bars.update(task, completed=done, total=total or None, description=printable_line(doing), visible=True)
 
         progress = Progress(report)
         with _gentle_interrupt(progress, out):

@@ -53,9 +53,7 @@ def _left(drafts: KeptDrafts) -> str:
     """What is said of drafts that the session before left; "" for none."""
     parts = []
     if drafts.items:
-        parts.append(
-            f"corrections to {plural(len(drafts.items), 'block')}: `consolidate plan` goes on with them"
-        )
+        parts.append(f"corrections to {plural(len(drafts.items), 'block')}: `consolidate plan` goes on with them")
     if drafts.edges:
         parts.append(f"corrections to {plural(len(drafts.edges), 'edge')}: `edge apply` applies them")
     return f"Kept from the last session: {'; '.join(parts)}." if parts else ""
@@ -87,9 +85,7 @@ def _run_line(operator: Operator, registry: Registry, line: str, form: Format) -
         complain(error)
 
 
-def _carry_out(
-    operator: Operator, registry: Registry, line: str, form: Format, name: str, number: int
-) -> None:
+def _carry_out(operator: Operator, registry: Registry, line: str, form: Format, name: str, number: int) -> None:
     step = parse_step(registry, line, name, number)
     if step is None or not agreed(operator, step.call):
         return
@@ -123,9 +119,7 @@ def _prompted(operator: Operator, registry: Registry) -> Iterator[str]:
     folder = data_folder(operator.engine.settings.paths)
     folder.mkdir(parents=True, exist_ok=True)
     prompt: PromptSession[str] = PromptSession(
-        history=FileHistory(str(folder / "history")),
-        completer=CommandCompleter(),
-        complete_while_typing=False,
+        history=FileHistory(str(folder / "history")), completer=CommandCompleter(), complete_while_typing=False
     )
     while True:
         try:

@@ -109,13 +109,10 @@ def read_script(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path} is not UTF-8 (byte {error.start}).", way_out="Save the script as UTF-8."
-        ) from error
+        raise InputError(f"{path} is not UTF-8 (byte {error.start}).", way_out="Save the script as UTF-8.") from error
     except OSError as error:
         raise InputError(
-            f"{path} cannot be read: {error.strerror}.",
-            way_out="Give the path of a script, such as docs/tour.amgs.",
+            f"{path} cannot be read: {error.strerror}.", way_out="Give the path of a script, such as docs/tour.amgs."
         ) from error
 
 
@@ -163,9 +160,7 @@ def run_steps(
     ExpectationError when snapshots that were to be compared differ.
     """
     if any(step.call.operation.name == TAKES_SNAPSHOT for step in steps) and not operator.snapshots.chosen:
-        raise UsageError(
-            "The script takes snapshots, but no folder is given for them.", way_out="Add --out DIR."
-        )
+        raise UsageError("The script takes snapshots, but no folder is given for them.", way_out="Add --out DIR.")
     for step in steps:
         if progress is not None and progress.cancelled:
             raise Cancelled(f"Stopped before {name}:{step.number}.", way_out="Committed changes are kept.")
@@ -177,9 +172,7 @@ def run_steps(
             if not intended(error):
                 raise
             column = len(step.line) - len(step.line.lstrip()) + 1
-            raise ScriptError(
-                error, script=name, number=step.number, line=step.line, column=column
-            ) from error
+            raise ScriptError(error, script=name, number=step.number, line=step.line, column=column) from error
         if after is not None:
             after(step, result)
     compared = operator.snapshots

@@ -89,10 +89,7 @@ def _quoted(line: str, start: int) -> tuple[str, int]:
             parts.append(line[at])
             at += 1
     raise LineError(
-        "This quote is not closed.",
-        line=line,
-        column=start + 1,
-        way_out=f"Close it with {mark} or escape it with \\.",
+        "This quote is not closed.", line=line, column=start + 1, way_out=f"Close it with {mark} or escape it with \\."
     )
 
 

@@ -8,10 +8,7 @@ from typing import Final
 _KINDS: Final = (
     (r".*valid integer.*|.*as an integer.*", "takes a whole number"),
     (r".*valid number.*|.*as a number.*|.*finite number.*", "takes a number"),
-    (
-        r".*valid datetime.*|.*valid date.*",
-        "takes a day or an instant, as 2026-03-01 or 2026-03-01T09:00:00Z",
-    ),
+    (r".*valid datetime.*|.*valid date.*", "takes a day or an instant, as 2026-03-01 or 2026-03-01T09:00:00Z"),
     (r".*valid boolean.*", "takes true or false"),
     (r"Input should be greater than or equal to (.+)", r"takes \1 or more"),
     (r"Input should be less than or equal to (.+)", r"takes \1 at most"),

@@ -128,16 +128,7 @@ class Palette:
 
     def terminal_theme(self) -> TerminalTheme:
         """The palette as Rich's export theme (`Console.export_svg(theme=…)`)."""
-        ansi = (
-            self.panel,
-            self.bad,
-            self.good,
-            self.warn,
-            self.accent,
-            self.part_centrality,
-            self.heat_low,
-            self.text,
-        )
+        ansi = (self.panel, self.bad, self.good, self.warn, self.accent, self.part_centrality, self.heat_low, self.text)
         return TerminalTheme(rgb(self.background), rgb(self.text), [rgb(colour) for colour in ansi])
 
 
@@ -184,19 +175,7 @@ PAPER = Palette(
 
 _GROUPS = {
     "colours": {
-        *(
-            "background",
-            "surface",
-            "panel",
-            "selection",
-            "text",
-            "muted",
-            "faint",
-            "accent",
-            "good",
-            "warn",
-            "bad",
-        ),
+        *("background", "surface", "panel", "selection", "text", "muted", "faint", "accent", "good", "warn", "bad")
     },
     "lod": {"0", "1", "2", "3", "4"},
     "heat": {"low", "mid", "high"},

@@ -53,9 +53,7 @@ def load_checkpoint(path: Path, model: BaseModel) -> GistNetEncoder:
             f"{path.name} is not a gist checkpoint.", way_out="Choose a file written by the gist training."
         ) from error
     found.require_base(
-        model,
-        "Choose a checkpoint for this model, train one, or continue with pointer gists.",
-        shapes["tokens"].width,
+        model, "Choose a checkpoint for this model, train one, or continue with pointer gists.", shapes["tokens"].width
     )
     nets = {part: _filled(found, shape, part) for part, shape in shapes.items()}
     return GistNetEncoder(nets["tokens"], nets["gists"], name=path.stem, version=found.version, model=model)

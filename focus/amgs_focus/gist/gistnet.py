@@ -60,9 +60,7 @@ def pointer_gist(embeddings: torch.Tensor, slots: int = 1) -> torch.Tensor:
 def mean_gist(embeddings: torch.Tensor, slots: int = 1) -> torch.Tensor:
     """(B, n, d) -> (B, slots, d): the mean of each part. A control: frozen models read it badly."""
     bounds = [-1, *pointer_positions(embeddings.shape[1], slots)]
-    parts = [
-        embeddings[:, min(start + 1, end) : end + 1].mean(dim=1) for start, end in itertools.pairwise(bounds)
-    ]
+    parts = [embeddings[:, min(start + 1, end) : end + 1].mean(dim=1) for start, end in itertools.pairwise(bounds)]
     return torch.stack(parts, dim=1)
 
 
@@ -196,9 +194,7 @@ class GistNet(nn.Module):
     def __init__(self, shape: GistShape) -> None:
         super().__init__()
         if shape.slots not in SLOTS:
-            raise CheckpointError(
-                f"{shape.slots} slots per block are not supported.", way_out=f"Use one of {SLOTS}."
-            )
+            raise CheckpointError(f"{shape.slots} slots per block are not supported.", way_out=f"Use one of {SLOTS}.")
         self.shape = shape
         self.read_norm = nn.LayerNorm(shape.width)
         self.read = nn.Linear(shape.width, shape.hidden)
@@ -293,12 +289,7 @@ class GistNetEncoder:
                 way_out=f"Set model.slots to {self.trained_slots}, or use gists that were trained for one per block.",
             )
         return GistNetEncoder(
-            self.token_net,
-            self.gist_net,
-            name=self.name,
-            version=self._trained,
-            slots=slots,
-            model=self.model,
+            self.token_net, self.gist_net, name=self.name, version=self._trained, slots=slots, model=self.model
         )
 
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
@@ -336,9 +327,7 @@ def _rotate(heads: torch.Tensor) -> torch.Tensor:
     return torch.cat([left * cos - right * sin, left * sin + right * cos], dim=-1)
 
 
-def span_gists(
-    encoder: GistEncoder, rows: torch.Tensor, tokens: torch.Tensor, level: int = 1
-) -> torch.Tensor:
+def span_gists(encoder: GistEncoder, rows: torch.Tensor, tokens: torch.Tensor, level: int = 1) -> torch.Tensor:
     """(B, n * 32**level, d) rows and their ids -> (B, n * slots, d) gists of that level, in order."""
     batch, length, width = rows.shape
     gists = encoder.encode_tokens(rows.reshape(-1, BLOCK, width), tokens.reshape(-1, BLOCK))

@@ -48,19 +48,14 @@ def save_linear(
     checkpoint_file.write(path, tensors, told, model)
 
 
-def save_net(
-    path: Path, net: LensNet, *, model: BaseModel, gist: str, made: Mapping[str, str] | None = None
-) -> None:
+def save_net(path: Path, net: LensNet, *, model: BaseModel, gist: str, made: Mapping[str, str] | None = None) -> None:
     """The same of a net, in half precision."""
     weights = {
-        f"net.{name}": value.detach().to("cpu", torch.float16).contiguous()
-        for name, value in net.state_dict().items()
+        f"net.{name}": value.detach().to("cpu", torch.float16).contiguous() for name, value in net.state_dict().items()
     }
     weights[FLOORS] = stored_floors(SpreadFloors())
     shape = json.dumps({**asdict(net.shape), "features": list(net.shape.features)})
-    checkpoint_file.write(
-        path, weights, {**(made or {}), "format": NETWORK, "gist": gist, "shape": shape}, model
-    )
+    checkpoint_file.write(path, weights, {**(made or {}), "format": NETWORK, "gist": gist, "shape": shape}, model)
 
 
 def load_checkpoint(path: Path, model: BaseModel, *, causal: bool = False) -> LinearLens | LensNetScorer:
@@ -111,9 +106,7 @@ def _net(found: CheckpointFile, model: BaseModel, causal: bool) -> LensNetScorer
 
 
 def _other_features(path: Path) -> CheckpointError:
-    return CheckpointError(
-        f"{path.name} uses other features than this version computes.", way_out="Train it again."
-    )
+    return CheckpointError(f"{path.name} uses other features than this version computes.", way_out="Train it again.")
 
 
 def stored_floors(floors: SpreadFloors) -> torch.Tensor:

@@ -162,13 +162,7 @@ class LensNetScorer:
     """
 
     def __init__(
-        self,
-        net: LensNet,
-        *,
-        name: str,
-        version: int,
-        floors: SpreadFloors | None = None,
-        causal: bool = False,
+        self, net: LensNet, *, name: str, version: int, floors: SpreadFloors | None = None, causal: bool = False
     ) -> None:
         self.floors = floors or SpreadFloors()
         self.net = net.eval().requires_grad_(False)

@@ -102,13 +102,7 @@ class LinearLens:
     """
 
     def __init__(
-        self,
-        weights: Mapping[str, float],
-        floors: SpreadFloors,
-        *,
-        name: str,
-        version: int,
-        causal: bool = False,
+        self, weights: Mapping[str, float], floors: SpreadFloors, *, name: str, version: int, causal: bool = False
     ) -> None:
         self.weights = dict(weights)
         self.floors = floors
@@ -119,9 +113,7 @@ class LinearLens:
 
     def twin(self) -> LinearLens:
         """The causal control with the same weights."""
-        return LinearLens(
-            self.weights, self.floors, name=f"{self.name} causal", version=self.version, causal=True
-        )
+        return LinearLens(self.weights, self.floors, name=f"{self.name} causal", version=self.version, causal=True)
 
     def worth(self, view: LensView) -> Mapping[NodeRef, float]:
         """What each entry's detail is predicted to be worth, in the units of the training's targets.

@@ -93,9 +93,7 @@ class QuestionSearch:
         spans = sorted({span for block in best.tolist() for span in sentences(tree, block, end, told)})
         texts = [tree.model.decode(tree.tokens(low, high).tolist()) for low, high in spans]
         read: list[tuple[float, str, list[FoundBlock]]] = []
-        for (low, high), text, cosine in zip(
-            spans, texts, (self.encoder.embed(texts) @ asked).tolist(), strict=True
-        ):
+        for (low, high), text, cosine in zip(spans, texts, (self.encoder.embed(texts) @ asked).tolist(), strict=True):
             standing = [at for at in _blocks_of(low, high, tree.block_size) if at < blocks and open_[at]]
             share = max((float(words[at]) for at in standing), default=0.0)
             alike = 0.0 if matches is None else matches.span(low, high)
@@ -121,9 +119,7 @@ class QuestionSearch:
         ordered = sorted(read, key=lambda one: -one[0])
         best = ordered[: told.reread] if told.likelihood else []
         gains = question_likelihoods(model, [text for _, text, _ in best], question) if best else np.zeros(0)
-        for (score, _, said), gain in zip(
-            best, (gains - (gains.min() if len(gains) else 0.0)).tolist(), strict=True
-        ):
+        for (score, _, said), gain in zip(best, (gains - (gains.min() if len(gains) else 0.0)).tolist(), strict=True):
             yield score + told.likelihood * gain, said
         for score, _, said in ordered[len(best) :]:
             yield score, said
@@ -139,9 +135,7 @@ class QuestionSearch:
         self._index.sync()
         return self._index
 
-    def _matches(
-        self, tree: LifetimeTree, index: SpanIndex, question: str, blocks: int
-    ) -> WordMatches | None:
+    def _matches(self, tree: LifetimeTree, index: SpanIndex, question: str, blocks: int) -> WordMatches | None:
         """Words like the question's, the rare ones of these counting most; None where there are none."""
         words = words_of(tree.model, question) if self.options.similar else []
         if not words or self._similar is None:
@@ -160,9 +154,7 @@ class QuestionSearch:
         return found
 
 
-def sentences(
-    tree: LifetimeTree, block: int, end: int, options: SearchOptions = _DEFAULT
-) -> list[tuple[int, int]]:
+def sentences(tree: LifetimeTree, block: int, end: int, options: SearchOptions = _DEFAULT) -> list[tuple[int, int]]:
     """Tokens [start, stop) of each sentence that stands in a block, as far as the tokens around it tell."""
     size = tree.block_size
     low, high = max(0, block * size - options.longest), min(end, (block + 1) * size + options.longest)
@@ -269,6 +261,4 @@ class QuestionScorer:
                     inside[NodeRef(1, blocks[rank].block)] = self._first - step * rank
         # Not what it had and the difference: that leaves a last bit, another on each processor, where the score is 0.
         total = np.repeat(np.clip(wanted, -1.0, 1.0), [entry.cost for entry in entries])
-        return replace(
-            found, values=total, parts={**found.parts, "question": total - found.values}, inside=inside
-        )
+        return replace(found, values=total, parts={**found.parts, "question": total - found.values}, inside=inside)

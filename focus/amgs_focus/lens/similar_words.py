@@ -44,9 +44,7 @@ class SimilarWords:
         self._shared = _directions(sample - self._mean)
         self._worded = np.full(vocabulary, -1, np.int8)
 
-    def match(
-        self, words: Sequence[Sequence[int]], weights: Values, tree: LifetimeTree, blocks: int
-    ) -> WordMatches:
+    def match(self, words: Sequence[Sequence[int]], weights: Values, tree: LifetimeTree, blocks: int) -> WordMatches:
         """How well each of the words, given by its tokens, is matched in the first blocks. weights: (words,)."""
         means = [self._embedded(torch.tensor(list(word))).mean(axis=0) for word in words]
         asked = self._unit(np.stack(means))
@@ -85,9 +83,7 @@ class WordMatches:
     above the mean block.
     """
 
-    def __init__(
-        self, words: SimilarWords, levels: Levels, weights: Values, tree: LifetimeTree, blocks: int
-    ) -> None:
+    def __init__(self, words: SimilarWords, levels: Levels, weights: Values, tree: LifetimeTree, blocks: int) -> None:
         self._words, self._levels, self._tree = words, levels, tree
         halves = self._halves(blocks)
         windows = np.maximum(halves[:-1], halves[1:])
@@ -147,9 +143,7 @@ def words_of(model: BaseModel, text: str) -> list[list[int]]:
 
 def _directions(rows: Rows) -> Rows:
     """(n, d) -> (d, SHARED): the orthonormal directions in which the rows vary most."""
-    found = (
-        np.random.Generator(np.random.PCG64(0)).standard_normal((rows.shape[1], SHARED)).astype(np.float32)
-    )
+    found = np.random.Generator(np.random.PCG64(0)).standard_normal((rows.shape[1], SHARED)).astype(np.float32)
     for _ in range(ROUNDS):
         found, _ = np.linalg.qr(rows.T @ (rows @ found))
     return found

@@ -48,14 +48,10 @@ class Adapter:
 
         if model.card.adapter:
             raise ModelMismatchError(
-                f"{model.card.name} has the adapter {model.card.adapter} already.",
-                way_out="Reload the model.",
+                f"{model.card.name} has the adapter {model.card.adapter} already.", way_out="Reload the model."
             )
         settings = LoraConfig(
-            r=shape.rank,
-            lora_alpha=shape.alpha,
-            target_modules=list(shape.targets) or None,
-            task_type="CAUSAL_LM",
+            r=shape.rank, lora_alpha=shape.alpha, target_modules=list(shape.targets) or None, task_type="CAUSAL_LM"
         )
         try:
             with torch.random.fork_rng():
@@ -140,8 +136,7 @@ def attach(model: BaseModel, shape: AdapterShape, seed: int = 0) -> Adapter:
     """A fresh adapter on a model. Raises ModelMismatchError for a model that cannot carry one."""
     if not isinstance(model, PretrainedModel):
         raise ModelMismatchError(
-            f"{model.card.name} does not support adapters.",
-            way_out="Choose a model that transformers can load.",
+            f"{model.card.name} does not support adapters.", way_out="Choose a model that transformers can load."
         )
     return Adapter(model, shape, seed)
 
@@ -167,8 +162,7 @@ def read_adapter(path: Path) -> checkpoint_file.CheckpointFile:
             raise KeyError("format")
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(
-            f"{path.name} is not an adapter.",
-            way_out="Choose a file that holds a trained adapter.",
+            f"{path.name} is not an adapter.", way_out="Choose a file that holds a trained adapter."
         ) from error
     return found
 

@@ -75,9 +75,7 @@ class EmbeddingFingerprint:
         return int(np.bitwise_count(ours ^ theirs).sum()) <= (1 - LEAST_AGREEMENT) * 8 * len(ours)
 
 
-def is_same_model(
-    model: BaseModel, name: str, told: EmbeddingFingerprint | None, known: Path = KNOWN
-) -> bool:
+def is_same_model(model: BaseModel, name: str, told: EmbeddingFingerprint | None, known: Path = KNOWN) -> bool:
     """Whether a file that was made with the model `name`, whose fingerprint it tells, is for this one.
 
     Only where neither the file nor `known` has a fingerprint for the name do the names themselves decide, without the
@@ -138,17 +136,10 @@ class CheckpointFile:
         else:
             why = ": this model has other embeddings"
         base = self.metadata.get("model") or "an unnamed model"
-        raise CheckpointError(
-            f"{self.path.name} was trained on {base}, not on {card.name}{why}.", way_out=way_out
-        )
+        raise CheckpointError(f"{self.path.name} was trained on {base}, not on {card.name}{why}.", way_out=way_out)
 
 
-def write(
-    path: Path,
-    weights: Mapping[str, torch.Tensor],
-    metadata: Mapping[str, str],
-    base: BaseModel,
-) -> None:
+def write(path: Path, weights: Mapping[str, torch.Tensor], metadata: Mapping[str, str], base: BaseModel) -> None:
     """Writes weights in one rename, with the name and the fingerprint of the model that they are for."""
     told = {"model": base.card.name, _EMBEDDINGS: EmbeddingFingerprint.of(base).text(), **metadata}
     partial = path.with_suffix(".partial")
@@ -167,9 +158,7 @@ def read(path: Path, what: str, way_out: str) -> CheckpointFile:
     return CheckpointFile(path, metadata, weights)
 
 
-def find(
-    model: BaseModel, formats: tuple[str, ...], own: Path | None = None
-) -> list[tuple[Path, dict[str, str]]]:
+def find(model: BaseModel, formats: tuple[str, ...], own: Path | None = None) -> list[tuple[Path, dict[str, str]]]:
     """Checkpoints of one of the formats that were trained on this model, with their metadata: those in the folder
     `own`, the latest first, then those that ship. Raises CheckpointError for a file that cannot be read.
     """

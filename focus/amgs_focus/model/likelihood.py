@@ -9,16 +9,12 @@ import torch
 from amgs_focus.model.base_model import BaseModel, KVCache, Layers, RotaryModel
 
 
-def log_likelihood(
-    model: BaseModel, rows: torch.Tensor, targets: torch.Tensor, cache: KVCache | None = None
-) -> float:
+def log_likelihood(model: BaseModel, rows: torch.Tensor, targets: torch.Tensor, cache: KVCache | None = None) -> float:
     """log p of targets (n,) int64 after entries (W, d) that follow what a cache holds, in nats."""
     with torch.no_grad():
         entries = torch.cat([rows, model.embed(targets[:-1]).to(rows)])
         logits = model.logits(model.forward(entries[None], cache)[0, -len(targets) :])
-    return -float(
-        torch.nn.functional.cross_entropy(logits.double(), targets.to(logits.device), reduction="sum")
-    )
+    return -float(torch.nn.functional.cross_entropy(logits.double(), targets.to(logits.device), reduction="sum"))
 
 
 class SentenceLikelihood:

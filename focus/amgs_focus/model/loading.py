@@ -38,9 +38,7 @@ HUB_ID = "HuggingFaceTB/SmolLM2-135M-Instruct"
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 
-def load(
-    spec: str = PACKAGED, *, precision: str = "auto", device: str = "cpu", cache: Path | None = None
-) -> BaseModel:
+def load(spec: str = PACKAGED, *, precision: str = "auto", device: str = "cpu", cache: Path | None = None) -> BaseModel:
     """The frozen model that `spec` names: a path, "smollm2" for the packaged copy, or a cached hub id.
 
     Where the packaged copy is not installed, the hub's cache may hold the same model. precision is "bf16", "fp16",
@@ -52,9 +50,7 @@ def load(
     if precision == "auto":
         precision = native_precision(device)
     if precision not in _DTYPES:
-        raise ModelMismatchError(
-            f"Unknown precision: {precision!r}.", way_out="Use auto, bf16, fp16 or fp32."
-        )
+        raise ModelMismatchError(f"Unknown precision: {precision!r}.", way_out="Use auto, bf16, fp16 or fp32.")
     place, gguf = _resolve(spec)
     with _quiet():
         if gguf is not None and cache is not None:
@@ -131,10 +127,7 @@ def _read(spec: str, place: str, gguf: str | None, dtype: torch.dtype) -> tuple[
         options["gguf_file"] = gguf
         weights |= {"gguf_file": gguf, "quantization_config": GgufConfig(dequantize=True)}
     try:
-        return (
-            AutoModelForCausalLM.from_pretrained(place, **weights),
-            AutoTokenizer.from_pretrained(place, **options),
-        )
+        return (AutoModelForCausalLM.from_pretrained(place, **weights), AutoTokenizer.from_pretrained(place, **options))
     except OSError as error:
         raise _missing(spec) from error
     except (ValueError, KeyError, TypeError, UnpicklingError) as error:
@@ -211,9 +204,7 @@ def _require_followed(spec: str, model: Any, loaded: PretrainedModel) -> None:
 
 
 def _near(found: torch.Tensor, expected: torch.Tensor) -> bool:
-    return found.shape == expected.shape and torch.allclose(
-        found.float(), expected.float(), rtol=0.02, atol=0.05
-    )
+    return found.shape == expected.shape and torch.allclose(found.float(), expected.float(), rtol=0.02, atol=0.05)
 
 
 def _missing(spec: str) -> ModelMissingError:

@@ -106,11 +106,7 @@ class PretrainedModel:
         return [int(t) for t in self._tokenizer.encode(text, add_special_tokens=False)]
 
     def decode(self, tokens: Sequence[int]) -> str:
-        return str(
-            self._tokenizer.decode(
-                list(tokens), skip_special_tokens=False, clean_up_tokenization_spaces=False
-            )
-        )
+        return str(self._tokenizer.decode(list(tokens), skip_special_tokens=False, clean_up_tokenization_spaces=False))
 
     def sinks(self) -> list[int]:
         return list(self._sinks)
@@ -125,9 +121,7 @@ class PretrainedModel:
             return "" if ended else "\n"
         between = self._template.reopening
         if ended:
-            between = between.removeprefix(
-                next((stop for stop in self._spelled if between.startswith(stop)), "")
-            )
+            between = between.removeprefix(next((stop for stop in self._spelled if between.startswith(stop)), ""))
         return between
 
     @cached_property

@@ -72,9 +72,7 @@ def before_answer(state: FocusState) -> WorkingContext:
     items = [entry for entry in context.entries() if entry.end <= length]
     start = max((entry.end for entry in items), default=0)
     whole = tuple(items) + tuple(token_entries(start, length, context.block_size))
-    return WorkingContext(
-        whole, length, context.window, context.block_size, context.slots, context.tail_blocks
-    )
+    return WorkingContext(whole, length, context.window, context.block_size, context.slots, context.tail_blocks)
 
 
 def _labels(state: FocusState, tree: LifetimeTree, progress: ProgressCallback | None) -> Sequence[Label]:
@@ -86,9 +84,7 @@ def _labels(state: FocusState, tree: LifetimeTree, progress: ProgressCallback | 
             way_out="Decode an answer first, or report residency without measuring.",
             about="step",
         )
-    return counterfactuals(
-        LabelSnapshot(before_answer(state), tree, answer, state.question_tokens), progress=progress
-    )
+    return counterfactuals(LabelSnapshot(before_answer(state), tree, answer, state.question_tokens), progress=progress)
 
 
 def _share(spans: Iterable[SpanSource], bands: Sequence[Band]) -> float:
@@ -96,9 +92,7 @@ def _share(spans: Iterable[SpanSource], bands: Sequence[Band]) -> float:
     whole = shown = 0
     for span in spans:
         whole += span.end - span.start
-        shown += sum(
-            max(0, min(span.end, band.end) - max(span.start, band.start)) for band in bands if band.level == 0
-        )
+        shown += sum(max(0, min(span.end, band.end) - max(span.start, band.start)) for band in bands if band.level == 0)
     return shown / whole if whole else 0.0
 
 

@@ -35,9 +35,7 @@ def likely(state: FocusState, tree: LifetimeTree) -> tuple[int, ...]:
             hot = opened[block] if entry.level > 1 else 0
             if block not in state.polished:
                 ranked.append(((turn, not pinned, -score, -hot, -block), block))
-    return tuple(
-        block for _, block in sorted(ranked) if not overlapping(gone, block * size, (block + 1) * size)
-    )
+    return tuple(block for _, block in sorted(ranked) if not overlapping(gone, block * size, (block + 1) * size))
 
 
 def polish(

@@ -45,9 +45,7 @@ class PrefixReader:
         self._model = model
         self._clock = clock
         self._cache = model.new_cache()
-        self._codes: Codes = np.empty(
-            0, np.int64
-        )  # what the cache holds, read after `_before` as its history says
+        self._codes: Codes = np.empty(0, np.int64)  # what the cache holds, read after `_before` as its history says
         self._before: tuple[WorkingContext, ...] = ()
         self._exact = 0  # leading positions that are as a full read has them
         self._generation = 0
@@ -67,9 +65,7 @@ class PrefixReader:
         """
         return wanted if wanted > 1 and self._model.rotates else 1
 
-    def prices(
-        self, history: ReadHistory, context: WorkingContext, tree: LifetimeTree, every: int
-    ) -> ReadingCosts:
+    def prices(self, history: ReadHistory, context: WorkingContext, tree: LifetimeTree, every: int) -> ReadingCosts:
         """What reading a context after a history would cost, from what was measured before."""
         return ReadingCosts(
             history.clean(context, tree.generation),
@@ -95,9 +91,7 @@ class PrefixReader:
         elif length < tree.length:
             self._logits = None
 
-    def read(
-        self, history: ReadHistory, tree: LifetimeTree, progress: ProgressCallback | None = None
-    ) -> PrefixReading:
+    def read(self, history: ReadHistory, tree: LifetimeTree, progress: ProgressCallback | None = None) -> PrefixReading:
         """Logits for the token after the last context of a history. What the cache lacks of the contexts before it is
         read again.
 
@@ -146,11 +140,7 @@ class PrefixReader:
         return 0
 
     def _advance(
-        self,
-        contexts: Sequence[WorkingContext],
-        number: int,
-        tree: LifetimeTree,
-        progress: ProgressCallback | None,
+        self, contexts: Sequence[WorkingContext], number: int, tree: LifetimeTree, progress: ProgressCallback | None
     ) -> int:
         """Read one context of a history, those before it being read; the positions that were computed."""
         context = contexts[number]
@@ -178,10 +168,7 @@ class PrefixReader:
         held = torch.from_numpy(here)
         by = torch.from_numpy(there) - held
         self._cache = model.cache_of(
-            [
-                (model.turned(keys[:, :, held], by), values[:, :, held])
-                for keys, values in model.layers_of(self._cache)
-            ]
+            [(model.turned(keys[:, :, held], by), values[:, :, held]) for keys, values in model.layers_of(self._cache)]
         )
         self._codes = codes[there]
         self._logits = None

@@ -84,9 +84,7 @@ class FocusRuntime:
             tree = LifetimeTree(model, gist or for_model(model), block_size=settings.block_size)
         self._tree = tree
         if self._tree.block_size != settings.block_size:
-            raise FocusError(
-                f"The lifetime has blocks of {self._tree.block_size}, not {settings.block_size}."
-            )
+            raise FocusError(f"The lifetime has blocks of {self._tree.block_size}, not {settings.block_size}.")
         positions = model.card.positions
         if positions and settings.window > positions:
             raise WindowBudgetError(
@@ -197,9 +195,7 @@ class FocusRuntime:
         cancel; nothing has then changed.
         """
         if self._state.finished:
-            raise FocusError(
-                "The answer is finished.", title="Nothing to decode", way_out="Ask again, or step back."
-            )
+            raise FocusError("The answer is finished.", title="Nothing to decode", way_out="Ask again, or step back.")
         ahead = self._timeline.ahead()
         if ahead is not None and ahead.record is not None:
             record = ahead.record
@@ -215,10 +211,7 @@ class FocusRuntime:
         return record
 
     def decode(
-        self,
-        n: int,
-        progress: ProgressCallback | None = None,
-        on_record: Callable[[StepRecord], None] | None = None,
+        self, n: int, progress: ProgressCallback | None = None, on_record: Callable[[StepRecord], None] | None = None
     ) -> tuple[StepRecord, ...]:
         """Up to n steps, fewer when the answer ends. Raising from `progress` stops between two tokens."""
         records: list[StepRecord] = []
@@ -348,12 +341,7 @@ class FocusRuntime:
     def snapshot(self) -> FocusView:
         """All that a screen draws, as one frozen value."""
         return view.snapshot(
-            self._state,
-            self._tree,
-            self._measured,
-            self.branches(),
-            scorer=self._scorer.name,
-            head=self.steps_known,
+            self._state, self._tree, self._measured, self.branches(), scorer=self._scorer.name, head=self.steps_known
         )
 
     def place(self, entry: int | NodeRef) -> int:
@@ -391,9 +379,7 @@ class FocusRuntime:
         grown = state.context.extended(self._tree.length)
         return make_room(grown, state.scores, self._tree, settings, allocator).context
 
-    def _text_came(
-        self, segments: Sequence[Segment], question: str, progress: ProgressCallback | None
-    ) -> None:
+    def _text_came(self, segments: Sequence[Segment], question: str, progress: ProgressCallback | None) -> None:
         """Append text, a question's or other, and begin anew from it; the lifetime is as it was if it fails.
 
         After an answer the model's turn is ended first, so that no text stands in it.

@@ -94,9 +94,7 @@ class Timeline:
         move = self._line.moves[self._place]
         for piece in move.pieces or ():
             span = piece.span
-            self._tree.append(
-                piece.tokens, source=span.source, kind=span.kind, label=span.label, about=piece.about
-            )
+            self._tree.append(piece.tokens, source=span.source, kind=span.kind, label=span.label, about=piece.about)
         self._place += 1
         self._tree.polish(move.after.polished)
         return move
@@ -170,9 +168,7 @@ class Timeline:
         """
         if name not in self._lines:
             raise FocusError(
-                f"There is no branch {name!r}.",
-                title="No such branch",
-                way_out=f"Available: {', '.join(self._lines)}.",
+                f"There is no branch {name!r}.", title="No such branch", way_out=f"Available: {', '.join(self._lines)}."
             )
         target = self._lines[name]
         common = _common(self._line.moves[: self._place], target.moves)

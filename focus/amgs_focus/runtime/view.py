@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from amgs_focus.records import (
-    Action,
-    BranchView,
-    Decision,
-    Legality,
-    Measurement,
-    NodeRef,
-    TokenSpan,
-    parent_of,
-)
+from amgs_focus.records import Action, BranchView, Decision, Legality, Measurement, NodeRef, TokenSpan, parent_of
 from amgs_focus.runtime.state import FocusState, mean_residency
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
@@ -47,8 +38,7 @@ def snapshot(
     settings, model, last = state.settings, tree.model, state.last
     decisions = _by_node(last.decisions if last else ())
     entries = tuple(
-        _entry_view(state, tree, measurements, place, decisions)
-        for place in range(len(state.context.entries()))
+        _entry_view(state, tree, measurements, place, decisions) for place in range(len(state.context.entries()))
     )
     decoded = [token for token in state.answer if token not in model.stops]
     return FocusView(
@@ -97,9 +87,7 @@ def _unheld(state: FocusState, tree: LifetimeTree) -> tuple[NodeRef, ...]:
     pinned = [node for node, word in state.allocator.overrides.items() if word == "pin" and tree.exists(node)]
     places = {node: state.context.covering(tree.span(node)[0]) for node in pinned}
     entries = state.context.entries()
-    return tuple(
-        sorted(node for node, at in places.items() if at is not None and entries[at].level > node.level)
-    )
+    return tuple(sorted(node for node, at in places.items() if at is not None and entries[at].level > node.level))
 
 
 def explain(
@@ -115,9 +103,7 @@ def explain(
     findings = state.findings.blocks if state.findings is not None else ()
     likelihood = state.findings.likelihood if state.findings is not None else None
     inside = (
-        (at, one)
-        for at, one in enumerate(findings, start=1)
-        if entry.start <= one.block * tree.block_size < entry.end
+        (at, one) for at, one in enumerate(findings, start=1) if entry.start <= one.block * tree.block_size < entry.end
     )
     rank, found = next(inside, (0, None))
     return EntryExplanation(

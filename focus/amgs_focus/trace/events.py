@@ -132,9 +132,7 @@ class Acted:
     def act(self) -> Act:
         """As it is done again; what the lifetime's own record held of it is not in the trace."""
         nodes = NodeSet.joined(self.nodes)
-        return Act(
-            self.id, self.kind, nodes, self.at, self.by, self.why, gists=self.gists, distances=self.distances
-        )
+        return Act(self.id, self.kind, nodes, self.at, self.by, self.why, gists=self.gists, distances=self.distances)
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,9 +174,7 @@ def summary(trace: Trace, path: str = "") -> TraceSummary:
     line = found.line()
     counts = Counter(NAMES[type(event.record)] for event in trace.events)
     last = next((m for m in reversed(line.moves) if isinstance(m, StepRecord)), None)
-    question = next(
-        (at for at in reversed(range(len(line.moves))) if isinstance(line.moves[at], QuestionRecord)), -1
-    )
+    question = next((at for at in reversed(range(len(line.moves))) if isinstance(line.moves[at], QuestionRecord)), -1)
     asked = line.moves[question] if question >= 0 else None
     answer = [move.text for move in line.moves[question + 1 :] if isinstance(move, StepRecord)]
     return TraceSummary(

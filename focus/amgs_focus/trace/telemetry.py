@@ -167,9 +167,7 @@ def ping_pongs(refocuses: Sequence[Refocus], cooldown: int) -> tuple[Alarm, ...]
         for one in refocus.applied:
             kind, when = last.get(one.node, (one.kind, 0))
             if kind != one.kind and refocus.number - when <= cooldown:
-                said = (
-                    f"{one.node} was {_done(one.kind)} {refocus.number - when} refocuses after the opposite"
-                )
+                said = f"{one.node} was {_done(one.kind)} {refocus.number - when} refocuses after the opposite"
                 found.append(Alarm("ping_pong", refocus.step, refocus.number - when, said))
             last[one.node] = (one.kind, refocus.number)
     return tuple(found)
@@ -228,10 +226,7 @@ def _spikes(iterations: Sequence[Iteration]) -> tuple[Alarm, ...]:
     usual = statistics.median(each for _, each in timed)
     return tuple(
         Alarm(
-            "latency",
-            one.step,
-            each / usual,
-            f"{each:.0f} ms a token after refocus {one.refocus}, {usual:.0f} usually",
+            "latency", one.step, each / usual, f"{each:.0f} ms a token after refocus {one.refocus}, {usual:.0f} usually"
         )
         for one, each in timed
         if usual > 0 and each > SPIKE * usual

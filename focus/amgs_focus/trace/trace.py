@@ -21,16 +21,7 @@ from pydantic import Field, create_model
 from amgs_focus import options
 from amgs_focus.codec import compact, parsed, plain, rounded
 from amgs_focus.errors import TraceError
-from amgs_focus.records import (
-    BranchView,
-    Keyframe,
-    Measurement,
-    NodeRef,
-    Override,
-    Refocus,
-    Segment,
-    StepRecord,
-)
+from amgs_focus.records import BranchView, Keyframe, Measurement, NodeRef, Override, Refocus, Segment, StepRecord
 from amgs_focus.settings import BEFORE, GONE, LENS_NAMES
 from amgs_focus.trace.events import (
     FORMAT,
@@ -91,9 +82,7 @@ class TraceWriter:
         self._sum = 0
         self._broken = False
         try:
-            self._file: TextIO = (
-                io.StringIO() if path is None else path.open("w", encoding="utf-8", newline="\n")
-            )
+            self._file: TextIO = io.StringIO() if path is None else path.open("w", encoding="utf-8", newline="\n")
         except OSError as error:
             raise _unusable(path, error) from error
         self._write("header", plain(header))

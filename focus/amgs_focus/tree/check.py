@@ -61,9 +61,7 @@ def check(
     """Look at every file of a lifetime. Raises CtxError for a folder that holds none, or that another process uses."""
     if not _holds_one(folder):
         raise CtxError(
-            f"{folder} holds no lifetime.",
-            way_out="Choose the folder of a stored lifetime.",
-            about="lifetime",
+            f"{folder} holds no lifetime.", way_out="Choose the folder of a stored lifetime.", about="lifetime"
         )
     lock = locked(folder)
     try:

@@ -149,11 +149,7 @@ class CorpusPlan:
 
 
 def plan_corpus(
-    documents: Iterable[Document],
-    *,
-    name: str = "",
-    known: Mapping[str, str] | None = None,
-    bridges: bool = True,
+    documents: Iterable[Document], *, name: str = "", known: Mapping[str, str] | None = None, bridges: bool = True
 ) -> CorpusPlan:
     """Order, cut, thin out and link documents.
 
@@ -164,9 +160,7 @@ def plan_corpus(
     given = [one for one in documents if one.text.strip()]
     fresh = [one for one in given if held.get(one.path) != one.version]
     domains = _domains(given, name)
-    ordered = sorted(
-        fresh, key=lambda one: (domains[one.path] != name, domains[one.path], _rank(one), one.path)
-    )
+    ordered = sorted(fresh, key=lambda one: (domains[one.path] != name, domains[one.path], _rank(one), one.path))
     sections = [section for one in ordered for section in _sections(one, domains[one.path])]
     sections, dropped = _thinned(sections)
     found = _bridges(sections) if bridges else ()
@@ -225,9 +219,7 @@ def _sections(document: Document, domain: str) -> list[DocumentSection]:
         if end == len(document.text) and not text.endswith("\n\n"):
             text = text.rstrip("\n") + "\n\n"
         made.append(
-            DocumentSection(
-                document.path, name, text, domain, document.language, document.version, document.time
-            )
+            DocumentSection(document.path, name, text, domain, document.language, document.version, document.time)
         )
     return made
 
@@ -302,9 +294,7 @@ def _thinned(sections: Sequence[DocumentSection]) -> tuple[list[DocumentSection]
     dropped = []
     for section in sections:
         words = _WORD.findall(section.text.lower())
-        runs = {
-            zlib.crc32(" ".join(words[at : at + SHINGLE]).encode()) for at in range(len(words) - SHINGLE + 1)
-        }
+        runs = {zlib.crc32(" ".join(words[at : at + SHINGLE]).encode()) for at in range(len(words) - SHINGLE + 1)}
         shared = Counter(place for run in runs for place in holders.get(run, ()))
         place, count = shared.most_common(1)[0] if shared else (0, 0)
         if len(words) >= LEAST_WORDS and count >= ALIKE * len(runs):
@@ -335,9 +325,7 @@ def _bridges(sections: Sequence[DocumentSection]) -> tuple[Bridge, ...]:
         if len(homes) == 1 and len(others) <= MOST_MENTIONS:
             for at in others:
                 shared[at, home].append(name)
-    order = sorted(
-        shared, key=lambda pair: (sections[pair[0]].language not in PROSE, -len(shared[pair]), pair)
-    )
+    order = sorted(shared, key=lambda pair: (sections[pair[0]].language not in PROSE, -len(shared[pair]), pair))
     used: Counter[int] = Counter()
     found = []
     for source, target in order:

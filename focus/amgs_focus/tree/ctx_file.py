@@ -154,8 +154,7 @@ class CtxFile:
             held = path.stat().st_size - HEADER_BYTES
             if held < header.payload_bytes:
                 raise _damaged(
-                    f"{path.name} is truncated: it says {header.count} entries and holds "
-                    f"{held // header.row_bytes}."
+                    f"{path.name} is truncated: it says {header.count} entries and holds {held // header.row_bytes}."
                 )
             if header.level == 0 and header.count % header.block_size:
                 raise _damaged(f"{path.name} ends inside a block.")
@@ -414,9 +413,7 @@ def _damaged(message: str) -> CtxError:
 def unwritten(path: Path, error: OSError) -> CtxError:
     """The error for a lifetime file that the disk would not take."""
     why = error.strerror or str(error)
-    return CtxError(
-        f"{path} cannot be written ({why}).", way_out="Free some disk space; what the file held is intact."
-    )
+    return CtxError(f"{path} cannot be written ({why}).", way_out="Free some disk space; what the file held is intact.")
 
 
 def _unusable(path: Path, error: OSError | ValueError) -> CtxError:

@@ -216,14 +216,7 @@ class FolderStore:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        base: BaseModel,
-        *,
-        slots: int,
-        block_size: int,
-        gist_version: int,
-        mend: bool = False,
+        self, folder: Path, base: BaseModel, *, slots: int, block_size: int, gist_version: int, mend: bool = False
     ) -> None:
         self._folder = folder
         self._model = base.card.name
@@ -236,9 +229,7 @@ class FolderStore:
             folder.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            raise CtxError(
-                f"{folder} cannot be created ({why}).", way_out="Choose another folder."
-            ) from error
+            raise CtxError(f"{folder} cannot be created ({why}).", way_out="Choose another folder.") from error
         self._lock = locked(folder)
         self.usage = GistUsage(folder)
         self._vectors: CtxFile | None = None
@@ -331,16 +322,11 @@ class FolderStore:
         head = first_line(self._folder)
         name, told = (head.model, head.embeddings) if head is not None else ("", None)
         if not name and is_there(self._path(0)):
-            with (
-                suppress(CtxError),
-                CtxFile.open(self._path(0)) as file,
-            ):  # opening it for good says what is wrong
+            with suppress(CtxError), CtxFile.open(self._path(0)) as file:  # opening it for good says what is wrong
                 name = file.header.model
         if not name or (told is None and name == clipped(base.card.name)) or is_same_model(base, name, told):
             return name or base.card.name
-        why = (
-            "its embeddings are others" if told is not None else "only the name tells, in a lifetime this old"
-        )
+        why = "its embeddings are others" if told is not None else "only the name tells, in a lifetime this old"
         raise CtxError(
             f"{self._folder} was written for {name!r}; this is {base.card.name!r}, and {why}.",
             way_out="Open it with that model, or rebuild the lifetime.",
@@ -400,9 +386,7 @@ def locked(folder: Path) -> IO[str]:
     """
     try:
         if is_there(folder / LOCK) and (folder / LOCK).is_symlink():
-            raise CtxError(
-                f"{folder / LOCK} is a link.", way_out="Remove it: the lock must be a regular file."
-            )
+            raise CtxError(f"{folder / LOCK} is a link.", way_out="Remove it: the lock must be a regular file.")
         file = (folder / LOCK).open("a+", encoding="ascii", errors="replace")
     except OSError as error:
         raise CtxError(
@@ -421,9 +405,7 @@ def locked(folder: Path) -> IO[str]:
         way_out = f"Close it (or end {who}), or choose another folder."
         if holder == str(os.getpid()):
             who = "this session"
-            way_out = (
-                "It is let go of when this session ends or opens another text; or choose another folder."
-            )
+            way_out = "It is let go of when this session ends or opens another text; or choose another folder."
         raise CtxError(
             f"{folder} is in use by {who}, and a lifetime has one writer at a time.",
             title="The lifetime is in use",

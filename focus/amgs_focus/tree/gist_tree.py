@@ -77,12 +77,7 @@ class LifetimeTree:
     """The gist tree of one lifetime, in memory or in a folder of .ctx files (`LifetimeTree.open`)."""
 
     def __init__(
-        self,
-        model: BaseModel,
-        gist: GistEncoder,
-        *,
-        block_size: int = 32,
-        store: LifetimeStore | None = None,
+        self, model: BaseModel, gist: GistEncoder, *, block_size: int = 32, store: LifetimeStore | None = None
     ) -> None:
         self._model = model
         self._gist = gist
@@ -430,9 +425,7 @@ class LifetimeTree:
 
     def _greatest(self, whole: int) -> int:
         """The greatest token id there is, read a piece at a time; −1 where there is none."""
-        pieces = (
-            self._store.level(0).rows(start, min(whole, start + PIECE)) for start in range(0, whole, PIECE)
-        )
+        pieces = (self._store.level(0).rows(start, min(whole, start + PIECE)) for start in range(0, whole, PIECE))
         return max((int(piece.max()) for piece in pieces), default=-1)
 
     def _recover(self) -> tuple[list[SpanSource], list[int]]:

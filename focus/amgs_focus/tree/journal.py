@@ -120,16 +120,7 @@ _LINES = {
 """By the field that tells a line of the journal from the others, the first of them that it has."""
 
 JournalLine = (
-    FirstLine
-    | SpanLine
-    | CutLine
-    | ActLine
-    | SealedLine
-    | PolishedLine
-    | BlankedLine
-    | TagLine
-    | UntagLine
-    | AboutLine
+    FirstLine | SpanLine | CutLine | ActLine | SealedLine | PolishedLine | BlankedLine | TagLine | UntagLine | AboutLine
 )
 
 
@@ -159,9 +150,7 @@ class SpanJournal:
         self._block_size = block_size
         self._embeddings = embeddings
         self._sums = RunSums(self._path)
-        self._whole_bytes: int | None = (
-            None  # of what was read; what lies behind it goes before the next line
-        )
+        self._whole_bytes: int | None = None  # of what was read; what lies behind it goes before the next line
 
     def load(self, tokens: int) -> Journalled:
         """Read it. Raises CtxError for a line that is damaged, the last one's missing end apart.
@@ -311,9 +300,7 @@ def add_span(spans: list[SpanSource], span: SpanSource) -> None:
         return
     if spans:
         last = spans[-1]
-        if (last.source, last.kind, last.label) == (span.source, span.kind, span.label) and (
-            span.kind == "generated"
-        ):
+        if (last.source, last.kind, last.label) == (span.source, span.kind, span.label) and (span.kind == "generated"):
             spans[-1] = SpanSource(last.start, span.end, span.source, span.kind, span.label)
             return
     spans.append(span)

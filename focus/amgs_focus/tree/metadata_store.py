@@ -45,9 +45,7 @@ class BlockVectors:
     def __len__(self) -> int:
         return 0 if self._store.vectors is None else len(self._store.vectors)
 
-    def sync(
-        self, tree: LifetimeTree, encoder: TextEncoder, progress: ProgressCallback | None = None
-    ) -> None:
+    def sync(self, tree: LifetimeTree, encoder: TextEncoder, progress: ProgressCallback | None = None) -> None:
         """Encode every whole block that has no vector of this encoder yet."""
         rows = self._store.begin_vectors(encoder.name, encoder.dimension)
         total, size = tree.count(0), tree.block_size
@@ -163,9 +161,7 @@ class Catalogue:
                 way_out="See what was forgotten, restored and purged.",
                 about="forgotten",
             )
-        self._store.note(
-            {"act": {name: value for name, value in plain(act).items() if name != "gists" or value}}
-        )
+        self._store.note({"act": {name: value for name, value in plain(act).items() if name != "gists" or value}})
         self.span_metadata = after
         if act.kind == "purge":
             self._blank()

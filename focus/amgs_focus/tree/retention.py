@@ -183,8 +183,7 @@ def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: RetentionContext)
             runs.append(NodeRun(level, node.index * each, (node.index + 1) * each))
     chosen = NodeSet.joined(runs) - tree.catalogue.sealed
     assessed = {
-        run: assess(tree, run.level, run.first, run.stop, rules, now, _RecentQuestions(tree))
-        for run in chosen.runs
+        run: assess(tree, run.level, run.first, run.stop, rules, now, _RecentQuestions(tree)) for run in chosen.runs
     }
     return ForgetPlan(
         nodes=chosen,
@@ -224,9 +223,7 @@ def require_in_reach(tree: LifetimeTree, tail_start: int) -> None:
 def freed(tree: LifetimeTree, nodes: NodeSet) -> int:
     """Bytes of the files that purging would make empty: tokens of 4 bytes, gists of 2 a value."""
     row = tree.slots * tree.model.card.width * 2
-    return sum(
-        (run.stop - run.first) * tree.block_size * (4 if run.level == 1 else row) for run in nodes.runs
-    )
+    return sum((run.stop - run.first) * tree.block_size * (4 if run.level == 1 else row) for run in nodes.runs)
 
 
 class _RecentQuestions:

@@ -132,9 +132,7 @@ class RunSums:
     def _write(self, runs: list[int], *, sync: bool = False) -> None:
         if not runs:
             return
-        flags = (
-            os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-        )  # a pipe has no reader
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe has no reader
         file = os.open(self.path, flags, 0o644)
         try:
             os.pwrite(file, _MAGIC, 0)

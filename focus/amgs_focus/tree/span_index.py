@@ -118,9 +118,7 @@ class BlockPostings:
         lists: Sequence[array[int]] = [self._places.get(word, array("I")) for word in weights]
         each = [len(held) for held in lists]
         self.visited += sum(each)
-        joined = np.concatenate(
-            [np.frombuffer(held, np.uint32) for held in lists if held] or [np.zeros(0, np.uint32)]
-        )
+        joined = np.concatenate([np.frombuffer(held, np.uint32) for held in lists if held] or [np.zeros(0, np.uint32)])
         blocks, place = np.unique(joined.astype(np.int64), return_inverse=True)
         summed = np.bincount(place, weights=np.repeat(list(weights.values()), each), minlength=len(blocks))
         return blocks, summed.astype(np.float64)
@@ -206,9 +204,7 @@ class SpanIndex:
             return np.zeros(0)
         means = self._centred(np.stack([self._sum(node) for node in nodes]))
         lengths = np.linalg.norm(means, axis=1) * np.linalg.norm(query.centre)
-        cosines: Vectors = np.divide(
-            means @ query.centre, lengths, out=np.zeros(len(nodes)), where=lengths > 1e-9
-        )
+        cosines: Vectors = np.divide(means @ query.centre, lengths, out=np.zeros(len(nodes)), where=lengths > 1e-9)
         return cosines
 
     def lexical(self, query: Query, nodes: Sequence[NodeRef]) -> Vectors:

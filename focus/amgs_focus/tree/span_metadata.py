@@ -38,9 +38,7 @@ FATES: Mapping[Fate, str] = {
 
 
 Nodes = Annotated[
-    NodeSet,
-    PlainValidator(NodeSet.joined),
-    PlainSerializer(lambda nodes: [list(run) for run in nodes.runs]),
+    NodeSet, PlainValidator(NodeSet.joined), PlainSerializer(lambda nodes: [list(run) for run in nodes.runs])
 ]
 """A set of nodes, in JSON its runs [level, first, stop]."""
 
@@ -140,9 +138,7 @@ class SpanMetadata:
         if act.kind == "restore":
             return replace(after, sealed=self.sealed - (act.nodes - self.purged))
         if act.kind == "polish":
-            kept = {
-                block: made for block, made in self.polished.items() if NodeRef(1, block) not in act.nodes
-            }
+            kept = {block: made for block, made in self.polished.items() if NodeRef(1, block) not in act.nodes}
             done = {node.index: act.id for node in act.nodes} if act.gists else {}
             return replace(after, polished={**kept, **done})
         gone = act.nodes & self.sealed
@@ -156,9 +152,7 @@ class SpanMetadata:
             tags=tuple(replace(tag, end=min(tag.end, length)) for tag in self.tags if tag.start < length),
             sealed=self.sealed.within(length, block_size),
             purged=self.purged.within(length, block_size),
-            polished={
-                block: made for block, made in self.polished.items() if (block + 1) * block_size <= length
-            },
+            polished={block: made for block, made in self.polished.items() if (block + 1) * block_size <= length},
         )
 
     def tags_on(self, start: int, end: int) -> tuple[Tag, ...]:

@@ -114,9 +114,7 @@ class UseTable:
 
     def _page(self, number: int) -> Rows:
         if number not in self._pages:
-            self._pages[number] = (
-                np.zeros(PAGE, ROW) if self._path is None else self._mapped(self._path, number)
-            )
+            self._pages[number] = np.zeros(PAGE, ROW) if self._path is None else self._mapped(self._path, number)
         return self._pages[number]
 
     def _mapped(self, path: Path, number: int) -> Rows:

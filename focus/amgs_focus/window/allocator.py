@@ -230,9 +230,7 @@ class _Pass:
         if trial.now.context.used <= limit:
             self.make_room(limit, "to make room for what the operator asked for", spared=unit.node)
 
-    def make_room(
-        self, limit: int, detail: str, *, spared: NodeRef | None = None, gently: bool = False
-    ) -> None:
+    def make_room(self, limit: int, detail: str, *, spared: NodeRef | None = None, gently: bool = False) -> None:
         """Collapse the least wanted groups until at most `limit` positions are used, thresholds or not.
 
         Pinned, cooling and stale groups come last, in that spirit: the budget is the one promise that has
@@ -252,11 +250,7 @@ class _Pass:
                 score = sum(self.scores.get(entry.node, 0.0) for entry in members) / len(members)
                 cost = context.collapse_cost(members)
                 unit = Unit(parent, "collapse", score, cost)
-                awkward = (
-                    self.now.pinned(parent),
-                    self.now.stale(parent),
-                    self.now.cooling(unit) is not None,
-                )
+                awkward = (self.now.pinned(parent), self.now.stale(parent), self.now.cooling(unit) is not None)
                 if cost < 0 and not (gently and any(awkward)):
                     choices.append(((*awkward, score, self.start(unit)), unit))
             if not choices and context.free < 0 and not gently:
@@ -274,9 +268,7 @@ class _Pass:
                     unit = Unit(node, kind, 0.0, 0, asked=True)
                     self.decide(unit, *self.now.unanswerable(node, kind))
 
-    def decide(
-        self, unit: Unit, reason: Reason, detail: str = "", front: InvalidationCost | None = None
-    ) -> None:
+    def decide(self, unit: Unit, reason: Reason, detail: str = "", front: InvalidationCost | None = None) -> None:
         start, end = self.now.span(unit.node)
         rank, of = self.ranks.get((unit.node, unit.kind), (0, 0))
         self.decisions[unit.node, unit.kind] = Decision(

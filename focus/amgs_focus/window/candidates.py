@@ -127,9 +127,7 @@ class WindowState:
             cost = self.context.collapse_cost(members)
             unit = Unit(parent, "collapse", max(values), cost)
             wanted = sum(values) / len(values) >= -self.settings.tau_collapse
-            legal = (
-                parent.index < tree.count(parent.level) and self.span(parent)[1] <= self.context.tail_start
-            )
+            legal = parent.index < tree.count(parent.level) and self.span(parent)[1] <= self.context.tail_start
             kept = self.pinned(parent) or self.stale(parent) or self.cooling(unit) is not None
             if cost < 0 and wanted and legal and not kept and self.closable(parent):
                 units.append(unit)
@@ -153,9 +151,7 @@ class WindowState:
 
     def pinned(self, node: NodeRef) -> bool:
         """Whether the operator pinned the node or any entry below it."""
-        return any(
-            override == "pin" and self.within(held, node) for held, override in self.state.overrides.items()
-        )
+        return any(override == "pin" and self.within(held, node) for held, override in self.state.overrides.items())
 
     def within(self, node: NodeRef, above: NodeRef) -> bool:
         """Whether a node's span lies in another's."""
@@ -225,9 +221,7 @@ class WindowState:
         tau = self.settings.tau_collapse
         if not unit.asked and unit.score >= -tau:
             found = f"the {unit.members} spans of its group average" if unit.members > 1 else "its score is"
-            return "below_threshold", (
-                f"{found} {with_sign(unit.score)}, and a collapse needs less than −{tau:.2f}"
-            )
+            return "below_threshold", (f"{found} {with_sign(unit.score)}, and a collapse needs less than −{tau:.2f}")
         if not self.closable(node):
             return "mixed_siblings", "some of its siblings are at another level"
         if self.pinned(node):

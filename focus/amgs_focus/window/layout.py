@@ -11,14 +11,7 @@ from types import MappingProxyType
 from amgs_focus.errors import WindowBudgetError
 from amgs_focus.records import NodeRef, Override, children_cost, tail_start
 from amgs_focus.settings import FocusSettings
-from amgs_focus.window.working_context import (
-    SINKS,
-    Entry,
-    TreeShape,
-    WorkingContext,
-    gist_entry,
-    token_entries,
-)
+from amgs_focus.window.working_context import SINKS, Entry, TreeShape, WorkingContext, gist_entry, token_entries
 
 
 def lay_out(

@@ -146,9 +146,7 @@ class WorkingContext:
         found: set[NodeRef] = set()
         for entry in self.items:
             above = parent_of(entry.node, self.block_size)
-            while (
-                above not in found and gist_entry(above, self.block_size, self.slots).end <= self.tail_start
-            ):
+            while above not in found and gist_entry(above, self.block_size, self.slots).end <= self.tail_start:
                 found.add(above)
                 above = parent_of(above, self.block_size)
         return frozenset(found)
@@ -263,8 +261,7 @@ class WorkingContext:
             "distance_to_cursor": [self.distance(entry) for entry in self.items],
         }
         packed = {
-            name: torch.tensor(column, dtype=torch.int64).repeat_interleave(costs)
-            for name, column in columns.items()
+            name: torch.tensor(column, dtype=torch.int64).repeat_interleave(costs) for name, column in columns.items()
         }
         packed["embeddings"] = self.embeddings(tree, SINKS, self.used)
         return packed

@@ -40,11 +40,7 @@ def test_reinforcement_moves_clocks_and_no_revision(storage: Storage) -> None:
     assert storage.structure_counter == structure
     known = storage.block_columns.scoring()
     every = storage.block_columns.clocks()
-    assert (
-        every.reinforced.tolist()
-        == known.reinforced.tolist()
-        == [microseconds_of(NOON), microseconds_of(later)]
-    )
+    assert every.reinforced.tolist() == known.reinforced.tolist() == [microseconds_of(NOON), microseconds_of(later)]
     assert every.reinforcements.tolist() == known.reinforcements.tolist() == [0, 1]
     changed = storage.block_columns.clocks(since=storage.change_counter - 1)
     assert (changed.numbers.tolist(), changed.reinforced.tolist()) == ([2], [microseconds_of(later)])

@@ -41,9 +41,7 @@ def test_a_block_comes_back_as_it_went_in(
     storage: Storage, text: str, meta: dict[str, object], at: datetime, confidence: float, decay: float
 ) -> None:
     aware = at.replace(tzinfo=UTC)
-    one = block(
-        text, created_at=aware, last_reinforced_at=aware, confidence=confidence, decay_lambda=decay, meta=meta
-    )
+    one = block(text, created_at=aware, last_reinforced_at=aware, confidence=confidence, decay_lambda=decay, meta=meta)
     with storage.transaction():
         storage.blocks.delete([one.id])
         assert storage.blocks.insert([one]) == (one.id,)
@@ -63,9 +61,7 @@ def test_strange_text_is_stored_faithfully(storage: Storage, text: str) -> None:
 def test_a_known_block_is_not_written_again(storage: Storage) -> None:
     put(storage, block("a", category="first"))
     with storage.transaction():
-        assert storage.blocks.insert([block("a", category="second"), block("b"), block("b")]) == (
-            block_id("b"),
-        )
+        assert storage.blocks.insert([block("a", category="second"), block("b"), block("b")]) == (block_id("b"),)
     assert storage.blocks.get([block_id("a")])[block_id("a")].category == "first"
 
 
@@ -168,9 +164,7 @@ def test_a_filter_passes_what_the_obvious_reading_of_it_passes(
 
 
 def test_selecting_pages_in_the_order_asked_for(storage: Storage) -> None:
-    some = [
-        block(letter, created_at=NOON + timedelta(hours=i)) for i, letter in enumerate(string.ascii_lowercase)
-    ]
+    some = [block(letter, created_at=NOON + timedelta(hours=i)) for i, letter in enumerate(string.ascii_lowercase)]
     put(storage, *some)
     newest_first = [b.content for b in storage.blocks.select(ANY)]
     assert newest_first == sorted(string.ascii_lowercase, reverse=True)
@@ -186,9 +180,7 @@ def test_sources_are_found_whole_by_part_and_where_a_text_stands_again(storage: 
         block("c", meta={"source": "xx.md"}),
         block("d"),
     )
-    found = {
-        source: len(storage.blocks.with_source(source)) for source in ("x.md", "x.md#2", "y.md", "xx.md", "z")
-    }
+    found = {source: len(storage.blocks.with_source(source)) for source in ("x.md", "x.md#2", "y.md", "xx.md", "z")}
     assert found == {"x.md": 2, "x.md#2": 1, "y.md": 1, "xx.md": 1, "z": 0}
     told = [storage.blocks.has_source(sources) for sources in (["z", "xx.md"], ["x.md#2"], ["x.md", "z"], [])]
     assert told == [True, True, False, False]
@@ -230,9 +222,7 @@ def test_every_shipped_frame_comes_back_as_it_went_in(storage: Storage) -> None:
     odd = replace(
         DEFAULTS[0],
         name="ODD",
-        rule=SelectionRule(
-            filter=BlockFilter(since=NOON, categories=("a",), meta={"k": "v"}), window_hours=2.5
-        ),
+        rule=SelectionRule(filter=BlockFilter(since=NOON, categories=("a",), meta={"k": "v"}), window_hours=2.5),
         rescore=DEFAULTS[1].weights,
     )
     with storage.transaction():

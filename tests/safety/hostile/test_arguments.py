@@ -30,33 +30,12 @@ from amgs_tui.__main__ import run
 from tests.safety.hostile.draws import WORDS, Draws, patience
 from tests.tui.headless_world import write_corpus
 
-PLAIN = (
-    "dome",
-    "@1",
-    "@2",
-    "0",
-    "1",
-    "2",
-    "3",
-    "0.5",
-    "all",
-    "SESSION",
-    "SELF",
-    "L1#0",
-    "motor.md",
-    "x.json",
-)
+PLAIN = ("dome", "@1", "@2", "0", "1", "2", "3", "0.5", "all", "SESSION", "SELF", "L1#0", "motor.md", "x.json")
 TAKES_LONG = ("tune", "montecarlo")
 """Commands that compute for minutes when their arguments are right: only what they cannot take is given to them."""
 PLACES = ("out", "data", "work", "text", "labels", "run")
 LEADS_OUTSIDE = ("/", "~", "C:")
-BEGIN = (
-    "inbox list",
-    "frame assemble SESSION --query dome",
-    "search dome",
-    "focus open --question dome",
-    "status",
-)
+BEGIN = ("inbox list", "frame assemble SESSION --query dome", "search dome", "focus open --question dome", "status")
 
 
 class World:
@@ -178,9 +157,7 @@ def test_no_argument_ends_in_a_traceback(world: World, draws: Draws) -> None:
             for again in BEGIN:
                 world.run(again)
     assert world.session.engine.memory.verify().ok
-    assert all(
-        path.name in ("a", "corpus") or path.name.startswith("world.") for path in world.outside.iterdir()
-    )
+    assert all(path.name in ("a", "corpus") or path.name.startswith("world.") for path in world.outside.iterdir())
     print(f"{draws.count} lines with hostile arguments, {refused} refused")  # noqa: T201
 
 
@@ -209,11 +186,7 @@ def test_a_file_in_the_home_of_nobody_is_a_file_that_is_not_there(world: World) 
 @pytest.mark.parametrize("option", ["--store", "--corpus", "--model", "--settings"])
 @pytest.mark.parametrize("word", [LONG_NAME, "~nobody-at-all/x", "\x1b[31m"])
 def test_an_option_that_no_file_system_takes_is_refused(
-    option: str,
-    word: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    option: str, word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(["--store", ":memory:", "--model", "tiny", f"{option}={word}", "status"]) in (2, 3, 4, 5)
@@ -221,9 +194,7 @@ def test_an_option_that_no_file_system_takes_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    "word", ["--now", "-", "@1", "3-5", "NaN", "1", "abc", "a\nb.json", "\x1b[31m.json", ""]
-)
+@pytest.mark.parametrize("word", ["--now", "-", "@1", "3-5", "NaN", "1", "abc", "a\nb.json", "\x1b[31m.json", ""])
 @pytest.mark.parametrize("verb", ["export", "save"])
 def test_a_word_that_is_no_path_makes_no_file(world: World, verb: str, word: str) -> None:
     assert "path" in world.run(f"{verb} -- {quote(word)}").lower()

@@ -107,8 +107,7 @@ def test_over_http_it_is_refused_and_nobody_else_is_spoiled(
 
 
 @pytest.mark.parametrize(
-    "path",
-    ["/v1/memory/%00%00%00%00", "/v1/memory/%ed%a0%80", "/v1/graph/edge?source=%00", "/v1/journal?x=%ff"],
+    "path", ["/v1/memory/%00%00%00%00", "/v1/memory/%ed%a0%80", "/v1/graph/edge?source=%00", "/v1/journal?x=%ff"]
 )
 def test_an_address_is_read_like_a_body(kiln: Served, path: str) -> None:
     with client(kiln.address) as asking:
@@ -224,12 +223,7 @@ def test_a_backup_of_a_store_that_took_a_nul_is_read(tmp_path: Path, monkeypatch
 
 
 def session_line(**usage: Any) -> str:
-    message = {
-        "role": "assistant",
-        "model": "m",
-        "content": [{"type": "text", "text": "Yes."}],
-        "usage": usage,
-    }
+    message = {"role": "assistant", "model": "m", "content": [{"type": "text", "text": "Yes."}], "usage": usage}
     return json.dumps({"type": "assistant", "uuid": "a", "sessionId": "s", "message": message})
 
 
@@ -296,12 +290,7 @@ def test_a_link_to_itself_is_said(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     link = tmp_path / "link.md"
-    target = {
-        "itself": "link.md",
-        "each other": "other.md",
-        "nowhere": "none.md",
-        "below itself": "link.md/x",
-    }
+    target = {"itself": "link.md", "each other": "other.md", "nowhere": "none.md", "below itself": "link.md/x"}
     link.symlink_to(tmp_path / target[kind])
     (tmp_path / "other.md").symlink_to(link)
     run(["--store", str(tmp_path / "a.duckdb"), "--model", "tiny", "ingest", NOTE])
@@ -331,9 +320,7 @@ def test_a_file_of_a_lifetime_that_is_a_link_to_itself_is_named(tmp_path: Path) 
                 assert not told.ok
 
 
-@pytest.mark.parametrize(
-    "encoding", ["utf-99", "rot13", "hex", "undefined", "utf-7", "punycode", "\N{BULLET}"]
-)
+@pytest.mark.parametrize("encoding", ["utf-99", "rot13", "hex", "undefined", "utf-7", "punycode", "\N{BULLET}"])
 def test_xml_in_an_unknown_encoding_is_refused(
     encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -350,10 +337,7 @@ def test_xml_in_an_unknown_encoding_is_refused(
         "search kiln",
         "search yesterday",
         "search tomorrow",
-        *(
-            f"frame assemble {name} --query x"
-            for name in ("SESSION", "ATTENTION", "SELF", "SHORT_TERM", "INBOX")
-        ),
+        *(f"frame assemble {name} --query x" for name in ("SESSION", "ATTENTION", "SELF", "SHORT_TERM", "INBOX")),
         "consolidate",
         "decay forecast",
         "decay forecast --days 36500",

@@ -38,13 +38,7 @@ from tests.safety.hostile.draws import Draws, everything_in, patience
 
 BLOCK = 4
 LOCK = ("lock",)
-SEEN_WITH_A_MODEL = (
-    "was written for",
-    "missing gists",
-    "cannot hold values",
-    "make no rows",
-    "takes rows of",
-)
+SEEN_WITH_A_MODEL = ("was written for", "missing gists", "cannot hold values", "make no rows", "takes rows of")
 """Words of refusals that need the model, or another version of it, to be noticed."""
 
 Damage = Callable[[Path, random.Random], str]
@@ -257,9 +251,7 @@ DAMAGES: tuple[Damage, ...] = (
 
 
 @pytest.mark.hostile
-def test_a_damaged_lifetime_is_named_and_refused_and_keeps_its_bytes(
-    whole: Path, tmp_path: Path, draws: Draws
-) -> None:
+def test_a_damaged_lifetime_is_named_and_refused_and_keeps_its_bytes(whole: Path, tmp_path: Path, draws: Draws) -> None:
     refused = 0
     for number in range(draws.count):
         seed = f"{draws.seed}/{number}"
@@ -335,15 +327,9 @@ FOUND: dict[str, tuple[Callable[[Path], None], str]] = {
         journal_with({"start": 150, "end": 151, "source": None, "open": [10**6, 98, 99]}),
         JOURNAL,
     ),
-    "a negative token": (
-        journal_with({"start": 150, "end": 151, "source": None, "open": [-1, 9, 9]}),
-        JOURNAL,
-    ),
+    "a negative token": (journal_with({"start": 150, "end": 151, "source": None, "open": [-1, 9, 9]}), JOURNAL),
     "a negative span": (journal_with({"start": -5, "end": 3, "source": None, "open": [98, 99]}), JOURNAL),
-    "a tag that is a number": (
-        journal_with({"tag": {"start": 0, "end": 4, "word": 7, "at": "", "by": ""}}),
-        JOURNAL,
-    ),
+    "a tag that is a number": (journal_with({"tag": {"start": 0, "end": 4, "word": 7, "at": "", "by": ""}}), JOURNAL),
     "another token": (with_byte("L0.ctx", HEADER_BYTES + 4 * 37), "L0.ctx"),
     "another source": (with_byte(JOURNAL, -400), JOURNAL),
     "an emptied journal": (without_lines(0), JOURNAL),
@@ -373,9 +359,7 @@ def small_lifetime(folder: Path) -> list[int]:
     return tokens
 
 
-def test_gists_that_are_not_what_was_written_are_refused_when_they_are_read_and_made_anew(
-    tmp_path: Path,
-) -> None:
+def test_gists_that_are_not_what_was_written_are_refused_when_they_are_read_and_made_anew(tmp_path: Path) -> None:
     tokens = small_lifetime(tmp_path)
     whole = opened(tmp_path)
     gists = whole.gists(1, 0, 22)
@@ -414,9 +398,7 @@ def test_an_emptied_journal_goes_when_it_is_mended_and_the_tokens_stay(tmp_path:
     os.truncate(tmp_path / JOURNAL, 0)
     assert check(tmp_path, mend=True).ok
     tree = opened(tmp_path)
-    assert [int(token) for token in tree.tokens(0, tree.length)] == tokens[
-        :88
-    ]  # the open block stood in the journal
+    assert [int(token) for token in tree.tokens(0, tree.length)] == tokens[:88]  # the open block stood in the journal
     tree.close()
     assert check(tmp_path).ok
 
@@ -427,9 +409,7 @@ def test_a_lifetime_of_an_earlier_version_has_no_checksums_until_the_next_append
         sums.unlink()
     found = check(tmp_path)
     assert found.ok
-    assert {file.name for file in found.files if file.unsummed} == {
-        path.name for path in tmp_path.glob("*.ctx")
-    }
+    assert {file.name for file in found.files if file.unsummed} == {path.name for path in tmp_path.glob("*.ctx")}
     assert "No checksums yet: L0.ctx" in as_text(found)
     tree = opened(tmp_path)
     tree.append([97 + number % 26 for number in range(64)], source="block-2")

@@ -75,9 +75,7 @@ def repeated(rng: random.Random) -> bytes:
     """One or two pieces, again and again, with an end that closes them or not."""
     parts = "".join(rng.choice(REPEATED) for _ in range(rng.choice((1, 1, 2, 3))))
     size = rng.choice((3_000, 30_000, 300_000))
-    head = rng.choice(
-        ("", "---\na:\n  - ", "<html><body>", "From: a@b\nSubject: x\n", "WEBVTT\n\n", "<script>", "[\n")
-    )
+    head = rng.choice(("", "---\na:\n  - ", "<html><body>", "From: a@b\nSubject: x\n", "WEBVTT\n\n", "<script>", "[\n"))
     tail = rng.choice(("", ">", "\n---\n\nx said so.\n", '"}]}', "'>x", "\n\nx"))
     return (head + parts * (size // len(parts)) + tail).encode()
 
@@ -89,9 +87,7 @@ def packed(rng: random.Random) -> bytes:
         return gzip.compress(bytes(rng.choice((0, 1000, 1 << 24))))
     if kind == "zip":
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(
-                rng.choice(("a.md", "../../a.md", "/etc/a.md")), bytes(rng.choice((10, 1 << 24)))
-            )
+            archive.writestr(rng.choice(("a.md", "../../a.md", "/etc/a.md")), bytes(rng.choice((10, 1 << 24))))
     elif kind == "tar":
         with tarfile.open(fileobj=out, mode=rng.choice(("w", "w:gz"))) as archive:
             link = tarfile.TarInfo(rng.choice(("a.md", "../a.md", "/etc/a.md")))
@@ -128,12 +124,8 @@ def nested(rng: random.Random) -> bytes:
             b'{"a":' * depth + b"1" + b"}" * depth,
             b'[{"role": "user", "content": ' + b"[" * depth + b"]" * depth + b"}]",
             b'{"messages": ' + b'[{"content": ' * depth,
-            b"---\na: &a [x]\n"
-            + b"".join(b"b%d: &b%d\n  - *a\n  - *a\n" % (n, n) for n in range(9))
-            + b"---\nx\n",
-            b"".join(
-                b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in range(depth // 50)
-            ),
+            b"---\na: &a [x]\n" + b"".join(b"b%d: &b%d\n  - *a\n  - *a\n" % (n, n) for n in range(9)) + b"---\nx\n",
+            b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in range(depth // 50)),
             b"Content-Type: message/rfc822\n\n" * (depth // 50),
         )
     )
@@ -169,9 +161,7 @@ def place(folder: Path, number: int, rng: random.Random) -> Path:
     elif special == "file":
         path.write_bytes(rng.choice((repeated, repeated, packed, nested, broken))(rng))
     else:
-        path.symlink_to(
-            {"out": "/etc/hostname", "self": path.name, "device": "/dev/zero", "above": ".."}[special]
-        )
+        path.symlink_to({"out": "/etc/hostname", "self": path.name, "device": "/dev/zero", "above": ".."}[special])
     return path
 
 
@@ -220,9 +210,7 @@ def test_a_document_whose_reading_does_not_end_is_refused_and_the_next_is_read(
     (tmp_path / "a.html").write_bytes(b"<!--" * 100_000)
     monkeypatch.setattr(documents, "PATIENCE", 3.0)
     found = read_folder(tmp_path, IngestSettings())
-    assert [(one.source, "takes more than 3 seconds" in one.reason) for one in found.refused] == [
-        ("a.html", True)
-    ]
+    assert [(one.source, "takes more than 3 seconds" in one.reason) for one in found.refused] == [("a.html", True)]
     assert [one.content for one in found.drafts] == ["Oars."]
 
 

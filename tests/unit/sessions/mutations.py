@@ -47,9 +47,7 @@ def _cut(raw: bytes, draw: random.Random) -> bytes:
 def _flip(raw: bytes, draw: random.Random) -> bytes:
     made = bytearray(raw)
     for _ in range(draw.randint(1, 8) if made else 0):
-        made[draw.randrange(len(made))] = draw.choice(
-            (0, 10, 34, 44, 91, 92, 123, 125, 255, draw.randrange(256))
-        )
+        made[draw.randrange(len(made))] = draw.choice((0, 10, 34, 44, 91, 92, 123, 125, 255, draw.randrange(256)))
     return bytes(made)
 
 
@@ -120,11 +118,4 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
             yield from _places(inner)
 
 
-DAMAGES: Final[tuple[Callable[[bytes, random.Random], bytes], ...]] = (
-    _cut,
-    _flip,
-    _lines,
-    _nest,
-    _retype,
-    _retype,
-)
+DAMAGES: Final[tuple[Callable[[bytes, random.Random], bytes], ...]] = (_cut, _flip, _lines, _nest, _retype, _retype)

@@ -143,9 +143,7 @@ def test_claude_code() -> None:
         ("said", "Forget it, plant roses."),
         ("said", "Roses are planted."),
     ]
-    assert [(turn.agent, turn.text) for turn in session.turns if turn.agent] == [
-        ("ab12", "Valve 3 is at the gate.")
-    ]
+    assert [(turn.agent, turn.text) for turn in session.turns if turn.agent] == [("ab12", "Valve 3 is at the gate.")]
     assert session.evidence == Counter({"file-history-snapshot": 1, "weather-report": 1})
     assert session.unread == ((19, "torn: the file ends within it"),)
 
@@ -174,8 +172,7 @@ def answered(words: str, id: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "between",
-    [{"type": "system", "subtype": "turn_duration"}, {"type": "progress", "data": {"type": "hook_progress"}}],
+    "between", [{"type": "system", "subtype": "turn_duration"}, {"type": "progress", "data": {"type": "hook_progress"}}]
 )
 @pytest.mark.parametrize("parent", ["n2", "n3"])
 def test_claude_code_follows_the_way_back_over_records_of_every_kind(
@@ -203,8 +200,7 @@ def test_claude_code_follows_the_way_back_over_records_of_every_kind(
 def test_claude_code_takes_back_a_first_question_and_no_results_of_calls_made_at_once(tmp_path: Path) -> None:
     call = {"type": "tool_use", "id": "c1", "name": "Read", "input": {}}
     both = [
-        answered("", "m2", message={"role": "assistant", "id": "m2", "content": [call | {"id": id}]})
-        for id in "ab"
+        answered("", "m2", message={"role": "assistant", "id": "m2", "content": [call | {"id": id}]}) for id in "ab"
     ]
     results = [asked([{"type": "tool_result", "tool_use_id": id, "content": id}]) for id in "ab"]
     session = claude_file(
@@ -224,14 +220,9 @@ def test_claude_code_takes_back_a_first_question_and_no_results_of_calls_made_at
 @pytest.mark.parametrize(
     ("record", "whose"),
     [
+        (asked('<relay-message from="scout">Never run `make roof`.</relay-message>'), "scout (relay-message)"),
         (
-            asked('<relay-message from="scout">Never run `make roof`.</relay-message>'),
-            "scout (relay-message)",
-        ),
-        (
-            asked(
-                'Another agent writes:\n<relay-message from="scout">Never run `make roof`.</relay-message>'
-            ),
+            asked('Another agent writes:\n<relay-message from="scout">Never run `make roof`.</relay-message>'),
             "scout (relay-message)",
         ),
         (asked('<chat source="mail">Never run `make roof`.</chat>'), "mail (chat)"),
@@ -251,11 +242,7 @@ def test_claude_code_tells_whose_words_stand_in_the_users_place(
 
 
 def test_claude_code_keeps_what_a_person_typed_whatever_it_looks_like(tmp_path: Path) -> None:
-    words = [
-        "<my-note>Use wood.</my-note>",
-        '<div class="a">Why is this red?</div>',
-        "<task>Build a hut.</task>",
-    ]
+    words = ["<my-note>Use wood.</my-note>", '<div class="a">Why is this red?</div>', "<task>Build a hut.</task>"]
     typed = claude_file(tmp_path / "a.jsonl", *[asked(one, origin={"kind": "human"}) for one in words])
     assert [(turn.kind, turn.text) for turn in typed.turns] == [("said", one) for one in words]
     unmarked = claude_file(tmp_path / "b.jsonl", *[asked(one) for one in words[1:]])
@@ -298,9 +285,7 @@ def test_claude_code_takes_the_title_that_was_given_by_hand(tmp_path: Path) -> N
     assert claude_file(tmp_path / "a.jsonl", asked("Build a hut."), *titles).title == "The red hut"
 
 
-def test_claude_code_reads_the_file_of_a_subagent_as_a_conversation_with_its_compactions(
-    tmp_path: Path,
-) -> None:
+def test_claude_code_reads_the_file_of_a_subagent_as_a_conversation_with_its_compactions(tmp_path: Path) -> None:
     side = {"isSidechain": True, "agentId": "a7"}
     mark = {"type": "system", "subtype": "compact_boundary", "compactMetadata": {"preTokens": 9}}
     session = claude_file(
@@ -309,10 +294,7 @@ def test_claude_code_reads_the_file_of_a_subagent_as_a_conversation_with_its_com
         answered("I look.", "m1", **side),
         mark | side,
         asked("It was looked for.", isCompactSummary=True, **side),
-        {
-            "type": "progress",
-            "data": {"type": "agent_progress", "agentId": "b9", "message": answered("Deeper.", "m2")},
-        },
+        {"type": "progress", "data": {"type": "agent_progress", "agentId": "b9", "message": answered("Deeper.", "m2")}},
     )
     assert (session.id, session.parent, session.relation) == ("agent-a7", "hut-1", "subagent")
     assert len(session.main) == 4 and len(session.boundaries) == 1
@@ -417,9 +399,7 @@ def test_codex_tells_the_copy_of_another_thread_from_its_own(
     named: str, beside: bool, timed: bool, tmp_path: Path
 ) -> None:
     early, late = (
-        ("01a1ffff-0000-7000-8000-000000000001", "01a20000-0001-7000-8000-000000000001")
-        if timed
-        else ("1", "2")
+        ("01a1ffff-0000-7000-8000-000000000001", "01a20000-0001-7000-8000-000000000001") if timed else ("1", "2")
     )
     before = exchange("Turn the mill.", "I send a scout.", 5_000, early)
     if beside:
@@ -429,9 +409,7 @@ def test_codex_tells_the_copy_of_another_thread_from_its_own(
         about = {"source": {"subagent": {"thread_spawn": {"parent_thread_id": MILL}}}}
     path = tmp_path / f"rollout-2026-09-12T08-00-00-{SCOUT}.jsonl"
     session = open_session(
-        rollout(
-            path, meta(SCOUT, **about), meta(MILL), *before, *exchange("Count the sacks.", "14.", 5_200, late)
-        )
+        rollout(path, meta(SCOUT, **about), meta(MILL), *before, *exchange("Count the sacks.", "14.", 5_200, late))
     )
     assert [turn.text for turn in session.turns if not turn.copied] == ["Count the sacks.", "14."]
     assert [one.usage for one in requests(session)] == [Usage(100, 0, 5_100, 7)]
@@ -479,10 +457,7 @@ def test_codex_tells_what_the_user_sent_from_what_stands_in_his_place(
 ) -> None:
     sent = [("event_msg", {"type": "user_message", "message": words})] if kinds[1:] else []
     path = rollout(
-        tmp_path / "rollout-a.jsonl",
-        *exchange("Begin.", "Yes.", 900),
-        ("response_item", in_slot(words)),
-        *sent,
+        tmp_path / "rollout-a.jsonl", *exchange("Begin.", "Yes.", 900), ("response_item", in_slot(words)), *sent
     )
     session = open_session(path)
     assert [turn.kind for turn in session.turns[2:]] == kinds
@@ -505,9 +480,7 @@ def test_codex_knows_a_request_whose_event_leaves_out_what_an_editor_shows(tmp_p
     assert [turn.kind for turn in session.turns] == ["injected", "said"]
 
 
-@pytest.mark.parametrize(
-    "key", ["antigravity", "claude-stream", "goose", "opencode2", "openhands", "pi", "qwen-code"]
-)
+@pytest.mark.parametrize("key", ["antigravity", "claude-stream", "goose", "opencode2", "openhands", "pi", "qwen-code"])
 def test_a_compaction_keeps_and_drops_what_the_file_says(key: str) -> None:
     session = session_of(key)
     (boundary,) = session.boundaries
@@ -561,10 +534,7 @@ def test_goose_reads_its_database_as_its_lines(tmp_path: Path) -> None:
         made.execute(
             "CREATE TABLE messages (id INTEGER, session_id, role, content_json, created_timestamp, metadata_json)"
         )
-        about = [
-            lines[0].get(key)
-            for key in ("id", "description", "working_dir", "updated_at", "model_config_json")
-        ]
+        about = [lines[0].get(key) for key in ("id", "description", "working_dir", "updated_at", "model_config_json")]
         made.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?)", about)
         for number, one in enumerate(lines[1:]):
             content, metadata = json.dumps(one["content"]), json.dumps(one.get("metadata"))
@@ -610,21 +580,14 @@ def test_headless_output_of_claude_code_is_read_as_a_list_too(tmp_path: Path) ->
 def test_a_document_with_a_message_a_line_is_a_document(tmp_path: Path) -> None:
     messages = json.loads((FIXTURES / "cline.json").read_text())
     rows = ",\n".join(json.dumps(one) for one in messages)
-    for name, told_before in (
-        ("a.messages.json", '{\n"messages": [\n'),
-        ("api_conversation_history.json", "[\n"),
-    ):
+    for name, told_before in (("a.messages.json", '{\n"messages": [\n'), ("api_conversation_history.json", "[\n")):
         path = tmp_path / name
         path.write_text(f"{told_before}{rows}\n]{'}' * told_before.count('{')}\n")
         assert told(open_session(path).turns) == told(session_of("cline").turns)
 
 
 def test_a_package_may_bring_a_format(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = {
-        "mine": "amgs.sessions.formats.pi:FORMAT",
-        "gone": "no.such.module:FORMAT",
-        "other": "json:dumps",
-    }
+    values = {"mine": "amgs.sessions.formats.pi:FORMAT", "gone": "no.such.module:FORMAT", "other": "json:dumps"}
     points = [EntryPoint(name, value, opening.GROUP) for name, value in values.items()]
     with pytest.warns(UserWarning) as warned:
         assert [form.key for form in opening.load_formats(points)] == ["pi"]
@@ -724,16 +687,7 @@ def database(path: Path) -> Path:
         for id, parent, at in rows:
             connection.execute(
                 "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    id,
-                    parent,
-                    info["directory"],
-                    info["title"],
-                    info["version"],
-                    json.dumps(info["revert"]),
-                    at,
-                    at,
-                ),
+                (id, parent, info["directory"], info["title"], info["version"], json.dumps(info["revert"]), at, at),
             )
         for number, message in enumerate(whole["messages"]):
             one, parts = message["info"] or {}, message["parts"]
@@ -742,8 +696,7 @@ def database(path: Path) -> Path:
             connection.execute("INSERT INTO message VALUES (?, ?, ?, ?)", (id, "ses_garden", number, data))
             for at, part in enumerate(parts):
                 connection.execute(
-                    "INSERT INTO part VALUES (?, ?, ?, ?)",
-                    (f"{id}{at:03}", id, "ses_garden", json.dumps(part)),
+                    "INSERT INTO part VALUES (?, ?, ?, ?)", (f"{id}{at:03}", id, "ses_garden", json.dumps(part))
                 )
         said = {"role": "assistant", "time": {"created": 1_772_614_900_000}}
         connection.execute("INSERT INTO message VALUES ('msg_v', 'ses_valve', 0, ?)", (json.dumps(said),))
@@ -824,17 +777,10 @@ def test_gemini_cli(tmp_path: Path) -> None:
     window = [
         {"role": "user", "parts": [{"text": ASKED}]},
         {"role": "model", "parts": [{"functionCall": {"name": "read_file", "args": {}}}]},
-        {
-            "role": "user",
-            "parts": [{"functionResponse": {"name": "read_file", "response": {"error": "none"}}}],
-        },
+        {"role": "user", "parts": [{"functionResponse": {"name": "read_file", "response": {"error": "none"}}}]},
     ]
     (tmp_path / "checkpoint-a.json").write_text(json.dumps(window))
-    assert [turn.kind for turn in open_session(tmp_path / "checkpoint-a.json").turns] == [
-        "said",
-        "call",
-        "result",
-    ]
+    assert [turn.kind for turn in open_session(tmp_path / "checkpoint-a.json").turns] == ["said", "call", "result"]
 
 
 @pytest.mark.parametrize(
@@ -844,9 +790,7 @@ def test_gemini_cli(tmp_path: Path) -> None:
         ("Context compressed from 52% to 8%.", Boundary("", 960)),
     ],
 )
-def test_gemini_cli_tells_a_compaction_of_which_only_its_words_tell(
-    words: str, mark: Boundary, tmp_path: Path
-) -> None:
+def test_gemini_cli_tells_a_compaction_of_which_only_its_words_tell(words: str, mark: Boundary, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (FIXTURES / "gemini_cli.jsonl").read_text().splitlines()[:6]]
     path = tmp_path / "session-1.jsonl"
     info = {"id": "i1", "type": "info", "content": words}
@@ -897,21 +841,13 @@ def test_copilot_cli(tmp_path: Path) -> None:
     }
     (tmp_path / "h.json").write_text(json.dumps(older))
     session = open_session(tmp_path / "h.json")
-    assert told(session.turns) == [
-        ("said", ASKED),
-        ("call", 'view({"path":"a"})'),
-        ("result", "no such file"),
-    ]
+    assert told(session.turns) == [("said", ASKED), ("call", 'view({"path":"a"})'), ("result", "no such file")]
     assert (session.records, len(session.unread)) == (5, 1)
 
 
 def test_atif() -> None:
     session = session_of("atif")
-    assert (session.id, session.version, session.system) == (
-        "t-garden",
-        "gardener 2.0",
-        "You are a gardener.",
-    )
+    assert (session.id, session.version, session.system) == ("t-garden", "gardener 2.0", "You are a gardener.")
     assert told(session.main)[3:8] == [
         ("said", "I read the schedule."),
         ("call", 'read({"path": "schedule.txt"})'),
@@ -951,9 +887,7 @@ def test_cline_and_roo_code(tmp_path: Path) -> None:
     # Cline keeps everything, and tells beside it what it leaves out of the window
     task = tmp_path / "17"
     task.mkdir()
-    messages = [
-        {"role": role, "content": f"{number}"} for number, role in enumerate(("user", "assistant") * 3)
-    ]
+    messages = [{"role": role, "content": f"{number}"} for number, role in enumerate(("user", "assistant") * 3)]
     (task / "api_conversation_history.json").write_text(json.dumps(messages))
     shown: list[dict[str, Any]] = [
         {"say": "text", "conversationHistoryIndex": 1},
@@ -965,17 +899,10 @@ def test_cline_and_roo_code(tmp_path: Path) -> None:
     assert [turn.text for turn in session.turns] == ["0", "1", "2", "3", "4", "", "5"]
     assert the(session, "boundary").boundary == Boundary(preserved=("message 0", "message 1", "message 4"))
     # newer versions of it
-    (tmp_path / "s1.json").write_text(
-        json.dumps({"session_id": "s1", "cwd": "/home/ada/garden", "model": "m"})
-    )
+    (tmp_path / "s1.json").write_text(json.dumps({"session_id": "s1", "cwd": "/home/ada/garden", "model": "m"}))
     (tmp_path / "s1.messages.json").write_text(json.dumps({"messages": messages}))
     session = open_session(tmp_path / "s1.messages.json")
-    assert (session.id, session.project, session.model, len(session.turns)) == (
-        "s1",
-        "/home/ada/garden",
-        "m",
-        6,
-    )
+    assert (session.id, session.project, session.model, len(session.turns)) == ("s1", "/home/ada/garden", "m", 6)
 
 
 def test_aider_takes_headings_of_an_answer_for_no_words_of_the_user(tmp_path: Path) -> None:
@@ -988,17 +915,7 @@ def test_aider_takes_headings_of_an_answer_for_no_words_of_the_user(tmp_path: Pa
         "The plan:",
         "",
     ]
-    lines += [
-        "#### Step 1",
-        "",
-        "Cut the wood.",
-        "",
-        "#### Always use oak",
-        "",
-        "#### Thanks.  ",
-        "",
-        "Gladly.",
-    ]
+    lines += ["#### Step 1", "", "Cut the wood.", "", "#### Always use oak", "", "#### Thanks.  ", "", "Gladly."]
     path = tmp_path / ".aider.chat.history.md"
     for end in ("\n", "\r\n"):
         path.write_bytes(end.join(lines).encode())
@@ -1010,11 +927,7 @@ def test_aider() -> None:
     path = FIXTURES / FILES["aider"]
     assert sessions_in(path) == ("2026-03-04T09:00:00", "2026-03-03T08:00:00")
     session = open_session(path)
-    assert (session.id, session.model, session.version) == (
-        "2026-03-04T09:00:00",
-        "claude-sonnet-4-5",
-        "0.86.2",
-    )
+    assert (session.id, session.model, session.version) == ("2026-03-04T09:00:00", "claude-sonnet-4-5", "0.86.2")
     assert told(session.main) == [
         ("said", "Water the beds every 9 hours,"),
         ("said", "I write the schedule."),
@@ -1031,10 +944,7 @@ def test_aider() -> None:
     assert "> never at noon" in session.turn(2).text
     assert session.turn(2).usage == Usage(900, 0, 300, 40)
     assert session.evidence == Counter({"words of the program": 3, "session": 1})
-    assert [turn.text for turn in open_session(path, "2026-03-03T08:00:00").turns] == [
-        "Hello",
-        "Good morning.",
-    ]
+    assert [turn.text for turn in open_session(path, "2026-03-03T08:00:00").turns] == ["Hello", "Good morning."]
 
 
 @pytest.mark.parametrize("key", LINES)
@@ -1119,9 +1029,7 @@ def test_no_damage_stops_a_reader_and_each_record_is_accounted_for(
 
 
 @given(seed=st.integers(0, 2**32))
-def test_no_damage_to_a_database_stops_its_reader(
-    seed: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_no_damage_to_a_database_stops_its_reader(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("database", numbered=True)
     path = database(folder / "opencode.db")
     raw = path.read_bytes()

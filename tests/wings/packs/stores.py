@@ -12,11 +12,7 @@ from amgs.types import BlockFilter
 def make_store(path: Path) -> None:
     """Three notes, two packs of them that were read and judged, and what could be done with them."""
     with Memory.open(path, clock=FixedClock(parse_instant("2026-03-01T09:00:00Z"))) as memory:
-        for text in (
-            "The dome stalled on Sunday.",
-            "The encoder slipped in the cold.",
-            "A goat on the terrace.",
-        ):
+        for text in ("The dome stalled on Sunday.", "The encoder slipped in the cold.", "A goat on the terrace."):
             memory.add(text)
         memory.consolidate()
         ids = [block.id for block in memory.blocks(BlockFilter())]

@@ -81,9 +81,7 @@ class SpanWorld:
             conversation,
             request__model="m",
             input__messages=json.dumps([{"role": "user", "parts": [{"type": "text", "content": asked}]}]),
-            output__messages=json.dumps(
-                [{"role": "assistant", "parts": [{"type": "text", "content": said}]}]
-            ),
+            output__messages=json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": said}]}]),
         )
 
     @property

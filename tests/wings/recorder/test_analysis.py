@@ -115,11 +115,7 @@ def garden(world: SpanWorld, conversations: int) -> SpanWorld:
     for number in range(conversations):
         name = f"c{number}"
         bed = f"Bed{number} holds plant{number} beside stone{number}."
-        world.search(
-            "what grows there?",
-            [("a", bed, 0.9), ("b", f"Hose{number} leaks near pump{number}.", 0.2)],
-            name,
-        )
+        world.search("what grows there?", [("a", bed, 0.9), ("b", f"Hose{number} leaks near pump{number}.", 0.2)], name)
         world.answer("what grows there?", f"In bed{number}, beside stone{number}: plant{number}.", name)
     return world
 
@@ -138,10 +134,7 @@ def test_only_answers_of_the_same_conversation_up_to_its_next_search_count(world
     world.answer("beds?", "The beds are watered every 9 hours.", "another")
     world.search("gate?", [("m2", GATE, 0.9)], "c")
     world.answer("gate?", "The beds are watered every 9 hours; valve 3 is beside the garden gate.", "c")
-    assert [(one.record.id, one.used) for one in uses_of(memory_of(world.spans))] == [
-        ("m1", False),
-        ("m2", True),
-    ]
+    assert [(one.record.id, one.used) for one in uses_of(memory_of(world.spans))] == [("m1", False), ("m2", True)]
 
 
 def test_what_the_query_brought_along_is_no_use(world: SpanWorld) -> None:

@@ -110,10 +110,7 @@ async def test_a_recall_is_opened_and_its_answer_diagnosed(folder: Path) -> None
         pane = pane_of(driven)
         await driven.until(lambda: pane.rows == 16)
         await driven.press("down", "enter")
-        assert [(row.kind, row.id, row.score) for row in pane.lines] == [
-            ("used", "m1", 0.8),
-            ("not used", "m2", 0.3),
-        ]
+        assert [(row.kind, row.id, row.score) for row in pane.lines] == [("used", "m1", 0.8), ("not used", "m2", 0.3)]
         assert "An answer after the recall holds half" in driven.text
         await driven.press("w")
         await driven.type("the pump is broken", "enter")
@@ -137,9 +134,7 @@ async def test_a_recall_is_opened_and_its_answer_diagnosed(folder: Path) -> None
         assert pane.row is not None and pane.row.operation is not None
         assert (pane.cursor, pane.row.operation.number) == (2, before + 1), "it is back where it was"
         journal = driven.app.state.cache.operations(99)
-        assert all(isinstance(one, JournalEntry) for one in journal), (
-            "what another program did is not to be undone"
-        )
+        assert all(isinstance(one, JournalEntry) for one in journal), "what another program did is not to be undone"
 
 
 async def test_the_views_tell_what_is_there_what_is_of_no_use_and_what_scores_are_worth(folder: Path) -> None:
@@ -180,9 +175,7 @@ def hostile() -> SpanWorld:
 MEMORY = memory_of(hostile().spans)
 PICTURES: dict[str, Draw] = {
     "traffic": lambda c: figures.draw_page(
-        c,
-        figures.traffic_page(showing.show_traffic(MEMORY, "", 99, hostile().spans, 0, Path())),
-        cursor=0,
+        c, figures.traffic_page(showing.show_traffic(MEMORY, "", 99, hostile().spans, 0, Path())), cursor=0
     ).render(),
     "recall": lambda c: figures.draw_page(
         c, figures.recall_page(showing.show_recall(MEMORY, MEMORY.searches()[-1])), cursor=1
@@ -193,9 +186,7 @@ PICTURES: dict[str, Draw] = {
     "audit": lambda c: figures.draw_page(
         c, figures.audit_page(showing.show_audit(MEMORY, MEMORY.operations[-1].at, 0, 99, None)), cursor=0
     ).render(),
-    "scores": lambda c: figures.draw_page(
-        c, figures.scores_page(RecallScores(review_scores(MEMORY)))
-    ).render(),
+    "scores": lambda c: figures.draw_page(c, figures.scores_page(RecallScores(review_scores(MEMORY)))).render(),
     "no scores": lambda c: figures.draw_page(
         c, figures.scores_page(RecallScores(review_scores(of_store(MEMORY, "house"))))
     ).render(),

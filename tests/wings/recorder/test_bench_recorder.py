@@ -18,11 +18,7 @@ from benchmarks.recorder.planted_causes import planted_causes
 def test_nothing_is_lost_and_what_was_planted_is_found() -> None:
     rig = MemoryRig(embedder=HashingEmbedder(), count_tokens=approximate_tokens)
     found = run(rig, None, kills=1, bodies=12, seconds=1).metrics
-    assert [found[name] for name in ("attributes_lost", "acknowledged_lost", "hostile_tracebacks")] == [
-        0,
-        0,
-        0,
-    ]
+    assert [found[name] for name in ("attributes_lost", "acknowledged_lost", "hostile_tracebacks")] == [0, 0, 0]
     assert found["spans_a_second"] > 0 and found["spans_taken_lost"] == 0
     assert found["audit_recall"] >= 0.9 and found["audit_precision"] >= 0.9
     assert found["use_right"] >= 0.95 > 0.5 > found["use_elsewhere"]
@@ -40,6 +36,4 @@ def test_a_window_is_judged_with_the_controls_beside_it() -> None:
     none = replace(rows[-1], bisection=replace(rows[-1].bisection, named=None))
     metrics, table = summary([*right, none])
     assert metrics["cause_bisect_all"] == metrics["cause_told_right"] == metrics["cause_none_said"] == 100
-    assert (
-        table.rows[0][:2] == ("bisect", "100 (44 to 100) of 3") and metrics["cause_the_last_span_all"] < 100
-    )
+    assert table.rows[0][:2] == ("bisect", "100 (44 to 100) of 3") and metrics["cause_the_last_span_all"] < 100

@@ -58,16 +58,11 @@ def test_a_file_is_taken_and_every_view_tells_of_it(file: Path, capsys: pytest.C
     assert "c1" in told(capsys, "recorded", "--view", "conversations")
 
 
-def test_ids_are_written_with_their_reasons(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ids_are_written_with_their_reasons(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told(capsys, "record", str(file))
     out = tmp_path / "retire.csv"
     told(capsys, "recorded", "--view", "audit", "--days", "0", "--out", str(out))
-    assert out.read_text().splitlines()[:2] == [
-        "reason,store,id,other,because",
-        "duplicate,beds,m2,m1,the same words",
-    ]
+    assert out.read_text().splitlines()[:2] == ["reason,store,id,other,because", "duplicate,beds,m2,m1,the same words"]
 
 
 def test_records_are_written_for_an_import_and_so_for_every_pane(
@@ -85,23 +80,17 @@ def test_records_are_written_for_an_import_and_so_for_every_pane(
     store = ["--store", str(tmp_path / "theirs.duckdb"), "--model", "tiny"]
     assert "mem0" in told(capsys, *store, "import", str(out))
     assert "The pump was mended." in told(capsys, *store, "search", "pump")
-    assert "The pump is broken." in told(
-        capsys, *store, "search", "broken", "--as-of", "2026-03-01T00:05:00Z"
-    )
+    assert "The pump is broken." in told(capsys, *store, "search", "broken", "--as-of", "2026-03-01T00:05:00Z")
 
 
-def test_conversations_are_written_as_sessions(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_conversations_are_written_as_sessions(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told(capsys, "record", str(file))
     out = tmp_path / "said.jsonl"
     told(capsys, "recorded", "--view", "conversations", "--find", "hours", "--out", str(out))
     assert "Every 9 hours." in told(capsys, "session", str(out), "--view", "turns")
 
 
-def test_why_nothing_was_said_is_told_by_what_there_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_why_nothing_was_said_is_told_by_what_there_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for given, says in (
         ({"gen_ai.operation.name": "chat"}, "asked to capture content"),
         ({"llama.talk": "When does the kiln open?"}, "not understood: test turn"),
@@ -161,9 +150,7 @@ PHOENIX = [
         "attributes.openinference.span.kind": "LLM",
         "attributes.llm.model_name": "m",
         "attributes.llm.token_count.prompt": 20,
-        "attributes.llm.input_messages": [
-            {"message.role": "user", "message.content": "when are the beds watered?"}
-        ],
+        "attributes.llm.input_messages": [{"message.role": "user", "message.content": "when are the beds watered?"}],
         "attributes.llm.output_messages.0.message.role": "assistant",
         "attributes.llm.output_messages.0.message.content": "Every 9 hours.",
     },
@@ -181,9 +168,7 @@ def test_exports_of_others_tell_the_same(
     found = json.loads(told(capsys, "recorded", "1", "--format", "json"))
     assert found["operation"]["query"] == "when are the beds watered?"
     assert [(row["id"], row["score"]) for row in found["rows"]] == [("m1", 0.8)]
-    (said,) = json.loads(told(capsys, "recorded", "--view", "conversations", "--format", "json"))[
-        "conversations"
-    ]
+    (said,) = json.loads(told(capsys, "recorded", "--view", "conversations", "--format", "json"))["conversations"]
     assert (said["id"], said["turns"], said["answers"], said["recalls"]) == ("s1", 2, 1, 1)
 
 

@@ -28,10 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def surroundings(line: str, address: str) -> dict[str, str]:
     """The environment that the variables before a command make, with the address of a test's recorder."""
     told = dict(word.split("=", 1) for word in shlex.split(line) if re.match(r"[A-Z_]+=", word))
-    return {
-        **os.environ,
-        **{name: value.replace("http://127.0.0.1:4318", address) for name, value in told.items()},
-    }
+    return {**os.environ, **{name: value.replace("http://127.0.0.1:4318", address) for name, value in told.items()}}
 
 
 def told(capsys: pytest.CaptureFixture[str], line: str) -> str:

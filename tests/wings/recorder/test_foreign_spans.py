@@ -40,19 +40,11 @@ def told_by(name: str) -> ForeignMemory:
     [
         ("google-adk-2.13.0", "garden", "Ilse allergic", WALNUTS, None),
         ("google-adk-2.13.0-schema-1", "garden", "Ilse allergic", WALNUTS, None),
-        (
-            "openinference-instrumentation-bedrock-0.1.61",
-            "garden",
-            "What is Ilse allergic to?",
-            WALNUTS,
-            0.83,
-        ),
+        ("openinference-instrumentation-bedrock-0.1.61", "garden", "What is Ilse allergic to?", WALNUTS, 0.83),
         ("opentelemetry-util-genai-1.3b0", "notes", "What is Ilse allergic to?", "", 0.83),
     ],
 )
-def test_a_recall_is_told_as_it_was(
-    name: str, store: str, query: str, content: str, score: float | None
-) -> None:
+def test_a_recall_is_told_as_it_was(name: str, store: str, query: str, content: str, score: float | None) -> None:
     (one,) = told_by(name).operations
     assert (one.act, one.store, one.query, one.told, one.failed) == ("search", store, query, True, False)
     (record,) = one.records
@@ -86,10 +78,7 @@ def span(
 ) -> RecordedSpan:
     """A span of five seconds, which begins ten seconds after the one with the number before."""
     start = (1_787_000_000 + 10 * number) * SECOND
-    told = {
-        key: value if isinstance(value, str | int) else json.dumps(value, indent=1)
-        for key, value in given.items()
-    }
+    told = {key: value if isinstance(value, str | int) else json.dumps(value, indent=1) for key, value in given.items()}
     return RecordedSpan(
         "a" * 32,
         f"{number:016x}",
@@ -139,19 +128,9 @@ def logged(**choice: Any) -> list[dict[str, Any]]:
     call = {"id": "k1", "type": "function", "function": {"name": "look", "arguments": '{"day": 4}'}}
     return [
         {"event.name": "gen_ai.system.message", "content": "You fire pots.", "role": "system"},
-        {
-            "event.name": "gen_ai.user.message",
-            "content": [{"kind": "text", "text": ASKED[2]}],
-            "role": "user",
-        },
+        {"event.name": "gen_ai.user.message", "content": [{"kind": "text", "text": ASKED[2]}], "role": "user"},
         {"event.name": "gen_ai.assistant.message", "role": "assistant", "tool_calls": [call]},
-        {
-            "event.name": "gen_ai.tool.message",
-            "role": "tool",
-            "content": GIVEN[2],
-            "id": "k1",
-            "name": "look",
-        },
+        {"event.name": "gen_ai.tool.message", "role": "tool", "content": GIVEN[2], "id": "k1", "name": "look"},
         {"event.name": "gen_ai.choice", "index": 0, **choice},
     ]
 
@@ -196,10 +175,7 @@ def gemini() -> dict[str, Any]:
         "contents": [
             {"role": "user", "parts": [{"text": ASKED[2]}]},
             {"role": "model", "parts": [{"function_call": {"id": "k1", "name": "look", "args": {"day": 4}}}]},
-            {
-                "role": "user",
-                "parts": [{"function_response": {"id": "k1", "name": "look", "response": GIVEN[2]}}],
-            },
+            {"role": "user", "parts": [{"function_response": {"id": "k1", "name": "look", "response": GIVEN[2]}}]},
         ],
     }
     response = {"content": {"role": "model", "parts": [{"text": SAID[2]}]}}
@@ -228,11 +204,7 @@ def mlflow() -> dict[str, Any]:
         (span(1, CHAT, *strands_events()),),
         (span(1, {**CHAT, "events": logged(message={"role": "assistant", "content": SAID[2]})}),),
         (span(1, CHAT, *((one["event.name"], one) for one in logged(message=SAID[2]))),),
-        (
-            span(
-                1, CHAT, *((one["event.name"], {"body": one}) for one in logged(message={"content": SAID[2]}))
-            ),
-        ),
+        (span(1, CHAT, *((one["event.name"], {"body": one}) for one in logged(message={"content": SAID[2]}))),),
         vercel(),
         (span(1, gemini()),),
         (span(1, mlflow()),),
@@ -295,22 +267,12 @@ def test_a_call_that_two_libraries_tell_of_is_one_turn(bare: bool, between: bool
         if between and not beside:
             step = span(number + 2, {}, parent=number)
             spans[-1] = RecordedSpan(
-                inner.trace,
-                inner.id,
-                step.id,
-                "inner",
-                inner.start,
-                inner.end,
-                inner.attributes,
-                scope="client",
+                inner.trace, inner.id, step.id, "inner", inner.start, inner.end, inner.attributes, scope="client"
             )
             spans.append(step)
     found = session(*spans)
     assert [turn.text for turn in found.turns] == [*WORDS] and not found.boundaries
-    assert [turn.usage for turn in found.turns if turn.role == "assistant"] == [
-        Usage(20, 0, 0, 3),
-        Usage(40, 0, 0, 3),
-    ]
+    assert [turn.usage for turn in found.turns if turn.role == "assistant"] == [Usage(20, 0, 0, 3), Usage(40, 0, 0, 3)]
     assert [one.words for one in memory_of(spans).answers] == [WORDS[1], WORDS[3]]
 
 
@@ -328,9 +290,7 @@ def test_an_agent_within_a_tool_of_a_call_is_not_that_call() -> None:
     ],
 )
 @pytest.mark.parametrize("last", [True, False])
-def test_a_request_that_leaves_out_what_comes_back_is_no_compaction(
-    between: tuple[str, ...], last: bool
-) -> None:
+def test_a_request_that_leaves_out_what_comes_back_is_no_compaction(between: tuple[str, ...], last: bool) -> None:
     spans = [answer(1, *WORDS[:2]), answer(2, *between), *([] if last else [answer(3, *WORDS)])]
     assert not session(*spans).boundaries
 
@@ -356,10 +316,7 @@ def langsmith_runs() -> list[dict[str, Any]]:
         {"id": ["langchain", "SystemMessage"], "kwargs": {"type": "system", "content": "You fire pots."}},
         {"id": ["langchain", "HumanMessage"], "kwargs": {"type": "human", "content": ASKED[2]}},
         {"id": ["langchain", "AIMessage"], "kwargs": {"type": "ai", "content": "", "tool_calls": [call]}},
-        {
-            "id": ["langchain", "ToolMessage"],
-            "kwargs": {"type": "tool", "content": GIVEN[2], "tool_call_id": "k1"},
-        },
+        {"id": ["langchain", "ToolMessage"], "kwargs": {"type": "tool", "content": GIVEN[2], "tool_call_id": "k1"}},
     ]
     last = {"text": SAID[2], "message": {"kwargs": {"type": "ai", "content": SAID[2]}}}
     times = {"start_time": "2026-08-20T10:00:00", "end_time": "2026-08-20T10:00:05", "trace_id": "t-1"}
@@ -382,21 +339,10 @@ def langsmith_runs() -> list[dict[str, Any]]:
 
 
 def mlflow_trace(old: bool) -> dict[str, Any]:
-    ids = (
-        {"context": {"span_id": "0x1f", "trace_id": "t-1"}}
-        if old
-        else {"span_id": "AAAAAAAAAB8=", "trace_id": "t-1"}
-    )
-    attributes = {
-        key: value if isinstance(value, str) else json.dumps(value) for key, value in mlflow().items()
-    }
+    ids = {"context": {"span_id": "0x1f", "trace_id": "t-1"}} if old else {"span_id": "AAAAAAAAAB8=", "trace_id": "t-1"}
+    attributes = {key: value if isinstance(value, str) else json.dumps(value) for key, value in mlflow().items()}
     times = ("start_time", "end_time") if old else ("start_time_unix_nano", "end_time_unix_nano")
-    one = {
-        "name": "chat",
-        **ids,
-        **dict(zip(times, (10**18, 10**18 + 9), strict=True)),
-        "attributes": attributes,
-    }
+    one = {"name": "chat", **ids, **dict(zip(times, (10**18, 10**18 + 9), strict=True)), "attributes": attributes}
     return {"info": {"trace_metadata": {"mlflow.trace.session": "pots"}}, "data": {"spans": [one]}}
 
 

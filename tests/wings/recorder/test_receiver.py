@@ -154,14 +154,7 @@ def test_paths_of_clients_of_other_services_are_taken(receiver: SpanReceiver, pa
         (b"{}", JSON, "/v1/metrics", {}, 404, "OTEL_METRICS_EXPORTER"),
         (b"{}", JSON, "/v1/traces", {"Content_Encoding": "br"}, 415, "Use gzip"),
         (b"{}", JSON, "/v1/traces", {"Content_Encoding": "gzip"}, 400, "cannot be unpacked"),
-        (
-            gzip.compress(b"{}" * 999, mtime=0)[:-9],
-            JSON,
-            "/v1/traces",
-            {"Content_Encoding": "gzip"},
-            400,
-            "not whole",
-        ),
+        (gzip.compress(b"{}" * 999, mtime=0)[:-9], JSON, "/v1/traces", {"Content_Encoding": "gzip"}, 400, "not whole"),
         (b"{}", JSON, "/v1/traces", {"Host": "evil.example:4318"}, 403, "on this machine"),
         (b"{}", JSON, "/v1/traces", {"Host": "127.0.0.1.evil.example"}, 403, "on this machine"),
         (b"{}", JSON, "/v1/traces", {"Origin": "http://127.0.0.1:4318"}, 403, "on this machine"),
@@ -225,16 +218,7 @@ _ANY = st.recursive(
         | st.dictionaries(
             st.sampled_from(
                 [
-                    *(
-                        "resourceSpans",
-                        "scopeSpans",
-                        "spans",
-                        "resource",
-                        "scope",
-                        "attributes",
-                        "key",
-                        "value",
-                    ),
+                    *("resourceSpans", "scopeSpans", "spans", "resource", "scope", "attributes", "key", "value"),
                     *("traceId", "spanId", "startTimeUnixNano", "events", "status", "code", "kind", "values"),
                     *("stringValue", "intValue", "doubleValue", "arrayValue", "kvlistValue", "resourceLogs"),
                 ]
@@ -267,14 +251,7 @@ def test_no_value_of_json_makes_the_reader_stumble(value: object, other: object)
         one.add(operation, tool__call__arguments=value, memory__record__id=other, memory__query__text=value)
         given = {**one.spans[0].attributes, **told}
         read_through("otlp-json", json.dumps(as_otlp([replace(one.spans[0], attributes=given)])).encode())
-    row = {
-        "id": "1",
-        "trace_id": value,
-        "input": value,
-        "output": other,
-        "attributes": value,
-        "metadata": other,
-    }
+    row = {"id": "1", "trace_id": value, "input": value, "output": other, "attributes": value, "metadata": other}
     for kind in ("GENERATION", "RETRIEVER", value):
         read_through("langfuse", json.dumps([{**row, "type": kind}]).encode())
         read_through("openinference", json.dumps([{**row, "context": other, "span_kind": kind}]).encode())

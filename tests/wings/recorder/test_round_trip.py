@@ -41,18 +41,14 @@ def taken(tmp_path: Path) -> tuple[RecordedSpan, ...]:
 
 
 @pytest.mark.parametrize("content", [True, False])
-def test_a_served_memory_is_watched_like_any_other(
-    collector: SpanReceiver, tmp_path: Path, content: bool
-) -> None:
+def test_a_served_memory_is_watched_like_any_other(collector: SpanReceiver, tmp_path: Path, content: bool) -> None:
     import socket
 
     namespaces = Namespaces(options(tmp_path / "m.duckdb"))
     namespaces.spans = SpanExport(collector.address, content=content)
     listening = socket.create_server(("127.0.0.1", 0))
     with running(create_app(namespaces), listening) as address, client(address) as asking:
-        added = asking.post(
-            "/v1/memory/ingest", json={"content": "The beds are watered every 9 hours."}
-        ).json()
+        added = asking.post("/v1/memory/ingest", json={"content": "The beds are watered every 9 hours."}).json()
         found = asking.post("/v1/memory/search", json={"query": "when are the beds watered?"})
         assert found.status_code == 200, found.text
         asking.delete(f"/v1/memory/{added['added'][0]}")
@@ -63,9 +59,7 @@ def test_a_served_memory_is_watched_like_any_other(
     if content:
         assert search.query == "when are the beds watered?"
         (one,) = search.records
-        assert (
-            one.content == "The beds are watered every 9 hours." and one.score and one.id == added["added"][0]
-        )
+        assert one.content == "The beds are watered every 9 hours." and one.score and one.id == added["added"][0]
         assert [one.deleted is not None for one in found_memory.records] == [True]
     else:
         assert not search.query and not search.records

@@ -106,9 +106,7 @@ def test_a_body_longer_than_its_file_is_torn(tmp_path: Path, size: int) -> None:
     assert reader.torn == 1
 
 
-def test_what_a_full_disk_took_of_a_body_is_taken_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_full_disk_took_of_a_body_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def half(file: int, data: bytes) -> None:
         os.write(file, data[: len(data) // 2])
         raise OSError(28, "No space left on device")

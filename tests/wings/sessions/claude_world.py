@@ -63,9 +63,7 @@ class ClaudeFile:
     def compact(self, summary: str, trigger: str = "auto", **about: Any) -> None:
         """A compaction with its summary."""
         told = {"trigger": trigger, "preTokens": self.window, **about}
-        self.add(
-            type="system", subtype="compact_boundary", content="Conversation compacted", compactMetadata=told
-        )
+        self.add(type="system", subtype="compact_boundary", content="Conversation compacted", compactMetadata=told)
         self.records[-1]["logicalParentUuid"] = self.records[-1]["parentUuid"]
         self.records[-1]["parentUuid"] = None
         self.add(type="user", isCompactSummary=True, message={"role": "user", "content": summary})

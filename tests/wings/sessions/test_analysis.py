@@ -11,14 +11,7 @@ import pytest
 
 import amgs_app.views.sessions as sessions_views
 from amgs.sessions.turn import Place, Session, Turn
-from amgs.sessions.windows import (
-    characters_a_token,
-    dropped_at,
-    opening_after,
-    requests,
-    tokens_of_all,
-    window_at,
-)
+from amgs.sessions.windows import characters_a_token, dropped_at, opening_after, requests, tokens_of_all, window_at
 from amgs.types.conversation import ToolCall
 from amgs.wings.sessions.cache import cache_line
 from amgs.wings.sessions.controls import KindRate, at_random, by_kind, harness, instead, recent_only
@@ -78,10 +71,7 @@ def test_what_a_compaction_preserved_stays_in_the_window(file: ClaudeFile) -> No
     file.compact("All was said.", preservedMessages=[kept])
     session = file.open()
     (boundary,) = session.boundaries
-    assert [turn.text for turn in opening_after(session, boundary)] == [
-        "The gate stays open.",
-        "All was said.",
-    ]
+    assert [turn.text for turn in opening_after(session, boundary)] == ["The gate stays open.", "All was said."]
     assert [turn.text for turn in dropped_at(session, boundary)] == ["Yes."]
 
 
@@ -111,9 +101,7 @@ def test_a_loss_is_told_by_class_and_by_how_it_survived(file: ClaudeFile) -> Non
 
 
 def _results(file: ClaudeFile) -> list[str]:
-    parts = [
-        p for r in file.records for p in (r.get("message") or {}).get("content") or [] if isinstance(p, dict)
-    ]
+    parts = [p for r in file.records for p in (r.get("message") or {}).get("content") or [] if isinstance(p, dict)]
     return [part["content"] for part in parts if part["type"] == "tool_result"]
 
 
@@ -159,9 +147,7 @@ def test_a_file_that_is_changed_first_is_no_regret(file: ClaudeFile) -> None:
     assert kinds(file.open()) == []
 
 
-def test_a_command_run_again_with_the_same_result_is_a_regret_until_a_file_is_changed(
-    file: ClaudeFile,
-) -> None:
+def test_a_command_run_again_with_the_same_result_is_a_regret_until_a_file_is_changed(file: ClaudeFile) -> None:
     shown = "4f2a9c1 Plant the pears\n83bd002 Prune the plums in the south field"
     compacted(file).run("git log --oneline -5", shown)
     assert kinds(file.open()) == ["rerun"]
@@ -396,9 +382,7 @@ def test_a_patch_by_a_whole_path_and_a_read_by_a_short_one_are_of_one_file(file:
         (5, 2.0, None, "no place"),
     ],
 )
-def test_what_is_said_of_a_figure_agrees_with_it(
-    times: int, rate: float, anyway: float | None, says: str
-) -> None:
+def test_what_is_said_of_a_figure_agrees_with_it(times: int, rate: float, anyway: float | None, says: str) -> None:
     assert says in KindRate("reread", times, 10, rate, anyway, counted=False).standing
 
 
@@ -433,11 +417,7 @@ def test_what_was_read_again_and_what_failed_is_told_of_any_session(tmp_path: Pa
     assert [large.what for large in largest_results(session)][:2] == ["Read /home/ilse/orchard/store.py"] * 2
     shares = shares_of(session)
     assert sum(share.tokens for share in shares) == tokens_of_all(session, session.main)
-    assert {(share.kind, share.tool) for share in shares} >= {
-        ("result", "Read"),
-        ("call", "Edit"),
-        ("said", ""),
-    }
+    assert {(share.kind, share.tool) for share in shares} >= {("result", "Read"), ("call", "Edit"), ("said", "")}
 
 
 def test_a_brief_holds_what_the_rest_needs_within_its_tokens_and_no_secret(tmp_path: Path) -> None:
@@ -457,9 +437,7 @@ def test_a_brief_holds_what_the_rest_needs_within_its_tokens_and_no_secret(tmp_p
     assert codex["payload"]["content"][0]["text"] == claude["message"]["content"] == brief.text
 
     secret = "ghp_" + "aB3dE6gH9" * 4
-    said = sample.read_text().replace(
-        "The dome stops up to two", f"Use {secret}. {'x ' * 280}{secret} The dome stops"
-    )
+    said = sample.read_text().replace("The dome stops up to two", f"Use {secret}. {'x ' * 280}{secret} The dome stops")
     leaking = tmp_path / "leaking.jsonl"
     leaking.write_text(said)
     brief = write_brief(open_session(leaking), 1_000)

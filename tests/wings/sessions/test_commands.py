@@ -78,15 +78,11 @@ def test_no_id_and_no_compaction_is_cut_at_80_columns_and_the_newest_is_last(
         ("outlook", "store.py"),
     ],
 )
-def test_each_view_tells_what_it_is_for(
-    path: Path, capsys: pytest.CaptureFixture[str], view: str, says: str
-) -> None:
+def test_each_view_tells_what_it_is_for(path: Path, capsys: pytest.CaptureFixture[str], view: str, says: str) -> None:
     assert says in told(capsys, str(path), "--view", view)
 
 
-def test_the_first_page_says_what_went_wrong_above_what_there_was(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_first_page_says_what_went_wrong_above_what_there_was(capsys: pytest.CaptureFixture[str]) -> None:
     lines = told(capsys, "sample").splitlines()
     assert lines[1].startswith("✗ rule of turn 1, dropped at 46, broken at 58: `make deploy`")
     assert run(["session", "sample", "--format", "csv"]) == 0
@@ -120,9 +116,7 @@ def test_a_session_without_a_compaction_has_the_same_first_page(
         assert words in out, words
 
 
-def test_a_request_whose_price_is_unknown_is_told_in_tokens(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_request_whose_price_is_unknown_is_told_in_tokens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = ClaudeFile(tmp_path / "a.jsonl")
     file.say("Mow.")
     file.answer("Mown.")
@@ -134,11 +128,7 @@ def test_a_request_whose_price_is_unknown_is_told_in_tokens(
 @pytest.mark.parametrize(
     ("tool", "given", "shown"),
     [
-        (
-            "Edit",
-            {"file_path": "a.py", "old_string": "x = 1\ny", "new_string": "x = 2\ny"},
-            ["-x = 1", "+x = 2", " y"],
-        ),
+        ("Edit", {"file_path": "a.py", "old_string": "x = 1\ny", "new_string": "x = 2\ny"}, ["-x = 1", "+x = 2", " y"]),
         ("Write", {"file_path": "a.py", "content": "def a():\n    pass"}, ["+def a():", "+    pass"]),
         (
             "MultiEdit",
@@ -148,21 +138,9 @@ def test_a_request_whose_price_is_unknown_is_told_in_tokens(
             },
             ["-1", "+2", "-3"],
         ),
-        (
-            "replace_in_file",
-            {"path": "a.py", "diff": "------- SEARCH\nx\n=======\nz\n+++++++ REPLACE"},
-            ["-x", "+z"],
-        ),
-        (
-            "apply_patch",
-            {"input": "*** Begin Patch\n*** Update File: a.py\n-x\n+z\n*** End Patch"},
-            ["-x", "+z"],
-        ),
-        (
-            "shell",
-            {"command": ["apply_patch", "*** Begin Patch\n*** Add File: b.py\n+z\n*** End Patch"]},
-            ["+z"],
-        ),
+        ("replace_in_file", {"path": "a.py", "diff": "------- SEARCH\nx\n=======\nz\n+++++++ REPLACE"}, ["-x", "+z"]),
+        ("apply_patch", {"input": "*** Begin Patch\n*** Update File: a.py\n-x\n+z\n*** End Patch"}, ["-x", "+z"]),
+        ("shell", {"command": ["apply_patch", "*** Begin Patch\n*** Add File: b.py\n+z\n*** End Patch"]}, ["+z"]),
     ],
 )
 def test_what_a_call_changes_is_shown_as_a_diff(
@@ -195,15 +173,11 @@ def test_what_became_of_words_is_told_however_they_are_given(
     assert what.lower() in out.lower() and kind in out
 
 
-def test_numbers_of_turns_agree_wherever_they_are_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_numbers_of_turns_agree_wherever_they_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = ClaudeFile(tmp_path / "a.jsonl")
     file.say("Mow the meadow.")
     file.answer("It is mown.")
-    file.add(
-        type="assistant", isSidechain=True, agentId="a7", message={"role": "assistant", "content": "Mown."}
-    )
+    file.add(type="assistant", isSidechain=True, agentId="a7", message={"role": "assistant", "content": "Mown."})
     session = file.open()
     facts = facts_of(session)
     assert facts.all_turns == len(session.turns) == 3
@@ -259,9 +233,7 @@ def test_following_ends_after_its_seconds_and_tells_what_would_be_dropped(
     assert "store.py" in capsys.readouterr().out
 
 
-def test_words_are_found_in_all_sessions_that_lie_here(
-    path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_words_are_found_in_all_sessions_that_lie_here(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["session", "--find", "harvest table"]) == 0
     out = capsys.readouterr().out
     assert "1 turn with 'harvest table'" in out and "orchard-1" in out

@@ -11,9 +11,7 @@ import pytest
 from amgs_tui.__main__ import run
 
 PAGE = Path(__file__).parents[3] / "docs" / "sessions.md"
-SHOWN = re.findall(
-    r"^```session\n\$ amgs (.+?)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S | re.M
-)
+SHOWN = re.findall(r"^```session\n\$ amgs (.+?)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S | re.M)
 
 
 def test_the_page_shows_a_loss_its_consequence_and_its_price() -> None:

@@ -136,9 +136,7 @@ def test_a_session_in_a_file_that_holds_many_is_found_by_its_id(tmp_path: Path) 
     path = tmp_path / "hut/.aider.chat.history.md"
     path.parent.mkdir()
     days = ("2026-09-10", "2026-09-11")
-    path.write_text(
-        "".join(f"# aider chat started at {day} 10:00:00\n\n#### Mow.  \n\nMown.\n\n" for day in days)
-    )
+    path.write_text("".join(f"# aider chat started at {day} 10:00:00\n\n#### Mow.  \n\nMown.\n\n" for day in days))
     assert find_session(tmp_path, "2026-09-10") == (path, "2026-09-10T10:00:00")
 
 
@@ -155,9 +153,7 @@ def test_a_session_is_recognised_by_its_title_its_first_words_and_how_it_went(tm
     file.save()
     assert [one.what for one in list_sessions(tmp_path).sessions] == ["The dry summer"]
     assert [one.what for one in list_sessions(tmp_path, seconds=0).sessions] == ["The dry summer"]
-    file.records[1:1] = [
-        {"type": "progress", "data": "x" * 1_000}
-    ] * 400  # beyond what is read of its beginning
+    file.records[1:1] = [{"type": "progress", "data": "x" * 1_000}] * 400  # beyond what is read of its beginning
     file.save()
     for seconds in (0, 60):
         (row,) = list_sessions(tmp_path, seconds=seconds).sessions
@@ -167,12 +163,8 @@ def test_a_session_is_recognised_by_its_title_its_first_words_and_how_it_went(tm
 def test_first_words_are_those_that_a_person_typed(tmp_path: Path) -> None:
     put_in = "<task-notification>Mown.</task-notification>"
     opened = "<ide_opened_file>The user opened sky.py.</ide_opened_file>"
-    for place, first in enumerate(
-        [[{"type": "text", "text": opened}, {"type": "text", "text": "Mow."}], put_in]
-    ):
-        lines = [
-            {"type": "user", "message": {"role": "user", "content": one}} for one in (put_in, first, "Mow.")
-        ]
+    for place, first in enumerate([[{"type": "text", "text": opened}, {"type": "text", "text": "Mow."}], put_in]):
+        lines = [{"type": "user", "message": {"role": "user", "content": one}} for one in (put_in, first, "Mow.")]
         lay(tmp_path, f"{PROJECTS}/p{place}/a{place}.jsonl", *lines)
     assert [one.what for one in list_sessions(tmp_path).sessions] == ["Mow.", "Mow."]
 
@@ -201,11 +193,6 @@ def test_the_failures_of_codex_are_counted_as_its_reader_does(tmp_path: Path) ->
         {"type": "response_item", "payload": {"type": "function_call_output", "call_id": "c", "output": one}}
         for one in told
     ]
-    lay(
-        tmp_path,
-        ".codex/sessions/2026/09/12/rollout-a.jsonl",
-        {"type": "session_meta", "payload": {}},
-        *results,
-    )
+    lay(tmp_path, ".codex/sessions/2026/09/12/rollout-a.jsonl", {"type": "session_meta", "payload": {}}, *results)
     (row,) = list_sessions(tmp_path).sessions
     assert row.errors == sum(turn.failed for turn in open_session(Path(row.path)).main) == 3

@@ -18,41 +18,14 @@ PROJECT = ".claude/projects/-home-ada-hut"
 
 def asked(words: str, session: str, **more: Any) -> dict[str, Any]:
     said = {"role": "user", "content": words}
-    return {
-        "type": "user",
-        "sessionId": session,
-        "cwd": "/home/ada/hut",
-        "parentUuid": None,
-        "message": said,
-        **more,
-    }
+    return {"type": "user", "sessionId": session, "cwd": "/home/ada/hut", "parentUuid": None, "message": said, **more}
 
 
-def answered(
-    id: str, session: str, day: int = 1, model: str = "claude-opus-4-8", **more: Any
-) -> dict[str, Any]:
-    usage = {
-        "input_tokens": 100,
-        "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": 900,
-        "output_tokens": 10,
-    }
-    said = {
-        "role": "assistant",
-        "id": id,
-        "model": model,
-        "usage": usage,
-        "content": [{"type": "text", "text": id}],
-    }
+def answered(id: str, session: str, day: int = 1, model: str = "claude-opus-4-8", **more: Any) -> dict[str, Any]:
+    usage = {"input_tokens": 100, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 900, "output_tokens": 10}
+    said = {"role": "assistant", "id": id, "model": model, "usage": usage, "content": [{"type": "text", "text": id}]}
     at = f"2026-09-{day:02}T12:00:00Z"
-    return {
-        "type": "assistant",
-        "sessionId": session,
-        "parentUuid": None,
-        "timestamp": at,
-        "message": said,
-        **more,
-    }
+    return {"type": "assistant", "sessionId": session, "parentUuid": None, "timestamp": at, "message": said, **more}
 
 
 def lay(home: Path, where: str, *lines: dict[str, Any]) -> Path:
@@ -73,18 +46,11 @@ def home(tmp_path: Path) -> Path:
     lay(tmp_path, f"{PROJECT}/s1.jsonl", *first, {"type": "continued-in", "continuedInSessionId": "s9"})
     side = {"isSidechain": True, "agentId": "a7"}
     lay(
-        tmp_path,
-        f"{PROJECT}/s1/subagents/agent-a7.jsonl",
-        answered("m3", "s1", 2, "claude-haiku-4-5-20251001", **side),
+        tmp_path, f"{PROJECT}/s1/subagents/agent-a7.jsonl", answered("m3", "s1", 2, "claude-haiku-4-5-20251001", **side)
     )
     forked = [{**line, "sessionId": "s2", "forkedFrom": {"sessionId": "s1"}} for line in first[:2]]
     lay(tmp_path, f"{PROJECT}/s2.jsonl", *forked, answered("m4", "s2", 3))
-    lay(
-        tmp_path,
-        f"{PROJECT}/s3.jsonl",
-        *[{**line, "sessionId": "s3"} for line in first],
-        answered("m5", "s3", 4),
-    )
+    lay(tmp_path, f"{PROJECT}/s3.jsonl", *[{**line, "sessionId": "s3"} for line in first], answered("m5", "s3", 4))
     lay(tmp_path, f"{PROJECT}/s9.jsonl", answered("m6", "s9", 5, "gpt-unheard-of"))
     lay(tmp_path, f"{PROJECT}/s7.jsonl", asked("Paint it.", "s7"), answered("m7", "s7", 6))
     return tmp_path
@@ -135,10 +101,7 @@ def test_the_same_question_of_another_day_is_another_request(tmp_path: Path) -> 
         content = [{"type": "output_text", "text": "Yes."}]
         lines = [
             {"type": "session_meta", "payload": {"id": f"x{day}"}},
-            {
-                "type": "response_item",
-                "payload": {"type": "message", "role": "assistant", "content": content},
-            },
+            {"type": "response_item", "payload": {"type": "message", "role": "assistant", "content": content}},
             {"type": "event_msg", "payload": {"type": "token_count", "info": told}},
         ]
         at = {"timestamp": f"2026-09-0{day}T08:00:00Z"}

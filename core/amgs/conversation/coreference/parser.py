@@ -97,13 +97,7 @@ class _Read:
             sentence += bool(token.is_sent_start) or sentence < 0
             words.append(
                 CorefWord(
-                    token.idx,
-                    token.idx + len(token.text),
-                    token.text,
-                    token.tag_,
-                    token.dep_,
-                    token.head.i,
-                    sentence,
+                    token.idx, token.idx + len(token.text), token.text, token.tag_, token.dep_, token.head.i, sentence
                 )
             )
         return cls(words, [(e.start_char, e.end_char, e.label_) for e in document.ents if e.label_ in _NAMES])
@@ -120,13 +114,7 @@ def _join(turns: Sequence[tuple[str, str]], read: Sequence[_Read], sessions: Seq
         parts.append(f"{label}{text}")
         start, first = at + len(label), len(words)
         words += [
-            replace(
-                w,
-                start=w.start + start,
-                end=w.end + start,
-                head=w.head + first,
-                sentence=w.sentence + sentence,
-            )
+            replace(w, start=w.start + start, end=w.end + start, head=w.head + first, sentence=w.sentence + sentence)
             for w in one.words
         ]
         placed.append(CorefTurn(speaker, start, start + len(text), range(first, len(words)), session))
@@ -168,10 +156,7 @@ def detect_mentions(parsed: Parsed) -> CorefPassage:
 
 
 def place_mentions(
-    passage: CorefPassage,
-    spans: Iterable[tuple[int, int]],
-    *,
-    people: frozenset[tuple[int, int]] | None = None,
+    passage: CorefPassage, spans: Iterable[tuple[int, int]], *, people: frozenset[tuple[int, int]] | None = None
 ) -> CorefPassage:
     """The passage with the pronouns and names among these spans of characters, and the labels of its turns.
 
@@ -185,13 +170,7 @@ def place_mentions(
     found = [one for one in read if one is not None]
     labels = [
         CorefMention(
-            t.start - len(t.speaker) - 2,
-            t.start - 2,
-            t.speaker,
-            Kind.LABEL,
-            number,
-            -1,
-            name_gender(t.speaker),
+            t.start - len(t.speaker) - 2, t.start - 2, t.speaker, Kind.LABEL, number, -1, name_gender(t.speaker)
         )
         for number, t in enumerate(turns)
         if t.speaker
@@ -205,11 +184,7 @@ def _place(passage: CorefPassage, spans: Iterable[tuple[int, int]]) -> list[tupl
     for start, end in sorted(spans):
         while turn < len(passage.turns) and passage.turns[turn].end <= start:
             turn += 1
-        if (
-            turn < len(passage.turns)
-            and passage.turns[turn].start <= start
-            and end <= passage.turns[turn].end
-        ):
+        if turn < len(passage.turns) and passage.turns[turn].start <= start and end <= passage.turns[turn].end:
             placed.append((start, end, turn))
     return placed
 

@@ -172,10 +172,6 @@ def is_first_name(word: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _first_names() -> tuple[frozenset[str], frozenset[str]]:
-    text = (
-        resources.files("amgs.conversation.coreference")
-        .joinpath("data/names.txt")
-        .read_text(encoding="utf-8")
-    )
+    text = resources.files("amgs.conversation.coreference").joinpath("data/names.txt").read_text(encoding="utf-8")
     female, male = text.removeprefix("# female\n").split("# male\n")
     return frozenset(female.split()), frozenset(male.split())

@@ -117,13 +117,9 @@ def _short_form(words: Sequence[str], name: str) -> bool:
     if len(words) != 1 or len(words[0]) < _SHORTEST:
         return False
     said, first = words[0].lower(), name.split()[0].lower()
-    if not is_first_name(first) or not agree(
-        name_gender(said), name_gender(first)
-    ):  # no "Ann" is "Announcement"
+    if not is_first_name(first) or not agree(name_gender(said), name_gender(first)):  # no "Ann" is "Announcement"
         return False
-    return first.startswith(said) or (
-        said.endswith("s") and len(said) > _SHORTEST and first.startswith(said[:-1])
-    )
+    return first.startswith(said) or (said.endswith("s") and len(said) > _SHORTEST and first.startswith(said[:-1]))
 
 
 _ENDS = word_set(", . ! ? ; : - -- … ...")
@@ -203,9 +199,7 @@ def quoted_words(passage: CorefPassage, turn: int) -> frozenset[int]:
     inside, found = False, []
     for i in passage.turns[turn].words:
         if passage.words[i].text in _QUOTES:
-            inside = passage.words[i].text in ("“", "``") or (
-                passage.words[i].text not in ("”", "''") and not inside
-            )
+            inside = passage.words[i].text in ("“", "``") or (passage.words[i].text not in ("”", "''") and not inside)
         elif inside:
             found.append(i)
     return frozenset(found)

@@ -148,11 +148,7 @@ class _Reading:
             other, names = mentions[i], self.meant.get(i, ())
             if number - i > _REACH and (not names or names in reached):
                 continue
-            if (
-                other.kind not in _CARRIERS
-                or present & set(names)
-                or not agree(mention.gender, self._gender(i))
-            ):
+            if other.kind not in _CARRIERS or present & set(names) or not agree(mention.gender, self._gender(i)):
                 continue
             reached.add(names)
             found.append(i)

@@ -31,9 +31,7 @@ def note(storage: Storage, conversation: str, messages: Sequence[Message], opera
     storage.mentions.add(conversation, _find_by_shape(messages), operation)
 
 
-def resolve(
-    storage: Storage, conversation: str, now: datetime, parser: GrammarParser
-) -> ConversationResolved:
+def resolve(storage: Storage, conversation: str, now: datetime, parser: GrammarParser) -> ConversationResolved:
     """Read the messages that wait with the parser and keep what they mention, as one journal entry.
 
     Raises ModelError without a parser; nothing is changed then.
@@ -85,12 +83,9 @@ def gather_entities(
     found = [
         _entity(of_type, members)
         for (of_type, _), members in groups.items()
-        if type in (None, of_type)
-        and not (members[0].kind in _TWICE and len({one.number for one in members}) < 2)
+        if type in (None, of_type) and not (members[0].kind in _TWICE and len({one.number for one in members}) < 2)
     ]
-    return tuple(
-        sorted(found, key=lambda one: (-len(one.mentions), one.mentions[0].number, one.mentions[0].start))
-    )
+    return tuple(sorted(found, key=lambda one: (-len(one.mentions), one.mentions[0].number, one.mentions[0].start)))
 
 
 def _entity(type: MentionType, members: Sequence[ResolvedMention]) -> ConversationEntity:
@@ -100,17 +95,11 @@ def _entity(type: MentionType, members: Sequence[ResolvedMention]) -> Conversati
     told = [one.confidence for one in ordered if one.kind != "reference"]
     owned = _OWNED.match(name) if ordered[0].kind == "personal" else None
     return ConversationEntity(
-        name,
-        type,
-        ordered,
-        max(told or [one.confidence for one in ordered]),
-        owned[1] if owned else "",
+        name, type, ordered, max(told or [one.confidence for one in ordered]), owned[1] if owned else ""
     )
 
 
-def split_by_confidence(
-    mentions: Sequence[ResolvedMention], least: float
-) -> tuple[tuple[ResolvedMention, ...], int]:
+def split_by_confidence(mentions: Sequence[ResolvedMention], least: float) -> tuple[tuple[ResolvedMention, ...], int]:
     """Those of a confidence of `least` or more, and how many are less sure."""
     told = tuple(one for one in mentions if one.confidence >= least)
     return told, len(mentions) - len(told)

@@ -106,11 +106,7 @@ _EDGE_BEFORE, _EDGE_AFTER = (
     re.compile(r"^(?:(?:the|a|an)\s|[^\w])+", re.IGNORECASE),
     re.compile(r"(?:['’]s?|[^\w+#])+$"),
 )
-_NO_NAMES = (
-    frozenset(COMMON_WORDS)
-    | GREETINGS
-    | {"kay", "mm", "hmm", "hm", "yep", "yup", "nope", "ha", "haha", "lol"}
-)
+_NO_NAMES = frozenset(COMMON_WORDS) | GREETINGS | {"kay", "mm", "hmm", "hm", "yep", "yup", "nope", "ha", "haha", "lol"}
 _OFTEN, _SHARE = 3, 0.75
 _CUES: Mapping[str, MentionType] = {
     "person": "person",
@@ -147,11 +143,7 @@ def find_names(read: SpokenPassage) -> Iterator[NamedMention]:
         said = passage.turns[turn]
         line = passage.text[said.start : said.end]
         vote.update(
-            {
-                _CUES[of]
-                for of, _ in cues_beside(line, start - said.start, end - said.start, text)
-                if of in _CUES
-            }
+            {_CUES[of] for of, _ in cues_beside(line, start - said.start, end - said.start, text) if of in _CUES}
         )
         if is_first_name(text.split()[0]) and type_ == "person":
             vote["person"] += 1
@@ -193,9 +185,7 @@ def _runs(read: SpokenPassage) -> Iterator[tuple[int, int, int, str, MentionType
     labelled += [
         (one.start, one.end, "person")
         for one in passage.mentions
-        if one.kind is Kind.NAME
-        and one.gender is not Gender.THING
-        and taken.isdisjoint(range(one.start, one.end))
+        if one.kind is Kind.NAME and one.gender is not Gender.THING and taken.isdisjoint(range(one.start, one.end))
     ]
     for start, end, type_ in sorted(labelled):
         turn = bisect_right(starts, start) - 1

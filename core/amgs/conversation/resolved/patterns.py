@@ -162,9 +162,7 @@ def _find_dates(message: Message, text: str) -> Iterator[_Found]:
     for one in dates_in(text[:_OF_TOOL] if message.role == "tool" else text, message.at):
         due = _DUE.search(text[max(0, one.start - 40) : one.start])
         type_: MentionType = "deadline" if due else "date"
-        yield _Found(
-            one.start, one.end, type_, days(one), one.interval.confidence, "told from the message's day"
-        )
+        yield _Found(one.start, one.end, type_, days(one), one.interval.confidence, "told from the message's day")
 
 
 def days(one: DateMention) -> str:

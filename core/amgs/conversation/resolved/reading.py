@@ -13,21 +13,9 @@ from amgs.conversation.resolved.patterns import MOST
 from amgs.types.conversation import Message
 from amgs.types.mentions import MentionType, ResolvedMention
 
-RELATIONSHIP: Mapping[str, float] = {
-    "I": 0.95,
-    "you": 0.9,
-    "we": 0.6,
-    "he or she": 0.9,
-    "named": 0.9,
-}
+RELATIONSHIP: Mapping[str, float] = {"I": 0.95, "you": 0.9, "we": 0.6, "he or she": 0.9, "named": 0.9}
 """Of a person who is somebody's, by what tells whose; this times how sure it is who is meant by that."""
-OBJECT: Mapping[str, float] = {
-    "I": 0.7,
-    "you": 0.6,
-    "we": 0.4,
-    "he or she": 0.7,
-    "named": 0.7,
-}
+OBJECT: Mapping[str, float] = {"I": 0.7, "you": 0.6, "we": 0.4, "he or she": 0.7, "named": 0.7}
 """Of anything else: every third time it is nothing that can be spoken of again, as in "my understanding". Counted, and
 rounded, on 110 that were read.
 """
@@ -40,10 +28,7 @@ _COMMON = frozenset({"NN", "NNS"})
 
 
 def find_by_grammar(
-    messages: Sequence[Message],
-    wanted: Collection[int],
-    taken: Sequence[ResolvedMention],
-    parser: GrammarParser,
+    messages: Sequence[Message], wanted: Collection[int], taken: Sequence[ResolvedMention], parser: GrammarParser
 ) -> tuple[ResolvedMention, ...]:
     """The mentions in the messages of these numbers; the others are read for what came before.
 
@@ -57,12 +42,7 @@ def find_by_grammar(
     found = []
     named = tuple(find_names(read))
     people = frozenset(one.start for one in named if one.type == "person")
-    for one in (
-        *_names(read, named),
-        *_personal(read, people),
-        *_references(read),
-        *_concepts(read),
-    ):
+    for one in (*_names(read, named), *_personal(read, people), *_references(read), *_concepts(read)):
         if one.number not in wanted or counts.get(one.number, 0) >= MOST:
             continue
         if one.kind in ("person", "entity", "concept") and (one.number, one.start) in known:
@@ -70,9 +50,7 @@ def find_by_grammar(
         counts[one.number] = counts.get(one.number, 0) + 1
         found.append(one)
     spans = {(one.number, one.start, one.end) for one in found if one.kind in ("person", "personal")}
-    return tuple(
-        one for one in found if one.kind != "reference" or (one.number, one.start, one.end) not in spans
-    )
+    return tuple(one for one in found if one.kind != "reference" or (one.number, one.start, one.end) not in spans)
 
 
 def _names(read: SpokenPassage, named: Sequence[NamedMention]) -> Iterator[ResolvedMention]:
@@ -211,13 +189,7 @@ _JOINS = ("-", "'s", "’s", "'", "’")
 _ABSTRACT = ("ness", "ity", "ence", "ance", "ism")
 _LONGEST = 6  # words
 _POSSESSIVE = re.compile(r"['’]s?$")
-_PERSONS = {
-    Kind.I: "I",
-    Kind.WE: "we",
-    Kind.YOU: "you",
-    Kind.PERSON: "he or she",
-    Kind.NAME: "named",
-}
+_PERSONS = {Kind.I: "I", Kind.WE: "we", Kind.YOU: "you", Kind.PERSON: "he or she", Kind.NAME: "named"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,9 +59,7 @@ def _pieces(material: Material, place: int, classes: frozenset[ElementClass]) ->
         within = [
             number
             for number, (slot, a, b) in enumerate(pieces)
-            if a < end
-            and start < b
-            and (slot != "sentence" or material.piece_cost(place, number) <= _LONGEST)
+            if a < end and start < b and (slot != "sentence" or material.piece_cost(place, number) <= _LONGEST)
         ]
         chosen.update([n for n in within if pieces[n][0] == "sentence"] or within)
     return tuple(sorted(chosen)) if chosen else None
@@ -87,8 +85,7 @@ _ASKED: Mapping[ElementClass, re.Pattern[str]] = {
     ),
     "decision": re.compile(r"\b(?:decisions?|decided?|agreed?|chose|chosen|settled)\b", re.IGNORECASE),
     "commitment": re.compile(
-        r"\b(?:promised?|promises|commitments?|committed|will (?:you|we|i) do|(?:open )?todos?)\b",
-        re.IGNORECASE,
+        r"\b(?:promised?|promises|commitments?|committed|will (?:you|we|i) do|(?:open )?todos?)\b", re.IGNORECASE
     ),
 }
 _WORD = re.compile(r"[^\W\d_]+")

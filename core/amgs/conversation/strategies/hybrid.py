@@ -13,12 +13,7 @@ from functools import cache
 
 from amgs.conversation.cohesion import stems
 from amgs.conversation.material import KEPT, MASKED, Cited, Draft, Fate, Material
-from amgs.conversation.strategies.extractive import (
-    Offer,
-    keep_best,
-    keep_latest,
-    keep_protected,
-)
+from amgs.conversation.strategies.extractive import Offer, keep_best, keep_latest, keep_protected
 
 _SHORT = 200
 """Tokens of a message that is whole or not there: cutting it would save little and tear it."""

@@ -102,9 +102,7 @@ def _levels(draft: Draft, atoms: Sequence[tuple[int, ...]], weigh: Weigh) -> lis
     return [*made, (whole, sum(material.value(atom) for atom in atoms))]
 
 
-def _citing(
-    material: Material, atoms: Sequence[tuple[int, ...]], cites: Mapping[int, Cited]
-) -> dict[int, Fate]:
+def _citing(material: Material, atoms: Sequence[tuple[int, ...]], cites: Mapping[int, Cited]) -> dict[int, Fate]:
     found: dict[int, Fate] = {}
     for atom in atoms:
         own = {place: cites[place] for place in atom if place in cites}

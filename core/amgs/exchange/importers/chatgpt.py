@@ -59,9 +59,7 @@ class ChatGPTImporter:
         return records.result()
 
 
-def _take(
-    records: Records, found: dict[str, Any], mapping: dict[str, Any], path: str, branches: bool
-) -> None:
+def _take(records: Records, found: dict[str, Any], mapping: dict[str, Any], path: str, branches: bool) -> None:
     chosen = chosen_branch(records, mapping, found.get("current_node"), path)
     order = {node: place for place, node in enumerate(chosen)}
     others = [node for node in mapping if node not in order]
@@ -177,9 +175,7 @@ def _part(records: Records, part: Any, path: str) -> str:
     kind = name(part.get("content_type")) or "part"
     inner = next((part[key] for key in _POINTERS if part.get(key)), None)
     told = name(inner.get("asset_pointer") if isinstance(inner, dict) else inner)
-    records.note(
-        "part", path, f"the file of this {kind} is not in the document; its name stands in the message"
-    )
+    records.note("part", path, f"the file of this {kind} is not in the document; its name stands in the message")
     return f"[{kind}: {told}]" if told else f"[{kind}]"
 
 

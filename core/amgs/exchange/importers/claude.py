@@ -57,9 +57,7 @@ class ClaudeImporter:
         return records.result()
 
 
-def _take_conversation(
-    records: Records, found: dict[str, Any], path: str, within: str, branches: bool
-) -> None:
+def _take_conversation(records: Records, found: dict[str, Any], path: str, within: str, branches: bool) -> None:
     id, title = name(found.get("uuid")), name(found.get("name"))
     at = records.instant(found.get("created_at"), f"{path}.created_at")
     listed = dict(records.objects("message", found["chat_messages"], within))
@@ -95,14 +93,10 @@ def _tree(listed: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return tree
 
 
-def _last_of(
-    found: Mapping[str, Any], listed: Mapping[str, Mapping[str, Any]], tree: Mapping[str, Any]
-) -> str | None:
+def _last_of(found: Mapping[str, Any], listed: Mapping[str, Mapping[str, Any]], tree: Mapping[str, Any]) -> str | None:
     """The place of the message that the conversation ended on: the latest of those that nothing follows."""
     named = found.get("current_leaf_message_uuid")
-    ends = [
-        (instant(one.get("created_at")) or EPOCH, n, here) for n, (here, one) in enumerate(listed.items())
-    ]
+    ends = [(instant(one.get("created_at")) or EPOCH, n, here) for n, (here, one) in enumerate(listed.items())]
     chosen = [here for _, _, here in ends if named and listed[here].get("uuid") == named]
     chosen += [here for _, _, here in sorted(ends, reverse=True) if not tree[here]["children"]]
     return next(iter(chosen), None)
@@ -123,20 +117,12 @@ def _take_notes(records: Records, found: dict[str, Any], path: str) -> None:
         given.append((name(key), told, f"{_NOTES[1]}.{name(key)}"))
     for project, told, key in given:
         meta = {"project": project} if project else {}
-        records.fact(
-            "memory", f"{path}.{key}", told, source=records.source("memory", project), at=None, meta=meta
-        )
+        records.fact("memory", f"{path}.{key}", told, source=records.source("memory", project), at=None, meta=meta)
     files = found.get("memory_files")
     for here, one in records.objects("memory", files, f"{path}.memory_files"):
         title = name(one.get("path")) or name(one.get("name"))
         records.fact(
-            "memory",
-            here,
-            one.get("content"),
-            source=records.source("memory", title),
-            at=None,
-            meta={},
-            title=title,
+            "memory", here, one.get("content"), source=records.source("memory", title), at=None, meta={}, title=title
         )
 
 

@@ -72,9 +72,7 @@ def recognised(data: Any) -> Importer:
     if fits:
         names = " and ".join(one.name for one in fits)
         raise InputError(
-            f"The document could be of several formats: {names}.",
-            way_out="Say which of them it is.",
-            about="import",
+            f"The document could be of several formats: {names}.", way_out="Say which of them it is.", about="import"
         )
     agents = dict.fromkeys(one.agent for one in FORMATS)
     *exports, openai, anthropic = (one.program for one in IMPORTERS)
@@ -116,10 +114,7 @@ def read_session(session: SessionConversation, options: ImportOptions, called: s
 
 
 _ENDINGS: Final = frozenset(
-    {
-        *(".json", ".jsonl", ".ndjson", ".zst", ".gz"),
-        *(Path(place).suffix for one in FORMATS for place in one.places),
-    }
+    {*(".json", ".jsonl", ".ndjson", ".zst", ".gz"), *(Path(place).suffix for one in FORMATS for place in one.places)}
 )
 """How the files of a folder end that are looked into."""
 
@@ -172,9 +167,7 @@ def records_of(
     return joined([*found, ("", ForeignRecords("", files, {"file": ()}, tuple(left)))])
 
 
-def _records(
-    document: ForeignDocument, options: ImportOptions, format: ForeignFormat | None
-) -> ForeignRecords:
+def _records(document: ForeignDocument, options: ImportOptions, format: ForeignFormat | None) -> ForeignRecords:
     stem = Path(document.path).stem
     if document.session is not None:
         own = document.path.endswith(".jsonl")  # a file of a session; its name is what the user sees
@@ -214,9 +207,7 @@ def _found(path: Path, format: ForeignFormat | None) -> list[ForeignDocument]:
             recognised(documents[0].data)
     except InputError as error:
         told = error.message.removeprefix(f"{path} ").removeprefix("The document ")
-        return [
-            ForeignDocument(str(path), left_out=f"it {told.partition(': it is no session')[0].rstrip('.')}")
-        ]
+        return [ForeignDocument(str(path), left_out=f"it {told.partition(': it is no session')[0].rstrip('.')}")]
     return documents
 
 

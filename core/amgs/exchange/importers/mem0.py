@@ -59,11 +59,7 @@ def _memories(data: Any) -> tuple[Any, str]:
 
 
 def _is_memory(one: Any) -> bool:
-    return (
-        isinstance(one, dict)
-        and isinstance(one.get("memory"), str)
-        and any(key in one for key in ("id", *_SCOPES))
-    )
+    return isinstance(one, dict) and isinstance(one.get("memory"), str) and any(key in one for key in ("id", *_SCOPES))
 
 
 def _is_version(one: Mapping[str, Any]) -> bool:
@@ -80,9 +76,7 @@ def _take_memory(records: Records, memory: dict[str, Any], path: str, current: d
     meta = own | ({"tags": tags} if tags else {}) | records.original(memory, path, without=without)
     expires = records.instant(memory.get("expiration_date"), f"{path}.expiration_date")
     at = records.instant(memory.get("created_at"), f"{path}.created_at")
-    records.fact(
-        "memory", path, said, source=records.source(id or _numbered(path)), at=at, meta=meta, valid_to=expires
-    )
+    records.fact("memory", path, said, source=records.source(id or _numbered(path)), at=at, meta=meta, valid_to=expires)
     if id and isinstance(said, str):
         current[id] = said
     _take_relations(records, memory.get("relations"), f"{path}.relations", _names(memory.get("entities")))
@@ -124,9 +118,7 @@ class _Version:
     ended: datetime | None = None
 
 
-def _take_versions(
-    records: Records, entries: Sequence[tuple[str, dict[str, Any]]], current: Mapping[str, str]
-) -> None:
+def _take_versions(records: Records, entries: Sequence[tuple[str, dict[str, Any]]], current: Mapping[str, str]) -> None:
     """A block for each text of a history but the one that the listing holds: superseded where another took its place
     or it was deleted.
     """

@@ -34,13 +34,11 @@ def parse(path: Path) -> Any:
         raw = path.read_bytes()
     except OSError as error:
         raise InputError(
-            f"{path} cannot be read: {error.strerror or error}.",
-            way_out="Choose a file that exists and may be read.",
+            f"{path} cannot be read: {error.strerror or error}.", way_out="Choose a file that exists and may be read."
         ) from error
     if raw.startswith(_ARCHIVE):
         raise InputError(
-            f"{path} is an archive.",
-            way_out="Unpack it and import the JSON file in it, such as conversations.json.",
+            f"{path} is an archive.", way_out="Unpack it and import the JSON file in it, such as conversations.json."
         )
     try:
         return _parsed(raw.decode("utf-8-sig"))
@@ -93,8 +91,7 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def _unfit(path: Path, why: str) -> InputError:
     return InputError(
-        f"{path} cannot be imported: {why}.",
-        way_out="Nothing was imported; export it again, or choose another file.",
+        f"{path} cannot be imported: {why}.", way_out="Nothing was imported; export it again, or choose another file."
     )
 
 

@@ -156,9 +156,7 @@ class Records:
             self.note("date", path, "it cannot be read as a time")
         return found
 
-    def original(
-        self, record: Mapping[str, Any], path: str, *, without: Sequence[str] = ()
-    ) -> dict[str, Any]:
+    def original(self, record: Mapping[str, Any], path: str, *, without: Sequence[str] = ()) -> dict[str, Any]:
         """What a record says beside its text, to be kept as it stands under `original`; {} where nothing is left."""
         kept, vectors = without_vectors({k: v for k, v in record.items() if k not in without})
         if vectors:
@@ -203,15 +201,10 @@ class Records:
             self.note("date", path, "it ends before it begins; the end alone is kept")
             valid_from = None
         document = ParsedDocument(
-            written,
-            (Passage(0, len(written)),),
-            title=title,
-            meta={"imported_from": self._format} | dict(meta),
+            written, (Passage(0, len(written)),), title=title, meta={"imported_from": self._format} | dict(meta)
         )
         reading = drafts_of(document, source, EPOCH, self._settings, dated=at)
-        drafts = [
-            replace(one, created_at=at, valid_from=valid_from, valid_to=valid_to) for one in reading.drafts
-        ]
+        drafts = [replace(one, created_at=at, valid_from=valid_from, valid_to=valid_to) for one in reading.drafts]
         if not self._take(kind, path, drafts):
             return ""
         return str(drafts[-1].meta["source"])

@@ -16,16 +16,7 @@ from amgs.exchange.importers.records import (
 )
 from amgs.sessions.conversation import messages_of
 from amgs.sessions.lines import name
-from amgs.sessions.messages import (
-    CALLS,
-    LISTS,
-    RESULTS,
-    THOUGHTS,
-    TIMES,
-    call_text,
-    turns_of,
-    unwrapped,
-)
+from amgs.sessions.messages import CALLS, LISTS, RESULTS, THOUGHTS, TIMES, call_text, turns_of, unwrapped
 from amgs.sessions.turn import Place, Turn
 
 _ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
@@ -102,9 +93,7 @@ def _is_anthropic(data: Any) -> bool:
     for one in data if isinstance(data, list) else [data]:
         if not isinstance(one, dict):
             continue
-        inside = [
-            m for key in LISTS if isinstance(one.get(key), list) for m in one[key] if isinstance(m, dict)
-        ]
+        inside = [m for key in LISTS if isinstance(one.get(key), list) for m in one[key] if isinstance(m, dict)]
         if inside and "system" in one:
             return True
         for message in inside or [one]:
@@ -167,9 +156,7 @@ def _messages(records: Records, items: list[tuple[str, Mapping[str, Any]]]) -> I
         given = name(unwrapped(one).get("role"))
         role = message.role if message.role == "tool" else given or message.role
         who = message.speaker or speaker(message.role)
-        yield ForeignMessage(
-            path, who, content, message.at, {"role": role} | metas[each.line], message=message
-        )
+        yield ForeignMessage(path, who, content, message.at, {"role": role} | metas[each.line], message=message)
 
 
 def _says(said: Mapping[str, Any]) -> bool:

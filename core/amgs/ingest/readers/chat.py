@@ -34,21 +34,15 @@ def read(raw: bytes) -> ParsedDocument:
         except (ValueError, RecursionError) as error:
             wrong.append((number, str(error) if isinstance(error, UnfitError) else "it is no JSON"))
     if not turns and wrong and all(why == _QUESTION for _, why in wrong):
-        raise UnfitError(
-            "it holds questions with their answers, to test a memory with, and no text to remember"
-        )
+        raise UnfitError("it holds questions with their answers, to test a memory with, and no text to remember")
     if not turns:
-        raise UnfitError(
-            "none of its lines is a message with a text, as {role, content} or {speaker, text, date}"
-        )
+        raise UnfitError("none of its lines is a message with a text, as {role, content} or {speaker, text, date}")
     warnings = [guess] if guess else []
     warnings += [f"line {number} was left out: {why}" for number, why in wrong[:_MOST_TOLD]]
     if len(wrong) > _MOST_TOLD:
         warnings.append(f"{len(wrong) - _MOST_TOLD} more lines were left out")
     first = next((turn.at for turn in turns if turn.at is not None), None)
-    return ParsedDocument(
-        text, turns=tuple(turns), date=first, warnings=tuple(warnings), meta={"kind": "dialogue"}
-    )
+    return ParsedDocument(text, turns=tuple(turns), date=first, warnings=tuple(warnings), meta={"kind": "dialogue"})
 
 
 def _of_line(said: Any, session: int) -> Iterator[Utterance]:
@@ -57,9 +51,7 @@ def _of_line(said: Any, session: int) -> Iterator[Utterance]:
         raise UnfitError("it is no object")
     inside = next((said[key] for key in _LISTS if isinstance(said.get(key), list)), None)
     if inside is not None:
-        made = [
-            m for one in inside if isinstance(one, Mapping) and (m := _message(one, {"session": session}))
-        ]
+        made = [m for one in inside if isinstance(one, Mapping) and (m := _message(one, {"session": session}))]
     else:
         one = _message(said, {})
         made = [one] if one else []
@@ -80,9 +72,7 @@ def _message(said: Mapping[str, Any], meta: Mapping[str, Any]) -> Utterance | No
 def _text(value: Any) -> str:
     """A text, or the texts of a list of parts."""
     if isinstance(value, list):
-        return "\n".join(
-            t for one in value if (t := _text(one.get("text") if isinstance(one, Mapping) else one))
-        )
+        return "\n".join(t for one in value if (t := _text(one.get("text") if isinstance(one, Mapping) else one)))
     return value.strip() if isinstance(value, str) else ""
 
 

@@ -53,12 +53,7 @@ def read(raw: bytes, *, language: str) -> ParsedDocument:
     if not found.made:
         _blocks(found)
     return ParsedDocument(
-        text,
-        tuple(found.made),
-        meta={"language": language},
-        warnings=tuple(told),
-        first_line=1,
-        form="code",
+        text, tuple(found.made), meta={"language": language}, warnings=tuple(told), first_line=1, form="code"
     )
 
 

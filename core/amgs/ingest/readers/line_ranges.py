@@ -45,9 +45,7 @@ class PassageList:
         for start, stop in runs(self.lines, first, end):
             self.add(start, stop)
 
-    def _add(
-        self, first: int, end: int, *, level: int = 0, heading: bool = False, lines: bool = False
-    ) -> None:
+    def _add(self, first: int, end: int, *, level: int = 0, heading: bool = False, lines: bool = False) -> None:
         while first < end and not self.lines[first].strip():
             first += 1
         while first < end and not self.lines[end - 1].strip():

@@ -39,12 +39,7 @@ def document(given: bytes | str) -> ParsedDocument:
         if turns:
             title = text.title or markdown.title(body)
             return ParsedDocument(
-                body,
-                turns=turns,
-                title=title,
-                front=front,
-                warnings=text.warnings,
-                first_line=text.first_line,
+                body, turns=turns, title=title, front=front, warnings=text.warnings, first_line=text.first_line
             )
     passages = tuple(_passages(body))
     return ParsedDocument(

@@ -242,12 +242,7 @@ def read(raw: bytes) -> ParsedDocument:
     found.paragraphs(done, len(found.lines))
     title = text.title or _title(found)
     return ParsedDocument(
-        text.body,
-        tuple(found.made),
-        title=title,
-        front=text.front,
-        warnings=text.warnings,
-        first_line=text.first_line,
+        text.body, tuple(found.made), title=title, front=text.front, warnings=text.warnings, first_line=text.first_line
     )
 
 

@@ -28,9 +28,7 @@ _COUNT: Final = re.compile(r"([\d.,]+)([kM]?) (sent|cache write|cache hit|receiv
 _MODEL: Final = re.compile(r"^(?:Main m|M)odel: (\S+)", re.MULTILINE)
 _VERSION: Final = re.compile(r"^Aider v(\S+)", re.MULTILINE)
 _APPLIED: Final = re.compile(r"^(?:Applied edit to .*|Commit [0-9a-f]{6,} .*)$", re.MULTILINE)
-_REFUSED: Final = re.compile(
-    r"did not conform to the edit format|^Failed to apply|^# \d+ SEARCH/REPLACE", re.MULTILINE
-)
+_REFUSED: Final = re.compile(r"did not conform to the edit format|^Failed to apply|^# \d+ SEARCH/REPLACE", re.MULTILINE)
 _RUN: Final = re.compile(r"^Running (.+)$", re.MULTILINE)
 _MARKED: Final = re.compile(rb"####( .*)?  [\r\n]*$", re.DOTALL)
 """A line of the user, whose two blanks Aider adds."""
@@ -221,9 +219,7 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
     if path.is_dir():
         return False
     with path.open("rb") as file:
-        return path.name == ".aider.chat.history.md" or file.read(4_096).lstrip().startswith(
-            _HEADING.encode()
-        )
+        return path.name == ".aider.chat.history.md" or file.read(4_096).lstrip().startswith(_HEADING.encode())
 
 
 FORMAT: Final = SessionFormat(

@@ -15,17 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.sessions.building import ListMarks, RecordReading, SessionBuilder, SessionFormat, read_lines
-from amgs.sessions.lines import (
-    Record,
-    as_json,
-    content_text,
-    fields,
-    instant,
-    items,
-    name,
-    parse_object,
-    text,
-)
+from amgs.sessions.lines import Record, as_json, content_text, fields, instant, items, name, parse_object, text
 from amgs.sessions.turn import Boundary, Place, Session
 
 _REQUEST: Final = re.compile(r"<USER_REQUEST>\s*(.*?)\s*(?:</USER_REQUEST>|\Z)", re.DOTALL)
@@ -47,10 +37,7 @@ class _Reading(RecordReading):
         """The turns of one step."""
         source, kind = text(record.get("source")), text(record.get("type"))
         told = content_text(record.get("content"))
-        more: dict[str, Any] = {
-            "at": instant(record.get("created_at")),
-            "id": f"step {name(record.get('step_index'))}",
-        }
+        more: dict[str, Any] = {"at": instant(record.get("created_at")), "id": f"step {name(record.get('step_index'))}"}
         if kind == "CHECKPOINT":
             self.made.turn(place, "system", "boundary", "", boundary=Boundary(), **more)
             if told:
@@ -107,9 +94,7 @@ def read(path: Path, end: int | None = None) -> Session:
 def recognises(path: Path, first: Sequence[Record]) -> bool:
     """Whether lines are steps with a source and an index."""
     del path
-    return any(
-        "step_index" in one and one.get("source") in ("USER_EXPLICIT", "MODEL", "SYSTEM") for one in first
-    )
+    return any("step_index" in one and one.get("source") in ("USER_EXPLICIT", "MODEL", "SYSTEM") for one in first)
 
 
 FORMAT: Final = SessionFormat(

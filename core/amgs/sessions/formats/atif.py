@@ -15,18 +15,7 @@ from typing import Any, Final
 
 from amgs.errors import InputError
 from amgs.sessions.building import SessionBuilder, SessionFormat
-from amgs.sessions.lines import (
-    Line,
-    Record,
-    as_json,
-    content_text,
-    count,
-    document_at,
-    fields,
-    instant,
-    items,
-    text,
-)
+from amgs.sessions.lines import Line, Record, as_json, content_text, count, document_at, fields, instant, items, text
 from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall
 from amgs.types.usage import Usage
@@ -67,11 +56,7 @@ class _Reading:
 
     def _step(self, step: Record, place: Place, agent: str) -> None:
         source = text(step.get("source"))
-        common: dict[str, Any] = {
-            "at": instant(step.get("timestamp")),
-            "id": f"step {place.line}",
-            "agent": agent,
-        }
+        common: dict[str, Any] = {"at": instant(step.get("timestamp")), "id": f"step {place.line}", "agent": agent}
         told = content_text(step.get("message"))
         managed = fields(fields(step.get("extra")).get("context_management"))
         if managed:
@@ -99,11 +84,7 @@ class _Reading:
                 mark = opened.boundary or Boundary()
                 after = Boundary(mark.trigger, mark.before, usage.window, (), mark.dropped, mark.whole)
                 self.made.change(opened, boundary=after)
-        more = {
-            **common,
-            "usage": usage if usage.window else None,
-            "request": f"step {place.line}",
-        }
+        more = {**common, "usage": usage if usage.window else None, "request": f"step {place.line}"}
         if thought := content_text(step.get("reasoning_content")):
             self.made.turn(place, "assistant", "thinking", thought, **more)
         if told:
@@ -129,14 +110,9 @@ class _Reading:
             if told or answers:
                 self.made.turn(place, "tool", "result", told, answers=answers, failed=failed, **common)
 
-    def _boundary(
-        self, step: Record, managed: Record, place: Place, common: dict[str, Any], told: str
-    ) -> None:
+    def _boundary(self, step: Record, managed: Record, place: Place, common: dict[str, Any], told: str) -> None:
         """A compaction replaces all before it; any other management of the window drops a part of it."""
-        whole = text(managed.get("type")) in ("", "compaction") and managed.get("boundary") in (
-            None,
-            "replace",
-        )
+        whole = text(managed.get("type")) in ("", "compaction") and managed.get("boundary") in (None, "replace")
         last = self._last.get(common["agent"])
         results = items(fields(step.get("observation")).get("results"))
         dropped = tuple(one for result in results if (one := text(result.get("source_call_id"))))
@@ -148,9 +124,7 @@ class _Reading:
             () if whole else dropped,
             whole,
         )
-        self._opened[common["agent"]] = self.made.turn(
-            place, "system", "boundary", told, boundary=mark, **common
-        )
+        self._opened[common["agent"]] = self.made.turn(place, "system", "boundary", told, boundary=mark, **common)
         for result in results if whole else ():
             if summary := content_text(result.get("content")):
                 self.made.turn(place, "assistant", "summary", summary, **common)

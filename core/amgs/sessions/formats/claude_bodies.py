@@ -17,14 +17,7 @@ from typing import Any, Final
 from amgs.errors import InputError
 from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of, window_of
 from amgs.sessions.building import SessionBuilder, SessionFormat
-from amgs.sessions.claude_body_files import (
-    BodyCall,
-    RequestWindow,
-    body_folder,
-    has_bodies,
-    mark_of,
-    same_at_start,
-)
+from amgs.sessions.claude_body_files import BodyCall, RequestWindow, body_folder, has_bodies, mark_of, same_at_start
 from amgs.sessions.lines import Line, Record, as_json, content_text, fields, items, text
 from amgs.sessions.turn import Boundary, Place, Session, TurnKind
 from amgs.types.conversation import Role
@@ -85,10 +78,7 @@ class _Reading:
         body = call.request or {}
         source = "" if call.source.startswith(_MAIN) else call.source
         system = [told for part in parts_of(body.get("system")) if (told := content_text(part))]
-        key = (
-            next((told for told in system if not told.startswith(_BILLING)), "")[:300],
-            bool(body.get("tools")),
-        )
+        key = (next((told for told in system if not told.startswith(_BILLING)), "")[:300], bool(body.get("tools")))
         own = [(same_at_start(one.marks, marks), one) for one in self._windows if one.source == source]
         fitting = [(same, one) for same, one in own if 0 < one.asked <= same]
         fitting = fitting or [(same, one) for same, one in own if one.key == key and (same or not source)]
@@ -118,9 +108,7 @@ class _Reading:
             changed = [messages[at] for at in range(asked) if old[at] != marks[at]]
             parts = [fields(part) for one in changed for part in parts_of(one.get("content"))]
             dropped = tuple(filter(None, (text(part.get("tool_use_id")) for part in parts)))
-            self._add(
-                window, place, "system", "boundary", "", boundary=replace(mark, dropped=dropped, whole=False)
-            )
+            self._add(window, place, "system", "boundary", "", boundary=replace(mark, dropped=dropped, whole=False))
             there = asked + same_at_start(old[asked:], marks[asked:])
             ids[:there] = window.ids[:there]
             return range(there, len(messages))
@@ -153,9 +141,7 @@ class _Reading:
             for who, kind, said, given in turns_of_part(part, role, told):
                 self._add(window, place, who, kind, said, id=id, **more, **given)
 
-    def _add(
-        self, window: RequestWindow, place: Place, role: Role, kind: TurnKind, told: str, **more: Any
-    ) -> None:
+    def _add(self, window: RequestWindow, place: Place, role: Role, kind: TurnKind, told: str, **more: Any) -> None:
         window.numbers.append(self.made.turn(place, role, kind, told, at=self._at, **more).number)
 
     def _answer(self, window: RequestWindow, call: BodyCall, usage: Usage) -> None:
@@ -182,9 +168,7 @@ class _Reading:
                 self.made.change(self.made.turns[at - 1], agent=window.source or f"side {number}")
         body = ordered[0].body if ordered else {}
         model = text(body.get("model"))
-        most = max(
-            (turn.usage.window for turn in self.made.turns if turn.usage and not turn.agent), default=0
-        )
+        most = max((turn.usage.window for turn in self.made.turns if turn.usage and not turn.agent), default=0)
         self.made.know(model=model, window=window_of(model, most), system=content_text(body.get("system")))
         self.made.know(tools=as_json(body["tools"]) if body.get("tools") else "")
 
@@ -219,9 +203,7 @@ def read_one(path: Path, id: str) -> Session:
 def read(path: Path) -> Session:
     """The latest session in a folder; see the module. Raises InputError for one that cannot be read or has none."""
     if not has_bodies(path):
-        raise InputError(
-            f"{path} holds no bodies of requests.", way_out="Give the folder that Claude Code wrote."
-        )
+        raise InputError(f"{path} holds no bodies of requests.", way_out="Give the folder that Claude Code wrote.")
     return read_one(path, sessions_in(path)[0])
 
 
@@ -232,12 +214,5 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
 
 
 FORMAT: Final = SessionFormat(
-    "claude-bodies",
-    "Claude Code, bodies of requests",
-    "",
-    (),
-    recognises,
-    read,
-    inside=sessions_in,
-    read_one=read_one,
+    "claude-bodies", "Claude Code, bodies of requests", "", (), recognises, read, inside=sessions_in, read_one=read_one
 )

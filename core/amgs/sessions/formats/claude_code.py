@@ -17,28 +17,10 @@ from typing import Any, Final, Literal
 from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of, window_of, words_of_user
 from amgs.sessions.branches import RecordNode, left_records
 from amgs.sessions.building import ListMarks, SessionBuilder, SessionFormat, read_lines
-from amgs.sessions.lines import (
-    Line,
-    Record,
-    content_text,
-    count,
-    fields,
-    instant,
-    text,
-)
+from amgs.sessions.lines import Line, Record, content_text, count, fields, instant, text
 from amgs.sessions.turn import Boundary, LoadedRules, Place, Session, TurnKind
 
-_HUMAN: Final = (
-    "typed",
-    "sdk",
-    "queued",
-    "paste",
-    "voice",
-    "suggestion",
-    "suggestion_accepted",
-    "user",
-    "human",
-)
+_HUMAN: Final = ("typed", "sdk", "queued", "paste", "voice", "suggestion", "suggestion_accepted", "user", "human")
 """Values of `promptSource` and `turnOrigin` of words that a person sent, by whatever way."""
 
 
@@ -188,9 +170,7 @@ class ClaudeReading:
     def _preserved(self, about: Record) -> Iterator[str]:
         """The ids of the records that stay: those that are named, or all from the head of a segment to its tail."""
         kept, segment = fields(about.get("preservedMessages")), fields(about.get("preservedSegment"))
-        yield from _names(
-            about.get("preservedMessages"), about.get("preservedSegment"), about.get("allUuids")
-        )
+        yield from _names(about.get("preservedMessages"), about.get("preservedSegment"), about.get("allUuids"))
         head, tail = text(segment.get("headUuid")), text(segment.get("tailUuid"))
         ids = [turn.id for turn in self.made.turns if not turn.agent]
         if "allUuids" in {*kept, *segment, *about} or not {head, tail} & {*ids} - {""}:
@@ -220,9 +200,7 @@ class ClaudeReading:
         """What only the whole file tells: which branches were left, whose model it is, how large the window is."""
         made, facts = self.made, self.made.facts
         forked = facts.pop("forked", "")
-        if made.turns and all(
-            turn.agent for turn in made.turns
-        ):  # the file of a subagent is its own conversation
+        if made.turns and all(turn.agent for turn in made.turns):  # the file of a subagent is its own conversation
             own = made.turns[0].agent
             made.know(parent=facts.pop("id", ""), relation="subagent")
             made.know(id=made.path.stem if made.path.stem.startswith("agent-") else own)
@@ -252,18 +230,12 @@ def _sender(record: Record) -> tuple[str, str]:
     kind = text(origin.get("kind")) or text(given) or text(record.get("turnOrigin"))
     source = text(record.get("promptSource"))
     if kind and kind not in _HUMAN:
-        whose = next(
-            (told for key in ("name", "from", "source", "server") if (told := text(origin.get(key)))), ""
-        )
+        whose = next((told for key in ("name", "from", "source", "server") if (told := text(origin.get(key)))), "")
         return "", f"{whose} ({kind})" if whose else kind
     if source and source not in _HUMAN and not kind:
         return "", source
     return (
-        "typed"
-        if kind == "human" or source in ("typed", "paste", "voice")
-        else "sent"
-        if kind or source
-        else ""
+        "typed" if kind == "human" or source in ("typed", "paste", "voice") else "sent" if kind or source else ""
     ), ""
 
 
@@ -301,9 +273,7 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
     del path
     if any("parts" in fields(one.get("message")) for one in first):
         return False  # records of Qwen Code
-    return any(
-        "sessionId" in one and ("parentUuid" in one or isinstance(one.get("message"), dict)) for one in first
-    )
+    return any("sessionId" in one and ("parentUuid" in one or isinstance(one.get("message"), dict)) for one in first)
 
 
 FORMAT: Final = SessionFormat(

@@ -41,10 +41,7 @@ class _Reading(ClaudeReading):
                 tools=as_json(tools) if isinstance(tools, list) and tools else "",
             )
         side = text(record.get("parent_tool_use_id"))
-        more = {
-            "sessionId": record.get("session_id"),
-            **({"isSidechain": True, "agentId": side} if side else {}),
-        }
+        more = {"sessionId": record.get("session_id"), **({"isSidechain": True, "agentId": side} if side else {})}
         super().take(Line(line.place, {**more, **record}))
 
 
@@ -67,14 +64,11 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
     return any(
         isinstance(one.get("loglines"), list)
         or (
-            "session_id" in one
-            and (one.get("subtype") == "init" or one.get("type") in ("assistant", "user", "result"))
+            "session_id" in one and (one.get("subtype") == "init" or one.get("type") in ("assistant", "user", "result"))
         )
         for one in [*first[:1], *records]
         if "parentUuid" not in one
     )
 
 
-FORMAT: Final = SessionFormat(
-    "claude-stream", "Claude Code, headless output", "", (), recognises, read, read_end=read
-)
+FORMAT: Final = SessionFormat("claude-stream", "Claude Code, headless output", "", (), recognises, read, read_end=read)

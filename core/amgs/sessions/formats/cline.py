@@ -112,12 +112,7 @@ class _Reading:
             elif kind == "said" and (result := _RESULT.match(words)):
                 answers = self._unanswered.pop(0) if self._unanswered else ""
                 output = words[result.end() :].strip()
-                yield (
-                    "tool",
-                    "result",
-                    output,
-                    {"answers": answers, "failed": _FAILED.match(output) is not None},
-                )
+                yield ("tool", "result", output, {"answers": answers, "failed": _FAILED.match(output) is not None})
             elif kind == "said" and role == "user":
                 yield who, kind, _ENVELOPE.sub("", words).strip(), more
             else:

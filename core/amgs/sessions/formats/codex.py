@@ -20,18 +20,7 @@ from typing import Any, Final
 from amgs.sessions.anthropic_messages import words_of_user
 from amgs.sessions.building import ListMarks, SessionBuilder, SessionFormat, read_lines
 from amgs.sessions.codex_threads import CopiedBeginning, lines_before, thread_above
-from amgs.sessions.lines import (
-    Line,
-    Record,
-    as_json,
-    content_text,
-    count,
-    fields,
-    instant,
-    items,
-    parse_object,
-    text,
-)
+from amgs.sessions.lines import Line, Record, as_json, content_text, count, fields, instant, items, parse_object, text
 from amgs.sessions.turn import Boundary, LoadedRules, Place, Session, Turn
 from amgs.types.conversation import ToolCall
 from amgs.types.usage import Usage
@@ -186,9 +175,7 @@ class _Reading:
             answers = text(item.get("call_id"))
             self.made.turn(place, "tool", "result", told, answers=answers, failed=failed, **common)
         elif kind in ("compaction", "compaction_summary"):
-            self._boundary(
-                place, at, content_text(item.get("summary")), sealed=bool(item.get("encrypted_content"))
-            )
+            self._boundary(place, at, content_text(item.get("summary")), sealed=bool(item.get("encrypted_content")))
 
     def _user(self, item: Record, told: str, place: Place, common: dict[str, Any]) -> None:
         """A message in the user's place; whether he sent it is told by another line."""
@@ -240,9 +227,7 @@ class _Reading:
         sealed = any(one.get("encrypted_content") for one in items(history)) and not payload.get("message")
         self._boundary(place, at, text(payload.get("message")), sealed=sealed, history=items(history))
 
-    def _boundary(
-        self, place: Place, at: Any, summary: str, *, sealed: bool, history: Sequence[Record] = ()
-    ) -> None:
+    def _boundary(self, place: Place, at: Any, summary: str, *, sealed: bool, history: Sequence[Record] = ()) -> None:
         """A compaction, and what stands in its window from the beginning: what it kept is found by its words."""
         told = [content_text(one.get("content")) for one in history if one.get("type") == "message"]
         kept = tuple(self._messages[hash(one)] for one in told if hash(one) in self._messages)
@@ -252,9 +237,7 @@ class _Reading:
             "boundary",
             "",
             at=instant(at),
-            boundary=Boundary(
-                "", self._last.window + self._last.output or None, None, kept, (), True, sealed
-            ),
+            boundary=Boundary("", self._last.window + self._last.output or None, None, kept, (), True, sealed),
         )
         new = [one for one in told if hash(one) not in self._messages and one.strip()]
         for one in [summary, *(one for one in new if one != summary)]:
@@ -299,9 +282,7 @@ FORMAT: Final = SessionFormat(
         re.compile(rb'"type"\s*:\s*"user_message"'),
         re.compile(rb'"type"\s*:\s*"compacted"'),
         id=re.compile(rb'(?<!\\)"id"\s*:\s*"([\w-]+)"'),
-        side=re.compile(
-            rb'(?<!\\)"(?:subagent"\s*:|parent_thread_id"\s*:\s*"|(?:thread_)?source"\s*:\s*"subagent)'
-        ),
+        side=re.compile(rb'(?<!\\)"(?:subagent"\s*:|parent_thread_id"\s*:\s*"|(?:thread_)?source"\s*:\s*"subagent)'),
         titles=(re.compile(rb'"thread_name"\s*:\s*("(?:[^"\\]|\\.)*")'),),
         failed=re.compile(
             rb'"output"\s*:\s*"(?:(?:(?!(?:exited with code|Exit code:) \d)(?:[^"\\]|\\.)){0,400}'

@@ -53,9 +53,7 @@ class _Reading(RecordReading):
             failed = item.get("exit_code") not in (0, None) or item.get("status") == "failed"
             self.result(place, id, text(item.get("aggregated_output")), failed=failed, **more)
         elif kind in ("file_change", "mcp_tool_call", "web_search", "todo_list", "collab_tool_call"):
-            given: Any = next(
-                (item[key] for key in ("changes", "arguments", "query", "items") if key in item), {}
-            )
+            given: Any = next((item[key] for key in ("changes", "arguments", "query", "items") if key in item), {})
             self.calls(place, text(item.get("tool")) or kind, id, as_json(given), **more)
             result = content_text(item.get("result")) or content_text(item.get("error"))
             if result or item.get("status"):
@@ -77,9 +75,7 @@ def _kind(item: Record) -> str:
 
 def _usage(told: Record) -> Usage:
     cached = count(told.get("cached_input_tokens"))
-    return Usage(
-        max(0, count(told.get("input_tokens")) - cached), 0, cached, count(told.get("output_tokens"))
-    )
+    return Usage(max(0, count(told.get("input_tokens")) - cached), 0, cached, count(told.get("output_tokens")))
 
 
 def read(path: Path, end: int | None = None) -> Session:

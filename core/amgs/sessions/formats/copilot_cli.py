@@ -17,18 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.sessions.building import ListMarks, SessionBuilder, SessionFormat, read_lines
-from amgs.sessions.lines import (
-    Line,
-    Record,
-    as_json,
-    content_text,
-    count,
-    document_at,
-    fields,
-    instant,
-    items,
-    text,
-)
+from amgs.sessions.lines import Line, Record, as_json, content_text, count, document_at, fields, instant, items, text
 from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall
 from amgs.types.usage import Usage
@@ -240,9 +229,6 @@ FORMAT: Final = SessionFormat(
     (".copilot/session-state/**/*.jsonl", ".copilot/history-session-state/*.json"),
     recognises,
     read,
-    ListMarks(
-        re.compile(rb'"type"\s*:\s*"user.message"'),
-        re.compile(rb'"type"\s*:\s*"session.compaction_complete"'),
-    ),
+    ListMarks(re.compile(rb'"type"\s*:\s*"user.message"'), re.compile(rb'"type"\s*:\s*"session.compaction_complete"')),
     read_end=read_end,
 )

@@ -39,11 +39,7 @@ from amgs.types.usage import Usage
 
 _COMPRESSED: Final = re.compile(r"[Cc]ompressed from (\d[\d,]{0,11})(%?)(?: tokens)? to (\d[\d,]{0,11})")
 _SUMMARY: Final = "<state_snapshot>"
-_PUT_IN: Final = (
-    "<session_context>",
-    "This is the Gemini CLI. We are setting up the context",
-    "<hook_context>",
-)
+_PUT_IN: Final = ("<session_context>", "This is the Gemini CLI. We are setting up the context", "<hook_context>")
 
 
 class _Reading:
@@ -185,9 +181,7 @@ class _Reading:
                 self.made.turn(place, "tool", "result", response_text(response), **result)
             elif _SUMMARY in told:
                 if not self.made.turns or self.made.turns[-1].kind != "boundary":
-                    self.made.turn(
-                        place, "system", "boundary", "", boundary=Boundary("", self._window or None)
-                    )
+                    self.made.turn(place, "system", "boundary", "", boundary=Boundary("", self._window or None))
                 self.made.turn(place, "assistant", "summary", told, **more)
             elif told:
                 kind: TurnKind = "injected" if told.lstrip().startswith(_PUT_IN) else "said"

@@ -21,15 +21,7 @@ from amgs.sessions.lines import Line, Record, content_text, fields, instant, ite
 from amgs.sessions.sqlite_file import is_sqlite, opened, tables_named_in
 from amgs.sessions.turn import Boundary, Place, Session
 
-_COLUMNS: Final = (
-    "id",
-    "name",
-    "description",
-    "working_dir",
-    "updated_at",
-    "provider_name",
-    "model_config_json",
-)
+_COLUMNS: Final = ("id", "name", "description", "working_dir", "updated_at", "provider_name", "model_config_json")
 _MESSAGES: Final = ("message_id", "role", "content_json", "created_timestamp", "metadata_json")
 
 
@@ -49,11 +41,7 @@ class _Reading(RecordReading):
 
     def kind_of(self, record: Record) -> str:
         """Its role; of the first line, that it is the session's."""
-        return (
-            "session"
-            if "working_dir" in record
-            else f"message: {text(record.get('role')) or 'without a role'}"
-        )
+        return "session" if "working_dir" in record else f"message: {text(record.get('role')) or 'without a role'}"
 
     def record(self, record: Record, place: Place) -> None:
         """The turns of one message."""
@@ -102,9 +90,7 @@ def sessions_in(path: Path) -> Sequence[str]:
     if not is_sqlite(path):
         return (read(path).id,)
     with opened(path) as file:
-        return tuple(
-            str(id) for id, _ in reversed(file.rows("sessions", ("id", "updated_at"), ("updated_at", "id")))
-        )
+        return tuple(str(id) for id, _ in reversed(file.rows("sessions", ("id", "updated_at"), ("updated_at", "id"))))
 
 
 def read_one(path: Path, id: str) -> Session:
@@ -118,9 +104,7 @@ def read_one(path: Path, id: str) -> Session:
                 for number, (message, role, content, created, metadata) in enumerate(messages, 1):
                     told = parse_object(f'{{"content": {content}}}')
                     about = {"id": message, "role": role, "created": created}
-                    value = (
-                        None if told is None else {**told, **about, "metadata": parse_object(text(metadata))}
-                    )
+                    value = None if told is None else {**told, **about, "metadata": parse_object(text(metadata))}
                     reading.take(Line(Place(number), value, "not JSON"))
                 return reading.made.session()
     else:
@@ -147,9 +131,7 @@ FORMAT: Final = SessionFormat(
     recognises,
     read,
     ListMarks(
-        re.compile(rb'"role"\s*:\s*"user"'),
-        re.compile(rb'"conversationCompacted"'),
-        re.compile(rb'"toolResponse"'),
+        re.compile(rb'"role"\s*:\s*"user"'), re.compile(rb'"conversationCompacted"'), re.compile(rb'"toolResponse"')
     ),
     inside=sessions_in,
     read_one=read_one,

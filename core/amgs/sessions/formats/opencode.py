@@ -17,18 +17,7 @@ from typing import Any, Final
 
 from amgs.errors import InputError
 from amgs.sessions.building import SessionBuilder, SessionFormat
-from amgs.sessions.lines import (
-    Line,
-    Record,
-    as_json,
-    content_text,
-    count,
-    document_at,
-    fields,
-    instant,
-    items,
-    text,
-)
+from amgs.sessions.lines import Line, Record, as_json, content_text, count, document_at, fields, instant, items, text
 from amgs.sessions.opencode_messages import (
     SESSION_COLUMNS,
     OpencodeMessage,
@@ -112,17 +101,11 @@ class _Reading:
         }
         if info.get("role") == "assistant":
             usage = _usage(fields(info.get("tokens")))
-            more |= {
-                "request": one.id,
-                "usage": usage if usage.window else None,
-                "model": text(info.get("modelID")),
-            }
+            more |= {"request": one.id, "usage": usage if usage.window else None, "model": text(info.get("modelID"))}
             if isinstance(cost := info.get("cost"), float) and cost > 0:
                 more["cost"] = cost
             if not one.agent:
-                self.made.know(
-                    model=text(info.get("modelID")), project=text(fields(info.get("path")).get("cwd"))
-                )
+                self.made.know(model=text(info.get("modelID")), project=text(fields(info.get("path")).get("cwd")))
             if usage.window:
                 self._last[one.agent] = usage
                 opened = None if info.get("summary") is True else self._opened.pop(one.agent, None)
@@ -156,9 +139,7 @@ class _Reading:
             kept = tuple(ids[ids.index(start) : ids.index(more["id"])]) if start in ids else ()
             before = last.window + last.output if last else None
             mark = Boundary("manual" if part.get("auto") is False else "auto", before, None, kept)
-            self._opened[more["agent"]] = self.made.turn(
-                place, "system", "boundary", "", boundary=mark, **more
-            )
+            self._opened[more["agent"]] = self.made.turn(place, "system", "boundary", "", boundary=mark, **more)
 
     def _tool(self, part: Record, place: Place, more: dict[str, Any]) -> None:
         state = fields(part.get("state"))

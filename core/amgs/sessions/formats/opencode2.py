@@ -65,12 +65,7 @@ class _Reading(RecordReading):
             gone = gone or (bool(reverted) and id == reverted)
             line = Line(Place(self._number), record, "not a JSON object")
             if record is not None:
-                known = {
-                    "message_id": str(id),
-                    "message_type": str(kind),
-                    "message_time": created,
-                    "gone": gone,
-                }
+                known = {"message_id": str(id), "message_type": str(kind), "message_time": created, "gone": gone}
                 line = Line(line.place, {**record, **known})
             self.take(line)
 
@@ -130,9 +125,7 @@ class _Reading(RecordReading):
                     result = content_text(state.get("content")) or content_text(state.get("error"))
                     self.result(place, part.get("id"), result, failed=status == "error", **more)
             elif told := content_text(part):
-                self.made.turn(
-                    place, "assistant", "thinking" if kind == "reasoning" else "said", told, **more
-                )
+                self.made.turn(place, "assistant", "thinking" if kind == "reasoning" else "said", told, **more)
         if told := content_text(record.get("error")):
             self.made.turn(place, "assistant", "injected", told, **more | {"usage": None})
 
@@ -166,11 +159,7 @@ def read_one(path: Path, id: str) -> Session:
                 version=text(found[0]["version"]),
                 model=text((parse_object(text(found[0]["model"])) or {}).get("id")),
                 parent=text(found[0]["fork_session_id"]) or text(found[0]["parent_id"]),
-                relation="fork"
-                if found[0]["fork_session_id"]
-                else "subagent"
-                if found[0]["parent_id"]
-                else "",
+                relation="fork" if found[0]["fork_session_id"] else "subagent" if found[0]["parent_id"] else "",
             )
             reading.session(file, found[0])
             seen, waiting = {id}, [id]

@@ -35,9 +35,7 @@ class _Reading(RecordReading):
         if kind == "SystemPromptEvent" and (told := content_text(record.get("system_prompt"))):
             self.made.know(system=told, tools=as_json(record.get("tools")) if record.get("tools") else "")
             self.made.turn(place, "system", "said", told, **more)
-        elif kind == "MessageEvent" and (
-            told := content_text(fields(record.get("llm_message")).get("content"))
-        ):
+        elif kind == "MessageEvent" and (told := content_text(fields(record.get("llm_message")).get("content"))):
             if source == "agent":
                 self.made.turn(place, "assistant", "said", told, **more | {"request": more["id"]})
             else:
@@ -105,6 +103,4 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
     return any(one.get("kind") in kinds for one in first)
 
 
-FORMAT: Final = SessionFormat(
-    "openhands", "OpenHands", "", (".openhands/conversations/*/events",), recognises, read
-)
+FORMAT: Final = SessionFormat("openhands", "OpenHands", "", (".openhands/conversations/*/events",), recognises, read)

@@ -61,15 +61,10 @@ class _Reading:
         self._said, self._failed = said, failed
         self._answered = 0
         self._latest = {
-            _turns(item, _NOWHERE)[0]: number
-            for number, told in enumerate(said.values(), 1)
-            for item in told.read
+            _turns(item, _NOWHERE)[0]: number for number, told in enumerate(said.values(), 1) for item in told.read
         }
         turns = [
-            turn
-            for told in said.values()
-            for item in (*told.read, *told.written)
-            for turn in _turns(item, _NOWHERE)[1]
+            turn for told in said.values() for item in (*told.read, *told.written) for turn in _turns(item, _NOWHERE)[1]
         ]
         self._called = {call.id for turn in turns for call in turn.calls}
         self._told = {turn.answers for turn in turns if turn.kind == "result"}
@@ -120,12 +115,7 @@ class _Reading:
             self.made.note("answer that says nothing new")
 
     def _take_read(
-        self,
-        place: Place,
-        read: Sequence[Item],
-        window: _Window,
-        common: dict[str, Any],
-        usage: Usage | None,
+        self, place: Place, read: Sequence[Item], window: _Window, common: dict[str, Any], usage: Usage | None
     ) -> bool:
         """What of the messages before an answer is new; and where what was held is left out of them, a compaction: not
         where nothing new is asked, which is the same asked again, nor where all of it comes back later. Gives whether
@@ -161,13 +151,7 @@ class _Reading:
         return bool(dropped) and not gone
 
     def _add(
-        self,
-        turns: Sequence[Turn],
-        digest: str,
-        place: Place,
-        more: dict[str, Any],
-        *,
-        summary: bool = False,
+        self, turns: Sequence[Turn], digest: str, place: Place, more: dict[str, Any], *, summary: bool = False
     ) -> None:
         for turn in turns:
             kind = "summary" if summary and turn.kind == "said" else turn.kind
@@ -192,15 +176,9 @@ class _Reading:
 
 def _turns(item: Item, place: Place) -> tuple[str, list[Turn]]:
     """The turns of a message, and a digest by which it is known again."""
-    turns = [
-        turn
-        for turn in turns_of(item, place, 1, None, lambda *_: None)
-        if turn.words or turn.kind == "result"
-    ]
+    turns = [turn for turn in turns_of(item, place, 1, None, lambda *_: None) if turn.words or turn.kind == "result"]
     told = "\0".join(f"{turn.role} {turn.kind} {turn.answers} {_words(turn)}" for turn in turns)
-    thoughts = [
-        text(part.get("thinking")) for part in items(item["content"]) if part.get("type") == "thinking"
-    ]
+    thoughts = [text(part.get("thinking")) for part in items(item["content"]) if part.get("type") == "thinking"]
     thought = [Turn(1, "assistant", "thinking", one, place) for one in thoughts if one]
     return hashlib.sha256(told.encode()).hexdigest()[:16], [*thought, *turns]
 
@@ -288,13 +266,4 @@ def _recognises(path: Path, first: Sequence[Record]) -> bool:
     return bool(first) and ("resourceSpans" in first[0] or "resourceLogs" in first[0])
 
 
-FORMAT: Final = SessionFormat(
-    "otlp",
-    "OpenTelemetry",
-    "",
-    (),
-    _recognises,
-    _read,
-    inside=_inside,
-    read_one=_read_one,
-)
+FORMAT: Final = SessionFormat("otlp", "OpenTelemetry", "", (), _recognises, _read, inside=_inside, read_one=_read_one)

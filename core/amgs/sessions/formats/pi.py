@@ -91,9 +91,7 @@ class _Reading(RecordReading):
             "cost": cost if isinstance(cost, float) and cost > 0 else 0.0,
         }
         content = message.get("content")
-        for part in items(content) or (
-            [{"type": "text", "text": content}] if isinstance(content, str) else []
-        ):
+        for part in items(content) or ([{"type": "text", "text": content}] if isinstance(content, str) else []):
             if part.get("type") == "toolCall":
                 self.calls(place, part.get("name"), part.get("id"), part.get("arguments"), **more)
             elif part.get("type") == "thinking":
@@ -131,8 +129,7 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
     del path
     header = any(one.get("type") == "session" and "id" in one and "cwd" in one for one in first[:1])
     return header or any(
-        one.get("type") == "message" and "parentId" in one and "role" in fields(one.get("message"))
-        for one in first
+        one.get("type") == "message" and "parentId" in one and "role" in fields(one.get("message")) for one in first
     )
 
 

@@ -56,11 +56,7 @@ class _Reading(RecordReading):
             self.made.know(model=text(record.get("model")))
             usage = _usage(fields(record.get("usageMetadata")))
             self._window = usage.window + usage.output if usage.window else self._window
-            more |= {
-                "request": id,
-                "usage": usage if usage.window else None,
-                "model": text(record.get("model")),
-            }
+            more |= {"request": id, "usage": usage if usage.window else None, "model": text(record.get("model"))}
         if kind == "system":
             self._system(record, place, more)
         else:
@@ -84,24 +80,18 @@ class _Reading(RecordReading):
                 id = text(answer.get("id")) or text(answer.get("name"))
                 self.result(place, id, response_text(response), failed="error" in response, **more)
             elif told and kind == "assistant":
-                self.made.turn(
-                    place, "assistant", "thinking" if part.get("thought") is True else "said", told, **more
-                )
+                self.made.turn(place, "assistant", "thinking" if part.get("thought") is True else "said", told, **more)
             elif told:
                 for spoken, words, whose in words_of_user(told):
                     who = text(record.get("subtype")) if not sent else whose
-                    self.made.turn(
-                        place, "user", "said" if spoken and sent else "injected", words, speaker=who, **more
-                    )
+                    self.made.turn(place, "user", "said" if spoken and sent else "injected", words, speaker=who, **more)
 
     def _system(self, record: Record, place: Place, more: dict[str, Any]) -> None:
         payload, subtype = fields(record.get("systemPayload")), text(record.get("subtype"))
         if subtype == "custom_title":
             self.made.facts["title"] = text(payload.get("customTitle") or payload.get("title"))
         elif subtype == "parent_session":
-            self.made.know(
-                parent=text(payload.get("parentSessionId") or payload.get("sessionId")), relation="fork"
-            )
+            self.made.know(parent=text(payload.get("parentSessionId") or payload.get("sessionId")), relation="fork")
         elif subtype == "chat_compression":
             about = fields(payload.get("info"))
             before = count(about.get("originalTokenCount")) or self._window or None
@@ -138,9 +128,7 @@ def read(path: Path, end: int | None = None) -> Session:
 def recognises(path: Path, first: Sequence[Record]) -> bool:
     """Whether records are of a session, and their messages have parts."""
     del path
-    return any(
-        "sessionId" in one and "uuid" in one and "parts" in fields(one.get("message")) for one in first
-    )
+    return any("sessionId" in one and "uuid" in one and "parts" in fields(one.get("message")) for one in first)
 
 
 FORMAT: Final = SessionFormat(

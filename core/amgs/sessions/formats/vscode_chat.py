@@ -119,9 +119,7 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
     del path
     whole = fields(first[0].get("v")) if first and first[0].get("kind") == 0 else first[0] if first else {}
     known = {"responderUsername", "requesterUsername", "initialLocation", "creationDate", "lastMessageDate"}
-    return isinstance(whole.get("requests"), list) and (
-        bool(known & {*whole}) or bool(items(whole["requests"]))
-    )
+    return isinstance(whole.get("requests"), list) and (bool(known & {*whole}) or bool(items(whole["requests"])))
 
 
 FORMAT: Final = SessionFormat(

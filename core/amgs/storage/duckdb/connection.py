@@ -39,8 +39,7 @@ _NO_ROOM = re.compile(r"no space left|file too large|disk quota|out of disk", re
 _NOT_ALLOWED = re.compile(r"permission denied|read-only file system", re.IGNORECASE)
 _TORN = re.compile(r"Corrupt WAL file: entry at byte position (\d+)")
 _DAMAGED = re.compile(
-    r"corrupt|checksum|not a valid DuckDB|read enough bytes|deserialize|failure while replaying",
-    re.IGNORECASE,
+    r"corrupt|checksum|not a valid DuckDB|read enough bytes|deserialize|failure while replaying", re.IGNORECASE
 )
 
 
@@ -61,9 +60,7 @@ class Connection(SqlConnection):
         self._ahead = WriteAheadSize(Path(path)) if path != MEMORY else None
 
     @classmethod
-    def open(
-        cls, path: Path | str, *, read_only: bool = False, create: bool = True, accept_loss: bool = False
-    ) -> Self:
+    def open(cls, path: Path | str, *, read_only: bool = False, create: bool = True, accept_loss: bool = False) -> Self:
         """Open or create the store and bring its schema up to date. A store that is refused is left as it was.
 
         path: a file in a folder that is there, or ":memory:". create: False where a missing store is an error.
@@ -180,9 +177,7 @@ class Connection(SqlConnection):
         with self._passing(), self._translate():
             return self._cursor().execute(sql, list(parameters)).fetchall()
 
-    def columns(
-        self, sql: str, parameters: Sequence[Any] = (), *, whole: bool = False
-    ) -> dict[str, NDArray[Any]]:
+    def columns(self, sql: str, parameters: Sequence[Any] = (), *, whole: bool = False) -> dict[str, NDArray[Any]]:
         """The query's columns as arrays of length n: the fast way for many rows.
 
         NULLs come as masked arrays. whole: a file reads every query in bulk.
@@ -401,8 +396,7 @@ def _locked(path: str, process: str) -> StoreLockedError:
     who = f"process {process}" if process else "another process"
     stop = f"Close it (or end process {process})" if process else "Close it"
     locked = StoreLockedError(
-        f"{path} is in use by {who}, and a store has one writer at a time.",
-        way_out=f"{stop}, or choose another store.",
+        f"{path} is in use by {who}, and a store has one writer at a time.", way_out=f"{stop}, or choose another store."
     )
     locked.process = process
     return locked
@@ -418,13 +412,11 @@ def _translated(error: Exception, path: str) -> AmgsError:
         return StoreTooNewError(f"{path}: {text}", way_out="Update the program, or choose another store.")
     if _DAMAGED.search(text) or isinstance(error, duckdb.FatalException | duckdb.InternalException):
         return StoreCorruptError(
-            f"{path} cannot be read: {text}",
-            way_out="Restore a backup. The file was not changed.",
+            f"{path} cannot be read: {text}", way_out="Restore a backup. The file was not changed."
         )
     if "surrogate" in text:
         return UsageError(
-            "The text holds half a surrogate pair, which cannot be stored.",
-            way_out="Remove that character.",
+            "The text holds half a surrogate pair, which cannot be stored.", way_out="Remove that character."
         )
     if _NO_ROOM.search(text):
         return StoreError(
@@ -441,9 +433,7 @@ def _translated(error: Exception, path: str) -> AmgsError:
             about="unwritable",
         )
     return StoreError(
-        f"{path}: {text}",
-        way_out="Nothing was changed. Verify the store to see whether it is sound.",
-        about="check",
+        f"{path}: {text}", way_out="Nothing was changed. Verify the store to see whether it is sound.", about="check"
     )
 
 

@@ -53,26 +53,17 @@ class DuckDBBlockColumns(BlockColumnStorage):
         )
 
     def embeddings(
-        self,
-        *,
-        since: int = -1,
-        wanted: BlockFilter | None = None,
-        above: int = 0,
-        upto: int | None = None,
+        self, *, since: int = -1, wanted: BlockFilter | None = None, above: int = 0, upto: int | None = None
     ) -> EmbeddingColumns:
         condition, parameters = where(wanted) if wanted is not None else ("true", [])
         if upto is not None:
             condition += f" AND number > {int(above)} AND number <= {int(upto)}"
         which = f"FROM memory_blocks WHERE embedding IS NOT NULL AND revision > ? AND {condition}"
         given = [since, *parameters]
-        lengths = [
-            int(row[0]) for row in self._connection.rows(f"SELECT DISTINCT len(embedding) {which}", given)
-        ]
+        lengths = [int(row[0]) for row in self._connection.rows(f"SELECT DISTINCT len(embedding) {which}", given)]
         if len(lengths) > 1:
             raise StoreCorruptError(
-                "Its embeddings have different lengths.",
-                way_out="Verify the store to see which blocks.",
-                about="check",
+                "Its embeddings have different lengths.", way_out="Verify the store to see which blocks.", about="check"
             )
         c = self._connection.columns(f"SELECT number, id {which} ORDER BY number", given)
         # One flat column: a list a row would be an object a row.
@@ -80,17 +71,14 @@ class DuckDBBlockColumns(BlockColumnStorage):
             f"SELECT unnest(embedding) AS x FROM (SELECT embedding {which} ORDER BY number)", given
         )["x"]
         matrix = np.asarray(flat, dtype=np.float32).reshape(len(c["id"]), lengths[0] if lengths else 0)
-        return EmbeddingColumns(
-            np.asarray(c["number"], dtype=np.int64), np.asarray(c["id"], dtype=object), matrix
-        )
+        return EmbeddingColumns(np.asarray(c["number"], dtype=np.int64), np.asarray(c["id"], dtype=object), matrix)
 
     def contents(self, batch: int = 4000) -> Iterator[list[tuple[str, str, Vector | None]]]:
         last = 0
         while True:
             some = "FROM memory_blocks WHERE number > ? ORDER BY number LIMIT ?"
             c = self._connection.columns(
-                f"SELECT number, id, content, coalesce(len(embedding), 0) AS size {some}",
-                [last, batch],
+                f"SELECT number, id, content, coalesce(len(embedding), 0) AS size {some}", [last, batch]
             )
             if not len(c["number"]):
                 return

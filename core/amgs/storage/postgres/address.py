@@ -44,11 +44,7 @@ class Address:
                 "The address of the database cannot be read.",
                 way_out="Write it as postgresql://user@host/database?namespace=name.",
             ) from error
-        if (
-            secret
-            or "@" in parts.path
-            or any(key in ("password", "sslpassword", "passfile") for key, _ in options)
-        ):
+        if secret or "@" in parts.path or any(key in ("password", "sslpassword", "passfile") for key, _ in options):
             raise UsageError(
                 "The address of the database holds a password, and addresses are shown.",
                 way_out="Put the password in PGPASSWORD, in ~/.pgpass or in a service file, and leave it out here.",

@@ -96,9 +96,7 @@ class PostgresConnection(SqlConnection):
                 version = version_of(writer, address.schema)
                 if not version and (read_only or not create):
                     raise StoreError(
-                        f"There is no store at {address.shown}.",
-                        way_out="Check the address.",
-                        about="missing",
+                        f"There is no store at {address.shown}.", way_out="Check the address.", about="missing"
                     )
                 _check_version(address, version)
                 if version < LATEST:
@@ -150,18 +148,14 @@ class PostgresConnection(SqlConnection):
         with self._translate(), self._reader() as connection, connection.cursor(binary=True) as cursor:
             return cursor.execute(_read(sql), list(parameters)).fetchall()
 
-    def columns(
-        self, sql: str, parameters: Sequence[Any] = (), *, whole: bool = False
-    ) -> dict[str, NDArray[Any]]:
+    def columns(self, sql: str, parameters: Sequence[Any] = (), *, whole: bool = False) -> dict[str, NDArray[Any]]:
         with self._translate(), self._reader() as connection, connection.cursor(binary=True) as cursor:
             if whole and (copied := _copied(cursor, _read(sql), list(parameters))) is not None:
                 return copied
             found = cursor.execute(_read(sql), list(parameters)).fetchall()
             described = cursor.description or []
         columns = list(zip(*found, strict=True)) if found else [()] * len(described)
-        return {
-            one.name: array_of(one.type_code, column) for one, column in zip(described, columns, strict=True)
-        }
+        return {one.name: array_of(one.type_code, column) for one, column in zip(described, columns, strict=True)}
 
     @contextmanager
     def _one_state(self) -> Iterator[None]:
@@ -270,8 +264,7 @@ class PostgresConnection(SqlConnection):
         self._in_transaction()
         kinds = [OFFERED_TYPES[column.type] for column in columns.values()]
         fields = SQL(", ").join(
-            SQL("{} {}").format(Identifier(field), SQL(kind))
-            for field, kind in zip(columns, kinds, strict=True)
+            SQL("{} {}").format(Identifier(field), SQL(kind)) for field, kind in zip(columns, kinds, strict=True)
         )
         with self._translate():
             temporary = Identifier("pg_temp", name)
@@ -285,9 +278,7 @@ class PostgresConnection(SqlConnection):
         with self._translate():
             self._writer.execute(SQL("DROP TABLE {}").format(temporary))
 
-    def copy_into(
-        self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]
-    ) -> None:
+    def copy_into(self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]) -> None:
         """Add rows to a table; only inside a transaction.
 
         columns: their names and types; an instant is microseconds since 1970, JSON its text.

@@ -47,11 +47,7 @@ class Outbox:
         self._connection = connection
 
     def append(
-        self,
-        revision: int,
-        program: str,
-        edges: frozenset[EdgeKey] | None,
-        clocks: frozenset[str] | None,
+        self, revision: int, program: str, edges: frozenset[EdgeKey] | None, clocks: frozenset[str] | None
     ) -> None:
         """Keep what a change touched, and who made it; inside its transaction."""
         execute = self._connection.execute

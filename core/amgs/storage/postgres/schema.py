@@ -88,11 +88,7 @@ def _statements(step: str) -> list[str]:
 def _defined(statement: str) -> str:
     """A statement as PostgreSQL reads it; texts are in the order of their code points, as in a file."""
     told = translated(statement).replace("%%", "%")
-    return (
-        _TEXTS.sub('TEXT COLLATE "C"', told)
-        if statement.startswith(("CREATE TABLE", "ALTER TABLE"))
-        else told
-    )
+    return _TEXTS.sub('TEXT COLLATE "C"', told) if statement.startswith(("CREATE TABLE", "ALTER TABLE")) else told
 
 
 def _number_rows(connection: Connection[Any], schema: str) -> None:

@@ -39,9 +39,7 @@ def _told(error: psycopg.Error, path: str) -> AmgsError:
             about="room",
         )
     if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
-        return StoreCorruptError(
-            f"{path} cannot be read: {text}", way_out="Restore a backup of the database."
-        )
+        return StoreCorruptError(f"{path} cannot be read: {text}", way_out="Restore a backup of the database.")
     if isinstance(error, _REFUSED) or "password" in text or "authentication" in text:
         return StoreError(
             f"{path} is not open to this user: {text}",
@@ -55,7 +53,5 @@ def _told(error: psycopg.Error, path: str) -> AmgsError:
             "is not in it.",
         )
     return StoreError(
-        f"{path}: {text}",
-        way_out="Nothing was changed. Verify the store to see whether it is sound.",
-        about="check",
+        f"{path}: {text}", way_out="Nothing was changed. Verify the store to see whether it is sound.", about="check"
     )

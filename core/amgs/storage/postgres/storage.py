@@ -46,9 +46,7 @@ class PostgresBlockColumns(BlockColumnStorage):
             numbers=np.asarray([row[0] for row in found], dtype=np.int64),
             episode=np.asarray([_episode(row[2]) for row in found], dtype=np.uint64),
             name=tuple(
-                str(
-                    row[3] if row[3] is not None else row[4] if row[4] is not None else _speaker(row[1])
-                ).lower()
+                str(row[3] if row[3] is not None else row[4] if row[4] is not None else _speaker(row[1])).lower()
                 for row in found
             ),
             characters=np.asarray([len(text.encode()) for text in texts], dtype=np.int64),
@@ -61,12 +59,7 @@ class PostgresBlockColumns(BlockColumnStorage):
         )
 
     def embeddings(
-        self,
-        *,
-        since: int = -1,
-        wanted: BlockFilter | None = None,
-        above: int = 0,
-        upto: int | None = None,
+        self, *, since: int = -1, wanted: BlockFilter | None = None, above: int = 0, upto: int | None = None
     ) -> EmbeddingColumns:
         condition, parameters = where(wanted) if wanted is not None else ("true", [])
         if upto is not None:
@@ -78,9 +71,7 @@ class PostgresBlockColumns(BlockColumnStorage):
         )
         if len({len(row[2]) for row in found}) > 1:
             raise StoreCorruptError(
-                "Its embeddings have different lengths.",
-                way_out="Verify the store to see which blocks.",
-                about="check",
+                "Its embeddings have different lengths.", way_out="Verify the store to see which blocks.", about="check"
             )
         return EmbeddingColumns(
             np.asarray([row[0] for row in found], dtype=np.int64),
@@ -112,9 +103,7 @@ def _episode(source: str | None) -> int:
     if source is None:
         return 0
     name = _PLACE.sub("", source)
-    return int.from_bytes(
-        hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
-    )
+    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
 def _speaker(content: str) -> str:

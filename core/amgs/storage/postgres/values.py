@@ -94,9 +94,7 @@ class _MicrosecondsOut(adapt.Dumper):
         return _INSTANT.pack(obj - _SINCE_2000)
 
 
-_HEAD = np.dtype(
-    [("dimensions", ">i4"), ("nulls", ">i4"), ("type", ">i4"), ("length", ">i4"), ("first", ">i4")]
-)
+_HEAD = np.dtype([("dimensions", ">i4"), ("nulls", ">i4"), ("type", ">i4"), ("length", ">i4"), ("first", ">i4")])
 _VALUE = np.dtype([("size", ">i4"), ("value", ">f4")])
 
 

@@ -158,9 +158,7 @@ _FROM_EASTER = {
 
 def stem(words: Iterable[str]) -> tuple[str, ...]:
     """Words as holidays are looked up by: in lower case, without apostrophes and without the s of a plural."""
-    return tuple(
-        re.sub(r"(?<=..)s$", "", word.lower()) for word in words if word not in ("'", "'s", "’", "’s", ".")
-    )
+    return tuple(re.sub(r"(?<=..)s$", "", word.lower()) for word in words if word not in ("'", "'s", "’", "’s", "."))
 
 
 def _fixed(month: int, day: int) -> Holiday:

@@ -66,9 +66,7 @@ def _holiday(r: Reading, i: int, side: int) -> Found | None:
             on = day(year[1])
             return Found(year[0], interval((on, on), "day", 1.0))
         near = [day(y) for y in range(max(r.today.year - 1, 1), min(r.today.year + 2, 9999))]
-        on = min(
-            near, key=lambda d: (side != 0 and d != r.today and (d > r.today) != (side > 0), abs(d - r.today))
-        )
+        on = min(near, key=lambda d: (side != 0 and d != r.today and (d > r.today) != (side > 0), abs(d - r.today)))
         named = r.raw[i][0].isupper() or len(r.at(i)) > 7
         return Found(end, interval((on, on), "day", BY_TENSE if side else NEAREST), named)
     return None

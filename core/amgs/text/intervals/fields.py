@@ -48,9 +48,7 @@ def settled(
     sure = fields.confidence * (WRITTEN if fields.year is not None else BY_TENSE if side else NEAREST)
     near = _NEAR if fields.month is not None and not pointed else 0
     try:
-        days = min(
-            _candidates(fields, today), key=lambda d: _distance(d, today, side, near=near), default=None
-        )
+        days = min(_candidates(fields, today), key=lambda d: _distance(d, today, side, near=near), default=None)
     except (ValueError, OverflowError):
         return None
     return DayInterval(*days, _grain(fields), Modality.ON, sure) if days else None
@@ -61,9 +59,7 @@ def _first_after(fields: Fields, after: date) -> DayInterval | None:
         later = [d for d in _candidates(fields, after) if d[0] >= after]
     except (ValueError, OverflowError):
         return None
-    return (
-        DayInterval(*min(later), _grain(fields), Modality.ON, fields.confidence * BY_TENSE) if later else None
-    )
+    return DayInterval(*min(later), _grain(fields), Modality.ON, fields.confidence * BY_TENSE) if later else None
 
 
 def _grain(fields: Fields) -> Grain:
@@ -91,9 +87,7 @@ def _candidates(fields: Fields, today: date) -> Iterator[Days]:
             yield around(date(year, month, day or 1), "day" if day else "month")
     elif month is not None:
         beside = range(max(today.year - 1, 1), min(today.year + 2, 9999))
-        agreeing = [
-            y for y in beside if day and _exists(y, month, day) and date(y, month, day).weekday() == weekday
-        ]
+        agreeing = [y for y in beside if day and _exists(y, month, day) and date(y, month, day).weekday() == weekday]
         begin = max(today.year - 8, 1)  # a leap day may be eight years off
         for near in range(begin, min(begin + 17, 9999)):
             if day is None:

@@ -14,14 +14,7 @@ from amgs.text.intervals.parts import PARTS
 from amgs.text.intervals.periods import PERIODS
 from amgs.text.intervals.ranges import RANGES
 from amgs.text.intervals.reading import Found, Reading, Rule, Settled
-from amgs.text.intervals.vocabulary import (
-    DECADES,
-    MONTHS,
-    SEASONS,
-    SHORT_WEEKDAYS,
-    UNITS,
-    WEEKDAYS,
-)
+from amgs.text.intervals.vocabulary import DECADES, MONTHS, SEASONS, SHORT_WEEKDAYS, UNITS, WEEKDAYS
 from amgs.text.intervals.written import date_fields
 
 # The rules for words that say hardly when: each a wide interval, vague and of low confidence, and no day.
@@ -64,9 +57,7 @@ def _vague(r: Reading, i: int) -> Found | None:
         end = r.after(i, phrase)
         if end is not None and not (phrase.endswith("s ago") and r.at(i - 1).isdigit()):
             first, last = r.today - timedelta(days=back), r.today + timedelta(days=ahead)
-            return Found(
-                end, DayInterval(first, last, Grain.DAY, Modality.VAGUE, sure), phrase not in _RUNNING
-            )
+            return Found(end, DayInterval(first, last, Grain.DAY, Modality.VAGUE, sure), phrase not in _RUNNING)
     return None
 
 
@@ -86,17 +77,7 @@ _FARTHEST_HINT = 5
 IN_TEXT = ("range", "point", "period")
 _HOLIDAY_WORDS = {ending for words in HOLIDAYS for ending in (words[0], f"{words[0]}s")}
 HINTS = (
-    {
-        *UNITS,
-        *MONTHS,
-        *WEEKDAYS,
-        *SHORT_WEEKDAYS,
-        *SEASONS,
-        *DECADES,
-        *NAMED_DAYS,
-        *VAGUE_WORDS,
-        *_HOLIDAY_WORDS,
-    }
+    {*UNITS, *MONTHS, *WEEKDAYS, *SHORT_WEEKDAYS, *SEASONS, *DECADES, *NAMED_DAYS, *VAGUE_WORDS, *_HOLIDAY_WORDS}
     - {"all"}
 ) | {"thousand", "nineteen", "half", *(f"{day}s" for day in (*WEEKDAYS, *SEASONS))}
 
@@ -186,9 +167,7 @@ _BACK = re.compile(
 _STOP = re.compile(r"[.!?]\s+(?=[\"'“‘(]?[A-Z])|\n\s*\n|[!?]\s|;|:\s")
 _DEADLINE = re.compile(r"\b(?:by|until|till)\s+(?:the\s+)?\S+(?:\s+\S+){0,3}$", re.IGNORECASE)
 """What a sentence without any other cue sets an end to, ending with the date: `ship by the 15th of March`."""
-_ABBREVIATED = re.compile(
-    r"\b(?:Mr|Mrs|Ms|Dr|St|No|Corp|Inc|Co|Ltd|Jan|Feb|Aug|Sept|Oct|Nov|Dec|[A-Z])\.\s+$"
-)
+_ABBREVIATED = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|No|Corp|Inc|Co|Ltd|Jan|Feb|Aug|Sept|Oct|Nov|Dec|[A-Z])\.\s+$")
 
 
 def side_of(text: str, start: int, end: int) -> int:

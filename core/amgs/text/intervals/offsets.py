@@ -21,14 +21,7 @@ _TO_TODAY = {
     "from today": _AHEAD,
     "from tonight": _AHEAD,
 }
-_TO_A_DAY = {
-    "before": _BACK,
-    "prior to": _BACK,
-    "after": _AHEAD,
-    "from": _AHEAD,
-    "since": _AHEAD,
-    "following": _AHEAD,
-}
+_TO_A_DAY = {"before": _BACK, "prior to": _BACK, "after": _AHEAD, "from": _AHEAD, "since": _AHEAD, "following": _AHEAD}
 _GRAINS = {"fortnight": Grain.WEEK, "workday": Grain.DAY}
 _ROUGH = 0.8
 """How sure an exact count of units is; "two months ago" is seldom meant to the day."""
@@ -38,9 +31,7 @@ def counted(r: Reading, i: int) -> tuple[int, list[tuple[Count, str]]] | None:
     """(end, counts with their units) of "2 weeks and 3 days", "half a year", "a month and a half"."""
     if r.at(i) == "half":
         j = r.skip(i + 1, "a", "an", "-")
-        half = {"year": (6, "month"), "yr": (6, "month"), "decade": (5, "year"), "century": (50, "year")}.get(
-            r.at(j)
-        )
+        half = {"year": (6, "month"), "yr": (6, "month"), "decade": (5, "year"), "century": (50, "year")}.get(r.at(j))
         return (j + 1, [(Count(half[0], half[0]), half[1])]) if half else None
     told: list[tuple[Count, str]] = []
     j = i
@@ -83,9 +74,7 @@ def _told_ago(r: Reading, i: int) -> Found | None:
         if len(told[1]) == 1 and told[1][0][1] == "weekend":
             return _weekends(r, end, told[1][0][0], sign)
         back = phrase == "back" and r.at(end) in ("to", "in", "at", "from", "home")
-        return (
-            None if back else Found(end, _moved(r.today, told[1], sign), phrase not in ("earlier", "later"))
-        )
+        return None if back else Found(end, _moved(r.today, told[1], sign), phrase not in ("earlier", "later"))
     return None
 
 
@@ -138,12 +127,7 @@ def _from_a_day(r: Reading, i: int) -> Found | None:
 def _on_that_weekday(r: Reading, i: int) -> Found | None:
     """Two months from today on Tuesday: the weekday nearest to the day that is told."""
     told = _told_in(r, i) or _from_a_day(r, i) or _told_ago(r, i)
-    if (
-        told is None
-        or r.at(told.end) != "on"
-        or not isinstance(told.means, DayInterval)
-        or told.means.first is None
-    ):
+    if told is None or r.at(told.end) != "on" or not isinstance(told.means, DayInterval) or told.means.first is None:
         return None
     weekday = WEEKDAYS.get(r.at(told.end + 1))
     if weekday is None:
@@ -159,9 +143,7 @@ def _occurrences(r: Reading, i: int) -> Found | None:
     if count is None or not count[1].exact:
         return None
     word, n = r.at(count[0]).removesuffix("s"), count[1].low
-    sides = [
-        (end, sign) for told, sign in _TO_TODAY.items() if (end := r.after(count[0] + 1, told)) is not None
-    ]
+    sides = [(end, sign) for told, sign in _TO_TODAY.items() if (end := r.after(count[0] + 1, told)) is not None]
     if not sides:
         return None
     end, sign = sides[0]
@@ -177,15 +159,11 @@ def _occurrences(r: Reading, i: int) -> Found | None:
 def season_near(today: date, word: str, step: int) -> tuple[date, date]:
     """A season: the one that holds the day or else the nearest (step 0), or the nth wholly before or after."""
     starts = [
-        date(year, SEASONS[word], 1)
-        for year in range(max(today.year - 1 - abs(step), 1), today.year + 2 + abs(step))
+        date(year, SEASONS[word], 1) for year in range(max(today.year - 1 - abs(step), 1), today.year + 2 + abs(step))
     ]
     spans = [around(start, "season") for start in starts]
     if step == 0:
-        return min(
-            spans,
-            key=lambda s: 0 if s[0] <= today <= s[1] else min(abs(s[0] - today), abs(today - s[1])).days,
-        )
+        return min(spans, key=lambda s: 0 if s[0] <= today <= s[1] else min(abs(s[0] - today), abs(today - s[1])).days)
     if step < 0:
         return [s for s in spans if s[1] < today][step]
     return [s for s in spans if s[0] > today][step - 1]

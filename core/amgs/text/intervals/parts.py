@@ -41,20 +41,12 @@ def _part(r: Reading, i: int) -> Found | None:
     else:
         part = _cut(days, whole.means.grain, which, halves=word in ("early", "late", "earlier", "later"))
     return Found(
-        whole.end,
-        interval(part, _finer(whole.means.grain), whole.means.confidence * 0.9, Modality.ABOUT),
-        whole.sure,
+        whole.end, interval(part, _finer(whole.means.grain), whole.means.confidence * 0.9, Modality.ABOUT), whole.sure
     )
 
 
 def _finer(grain: Grain) -> str:
-    return (
-        "month"
-        if grain in (Grain.YEAR, Grain.HALF)
-        else "year"
-        if grain in (Grain.DECADE, Grain.CENTURY)
-        else "day"
-    )
+    return "month" if grain in (Grain.YEAR, Grain.HALF) else "year" if grain in (Grain.DECADE, Grain.CENTURY) else "day"
 
 
 def _cut(days: Days, grain: Grain, which: int, *, halves: bool) -> Days:
@@ -113,8 +105,7 @@ def _weekend_of(r: Reading, i: int) -> Found | None:
     if day is None or r.at(day.end) not in ("weekend", "week") or day.means.first is None:
         return None
     return Found(
-        day.end + 1,
-        interval(_around_day(day.means.first, r.at(day.end)), r.at(day.end), day.means.confidence),
+        day.end + 1, interval(_around_day(day.means.first, r.at(day.end)), r.at(day.end), day.means.confidence)
     )
 
 
@@ -218,9 +209,7 @@ def _unit_end(r: Reading, i: int) -> Found | None:
     """Year-end, quarter-end, the month's end: the last day of the unit, of the one before where the verb is past."""
     unit = r.at(i)
     end = (
-        r.after(i + 1, "- end", "end", "' s end", "'s end", "’s end")
-        if unit in ("year", "quarter", "month")
-        else None
+        r.after(i + 1, "- end", "end", "' s end", "'s end", "’s end") if unit in ("year", "quarter", "month") else None
     )
     if end is None:
         return None

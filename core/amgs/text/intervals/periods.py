@@ -12,37 +12,10 @@ from amgs.text.intervals.reading import Found, Reading, interval
 from amgs.text.intervals.vocabulary import DECADES, LAST, NEXT, SEASONS, THIS, UNITS
 
 _BEFORE_A_PERIOD = {
-    *(
-        "in",
-        "since",
-        "until",
-        "till",
-        "by",
-        "of",
-        "from",
-        "during",
-        "throughout",
-        "before",
-        "after",
-        "around",
-    ),
+    *("in", "since", "until", "till", "by", "of", "from", "during", "throughout", "before", "after", "around"),
     *("early", "mid", "late", "between", "to", "through", "year", "about", "circa", "and", "-"),
 }
-_AMBIGUOUS_MONTHS = {
-    "may",
-    "march",
-    "mar",
-    "jan",
-    "dec",
-    "sep",
-    "oct",
-    "jun",
-    "jul",
-    "apr",
-    "feb",
-    "aug",
-    "nov",
-}
+_AMBIGUOUS_MONTHS = {"may", "march", "mar", "jan", "dec", "sep", "oct", "jun", "jul", "apr", "feb", "aug", "nov"}
 
 
 def _year_behind(r: Reading, i: int) -> tuple[int, int] | None:
@@ -113,11 +86,7 @@ def _year(r: Reading, i: int) -> Found | None:
         or r.at(year[0]) in ("%", "%)")
         or (r.glued(year[0]) and r.at(year[0]) not in ".,;:!?)'-’–\"/~")
     )
-    told = (r.at(j - 1) in _BEFORE_A_PERIOD and not r.at(year[0]).isalpha()) or r.at(j - 1) in (
-        "in",
-        "since",
-        "year",
-    )
+    told = (r.at(j - 1) in _BEFORE_A_PERIOD and not r.at(year[0]).isalpha()) or r.at(j - 1) in ("in", "since", "year")
     return Found(year[0], Fields(year[1], confidence=0.9), named or (told and not alone and not money))
 
 
@@ -131,9 +100,7 @@ def _decade(r: Reading, i: int) -> Found | None:
     plural = r.at(j + 1) in ("s", "'s", "’s") and r.glued(j + 1)
     if plural and r.at(j).isdigit() and len(r.at(j)) in (2, 4) and int(r.at(j)) % 10 == 0:
         begin = int(r.at(j)) if len(r.at(j)) == 4 else _latest(int(r.at(j)), r.today.year)
-        return Found(
-            j + 2, interval(around(date(begin, 1, 1), "decade"), "decade", 0.95), j > i or begin > 999
-        )
+        return Found(j + 2, interval(around(date(begin, 1, 1), "decade"), "decade", 0.95), j > i or begin > 999)
     ordinal = r.ordinal(j)
     if ordinal is not None and r.at(r.skip(ordinal[0], "-")) in ("century", "centuries") and ordinal[1] > 1:
         first = date(100 * (ordinal[1] - 1), 1, 1)
@@ -317,16 +284,4 @@ def _beyond(r: Reading, i: int) -> Found | None:
     return None
 
 
-PERIODS = (
-    _month,
-    _pointed_month,
-    _year,
-    _decade,
-    _quarter,
-    _season,
-    _unit,
-    _units,
-    _within,
-    _beyond,
-    _of_that_year,
-)
+PERIODS = (_month, _pointed_month, _year, _decade, _quarter, _season, _unit, _units, _within, _beyond, _of_that_year)

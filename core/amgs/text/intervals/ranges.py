@@ -18,9 +18,7 @@ def _range(r: Reading, i: int) -> Found | None:
     between = r.at(i) == "between"
     j = i + 1 if between or r.at(i) in ("from", "on", "during", "starting") else i
     j = r.skip(j, "in", "on", "the") if r.at(j) in ("in", "on") else j
-    spans = [
-        span for first in _ends(r, j) if (span := _from(r, first, between=between, led=j > i)) is not None
-    ]
+    spans = [span for first in _ends(r, j) if (span := _from(r, first, between=between, led=j > i)) is not None]
     return max(spans, key=lambda span: span.end, default=None)
 
 
@@ -55,12 +53,7 @@ def _bare(end: Found) -> bool:
 
 
 def _day_of(end: Found) -> bool:
-    return (
-        isinstance(end.means, Fields)
-        and end.means.day is not None
-        and end.means.month is not None
-        and end.sure
-    )
+    return isinstance(end.means, Fields) and end.means.day is not None and end.means.month is not None and end.sure
 
 
 def _ends(r: Reading, i: int, *, behind: bool = False) -> list[Found]:
@@ -72,11 +65,7 @@ def _ends(r: Reading, i: int, *, behind: bool = False) -> list[Found]:
     number = ordinal or r.number(i)
     found: list[Found] = []
     if number is not None and 1 <= number[1] <= 31:
-        year = (
-            r.year(number[0] + 1)
-            if behind and r.at(number[0]) == "," and r.at(number[0] + 1).isdigit()
-            else None
-        )
+        year = r.year(number[0] + 1) if behind and r.at(number[0]) == "," and r.at(number[0] + 1).isdigit() else None
         bare = Fields(year[1] if year else None, day=number[1])
         found.append(Found(year[0] if year else number[0], bare, ordinal is not None))
     dated = [one for one in (r.parse("point", i), r.parse("period", i)) if one is not None]
@@ -95,18 +84,14 @@ def _between(r: Reading, first: Fields | DayInterval, last: Fields | DayInterval
     return _span(r, first, last, r.side or -1)
 
 
-def _span(
-    r: Reading, first: Fields | DayInterval, last: Fields | DayInterval, side: int
-) -> DayInterval | None:
+def _span(r: Reading, first: Fields | DayInterval, last: Fields | DayInterval, side: int) -> DayInterval | None:
     begin = settled(first, r.today, side) if isinstance(first, Fields) else first
     if begin is None or begin.first is None:
         return None
     end = settled(last, r.today, after=begin.first) if isinstance(last, Fields) else last
     if end is None or end.last is None:
         return None
-    if (
-        end.last < begin.first and begin.confidence < BY_TENSE and begin.last is not None
-    ):  # its year was only a guess
+    if end.last < begin.first and begin.confidence < BY_TENSE and begin.last is not None:  # its year was only a guess
         begin = replace(begin, first=shifted(begin.first, -1, "year"), last=shifted(begin.last, -1, "year"))
     if begin.first is None or end.last < begin.first:
         return None

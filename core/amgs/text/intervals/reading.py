@@ -199,7 +199,5 @@ class Reading:
         return (j, begin * 100) if hundred else None
 
 
-def interval(
-    days: tuple[date, date], grain: str, confidence: float, modality: Modality = Modality.ON
-) -> DayInterval:
+def interval(days: tuple[date, date], grain: str, confidence: float, modality: Modality = Modality.ON) -> DayInterval:
     return DayInterval(*days, Grain(grain), modality, confidence)

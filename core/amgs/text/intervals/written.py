@@ -73,12 +73,7 @@ def _numeric(r: Reading, i: int) -> Found | None:
         parts.append(r.at(j + 1))
         j += 2
     found = _from_parts(r, j, parts, sep)
-    if (
-        found is not None
-        and isinstance(found.means, Fields)
-        and found.means.year is None
-        and r.at(found.end) == ","
-    ):
+    if found is not None and isinstance(found.means, Fields) and found.means.year is None and r.at(found.end) == ",":
         year = r.year(found.end + 1) if len(r.at(found.end + 1)) == 4 else None  # 5/7, 2020
         if year is not None:
             return Found(year[0], replace(found.means, year=year[1]))
@@ -226,13 +221,6 @@ def _day_of_month(r: Reading, i: int) -> Found | None:
         day = None if clock else number
     if day is None or not 1 <= day[1] <= 31 or r.at(day[0]) == "day":
         return None
-    told = r.at(j).isdigit() and r.at(i - 1) in (
-        "on",
-        "by",
-        "until",
-        "till",
-        "since",
-        "before",
-    )
+    told = r.at(j).isdigit() and r.at(i - 1) in ("on", "by", "until", "till", "since", "before")
     free = not r.at(day[0]).isalpha() or r.at(day[0]) in _BEHIND_A_DAY
     return Found(day[0], Fields(day=day[1]), told and j > i and free)

@@ -17,9 +17,7 @@ _STANDING = (
     "WHERE a.undone IS NOT TRUE)"
 )
 """The versions whose operations stand, and whether one that stands has retired them."""
-_COLUMNS = (
-    "name, version, id, title, members::VARCHAR, keywords::VARCHAR, tokens, created_at, query, frame, retired"
-)
+_COLUMNS = "name, version, id, title, members::VARCHAR, keywords::VARCHAR, tokens, created_at, query, frame, retired"
 _USES = "number, name, version, pack, used_at, query, session, tokens, blocks::VARCHAR, outcome"
 
 
@@ -62,9 +60,7 @@ class PackStorage:
 
     def versions(self, name: str) -> tuple[Pack, ...]:
         """The versions of a name, the oldest first, retired ones too."""
-        rows = self._connection.rows(
-            f"SELECT {_COLUMNS} FROM {_STANDING} WHERE name = ? ORDER BY version", [name]
-        )
+        rows = self._connection.rows(f"SELECT {_COLUMNS} FROM {_STANDING} WHERE name = ? ORDER BY version", [name])
         return tuple(map(_pack, rows))
 
     def latest(self) -> tuple[Pack, ...]:
@@ -74,24 +70,12 @@ class PackStorage:
         )
         return tuple(map(_pack, rows))
 
-    def log(
-        self, pack: Pack, at: datetime, query: str, session: str, tokens: int, blocks: Sequence[str]
-    ) -> int:
+    def log(self, pack: Pack, at: datetime, query: str, session: str, tokens: int, blocks: Sequence[str]) -> int:
         """Log that a pack was read; returns the number of the row."""
         number = int(self._connection.value("SELECT coalesce(max(number), 0) + 1 FROM pack_uses"))
         self._connection.execute(
             "INSERT INTO pack_uses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
-            [
-                number,
-                pack.name,
-                pack.version,
-                pack.id,
-                stored(at),
-                query,
-                session,
-                tokens,
-                json.dumps(list(blocks)),
-            ],
+            [number, pack.name, pack.version, pack.id, stored(at), query, session, tokens, json.dumps(list(blocks))],
             structural=False,
         )
         return number

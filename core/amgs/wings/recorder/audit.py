@@ -115,17 +115,13 @@ def _pairs(records: Sequence[ForeignRecord]) -> Iterator[tuple[ForeignRecord, Fo
     for place, one in enumerate(records):
         for word in stems(one.content):
             held.setdefault((one.store, word), []).append(place)
-    shared = Counter(
-        pair for places in held.values() if len(places) <= _COMPARED for pair in combinations(places, 2)
-    )
+    shared = Counter(pair for places in held.values() if len(places) <= _COMPARED for pair in combinations(places, 2))
     for a, b in sorted(pair for pair, count in shared.items() if count > 1):
         yield records[a], records[b]
 
 
 def _block(one: ForeignRecord, number: int) -> Block:
-    return Block(
-        f"record {number}", one.content, one.since, one.since, meta={"source": f"{one.store}#{number}"}
-    )
+    return Block(f"record {number}", one.content, one.since, one.since, meta={"source": f"{one.store}#{number}"})
 
 
 def _unused(memory: ForeignMemory, now: datetime, days: int) -> Iterator[AuditFinding]:
@@ -140,8 +136,5 @@ def _unused(memory: ForeignMemory, now: datetime, days: int) -> Iterator[AuditFi
             yield AuditFinding("never recalled", one, None, f"{plural(since, 'search', 'searches')} since")
         elif days and one.recalls[-1].at <= limit:
             yield AuditFinding(
-                "not recalled lately",
-                one,
-                None,
-                f"last on {one.recalls[-1].at:%Y-%m-%d}, {len(one.recalls)} in all",
+                "not recalled lately", one, None, f"last on {one.recalls[-1].at:%Y-%m-%d}, {len(one.recalls)} in all"
             )

@@ -152,8 +152,7 @@ def _of_mlflow(row: Mapping[str, Any]) -> RecordedSpan:
             given.setdefault(name, row[key])
     status = text(fields(row.get("status")).get("code", row.get("status_code"))).upper()
     began, ended = (
-        number(row.get(f"{name}_time_unix_nano")) or number(row.get(f"{name}_time"))
-        for name in ("start", "end")
+        number(row.get(f"{name}_time_unix_nano")) or number(row.get(f"{name}_time")) for name in ("start", "end")
     )
     return RecordedSpan(
         _hashed(row.get("trace_id") or about.get("trace_id"), 32),
@@ -315,9 +314,7 @@ def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
     try:
         whole = path.read_bytes() if path.stat().st_size <= LARGEST_UNPACKED else b""
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be read: {error.strerror}.", way_out="Choose another file."
-        ) from error
+        raise InputError(f"{path} cannot be read: {error.strerror}.", way_out="Choose another file.") from error
     if whole and whole.lstrip()[:1] not in (b"{", b"["):
         yield "otlp-protobuf", whole
         return
@@ -355,18 +352,14 @@ def _rows_of(value: Record) -> list[Record]:
     about = fields(value.get("info")) or value
     session = fields(about.get("trace_metadata")).get("mlflow.trace.session")
     return [
-        {**span, "attributes": {"mlflow.trace.session": session, **fields(span.get("attributes"))}}
-        if session
-        else span
+        {**span, "attributes": {"mlflow.trace.session": session, **fields(span.get("attributes"))}} if session else span
         for span in spans
     ] or [value]
 
 
 def _form_of(rows: Sequence[Mapping[str, Any]]) -> Form:
     """What wrote rows. Raises InputError for rows that are none of a known program."""
-    keys = {key for row in rows for key in row} | {
-        key for row in rows for key in fields(row.get("attributes"))
-    }
+    keys = {key for row in rows for key in row} | {key for row in rows for key in fields(row.get("attributes"))}
     if "run_type" in keys:
         return "langsmith"
     if any(key.startswith("mlflow.") for key in keys):

@@ -55,9 +55,7 @@ def beside(memory: ForeignMemory, search: MemoryOperation, most: int = _NEAR) ->
     ]
     ranked = WordSearch([told for _, told in there]).ranked(search.query)
     brought = {id(one) for one, _ in there if any(r.operation == search.number for r in one.recalls)}
-    return [
-        LaidBeside(place, *there[n]) for place, n in enumerate(ranked, 1) if id(there[n][0]) not in brought
-    ][:most]
+    return [LaidBeside(place, *there[n]) for place, n in enumerate(ranked, 1) if id(there[n][0]) not in brought][:most]
 
 
 def why_missed(memory: ForeignMemory, search: MemoryOperation, fact: str) -> MissedCause:
@@ -67,20 +65,13 @@ def why_missed(memory: ForeignMemory, search: MemoryOperation, fact: str) -> Mis
     recalled = len(search.records)
     for rank, record in enumerate(search.records, 1):
         if says(record.content, fact):
-            known = next(
-                (one for one in said if any(r.operation == search.number for r in one.recalls)), None
-            )
+            known = next((one for one in said if any(r.operation == search.number for r in one.recalls)), None)
             used = any(one.rank == rank and one.used for one in uses_of(memory, search))
             return MissedCause("used" if used else "not used", known, rank, 0, recalled)
     there = [one for one in said if says(one.content_at(search.at) or "", fact)]
     if there:
         place = next(
-            (
-                one.place
-                for one in beside(memory, search, len(own))
-                if any(one.record is each for each in there)
-            ),
-            0,
+            (one.place for one in beside(memory, search, len(own)) if any(one.record is each for each in there)), 0
         )
         return MissedCause("not recalled", there[0], 0, place, recalled)
     if not said:

@@ -43,20 +43,10 @@ _RECALLING: Final = ("load_memory",)
 _TEXTS: Final = ("text", "memory", "content", "fact", "value", "page_content", "data")
 """Fields that hold the text of a record whose content is an object."""
 _RECORDS: Final = ("gen_ai.memory.records", "gen_ai.retrieval.documents", "retrieval.documents")
-_GIVEN: Final = (
-    "gen_ai.completion",
-    "output.value",
-    "gen_ai.tool.call.result",
-    "gcp.vertex.agent.tool_response",
-)
+_GIVEN: Final = ("gen_ai.completion", "output.value", "gen_ai.tool.call.result", "gcp.vertex.agent.tool_response")
 """Attributes that hold what a retriever or a tool gave, whatever it was, as LangSmith, OpenInference and ADK write it.
 """
-_ASKED: Final = (
-    "gen_ai.prompt",
-    "input.value",
-    "gen_ai.tool.call.arguments",
-    "gcp.vertex.agent.tool_call_args",
-)
+_ASKED: Final = ("gen_ai.prompt", "input.value", "gen_ai.tool.call.arguments", "gcp.vertex.agent.tool_call_args")
 _SCORES: Final = ("score", "similarity", "relevance", "relevance_score")
 
 
@@ -262,8 +252,7 @@ def _records(given: Mapping[str, Any], names: Sequence[str]) -> list[RecalledRec
         if isinstance(found, dict):
             found = fields(found.get("result")) or found
             found = next(
-                (found[key] for key in ("results", "records", "memories", "documents") if key in found),
-                [found],
+                (found[key] for key in ("results", "records", "memories", "documents") if key in found), [found]
             )
         return [_record(one) for one in (found if isinstance(found, list) else [found])]
     return None
@@ -276,15 +265,9 @@ def _record(one: Any) -> RecalledRecord:
     known = next((inner[key] for key in ("id", "key", "memory_id") if inner.get(key) is not None), "")
     told = next((inner[key] for key in _SCORES if key in inner), None)
     score = (
-        float(told)
-        if isinstance(told, int | float) and not isinstance(told, bool) and math.isfinite(told)
-        else None
+        float(told) if isinstance(told, int | float) and not isinstance(told, bool) and math.isfinite(told) else None
     )
-    whole = {
-        key: value
-        for key, value in inner.items()
-        if key not in ("id", "key", "memory_id", "metadata", *_SCORES)
-    }
+    whole = {key: value for key, value in inner.items() if key not in ("id", "key", "memory_id", "metadata", *_SCORES)}
     return RecalledRecord(str(known), content_of(inner.get("content", whole)), score)
 
 

@@ -23,9 +23,7 @@ from amgs.errors import InputError
 from amgs.masking import mask_body
 from amgs.sessions.lines import fields, instant, parse_object
 
-Form = Literal[
-    "otlp-json", "otlp-protobuf", "otlp-logs-protobuf", "langfuse", "openinference", "langsmith", "mlflow"
-]
+Form = Literal["otlp-json", "otlp-protobuf", "otlp-logs-protobuf", "langfuse", "openinference", "langsmith", "mlflow"]
 """What a body is: OTLP of traces or logs in JSON, of traces or of logs in protobuf; rows that Langfuse, Phoenix,
 LangSmith or MLflow exported, as JSON.
 """

@@ -77,9 +77,7 @@ def uses_of(memory: ForeignMemory, only: MemoryOperation | None = None) -> list[
     return made
 
 
-def _between(
-    answers: Sequence[tuple[float, str]], searches: Sequence[float], one: MemoryOperation
-) -> list[str]:
+def _between(answers: Sequence[tuple[float, str]], searches: Sequence[float], one: MemoryOperation) -> list[str]:
     """What was answered from a search to the next later one; where that is nothing, the next answer: several searches
     may serve one.
     """
@@ -123,9 +121,7 @@ def review_scores(memory: ForeignMemory) -> ScoreReview:
         predicted = (score - low) / (high - low) if scaled and high > low else score
         actual = float(one.used)
         id = f"{one.operation.number}.{one.rank}"
-        outcomes.append(
-            Outcome(id, predicted, actual, brier_score(predicted, actual), one.operation.at, one.record.id)
-        )
+        outcomes.append(Outcome(id, predicted, actual, brier_score(predicted, actual), one.operation.at, one.record.id))
     enough = len(outcomes) >= LEAST
     return ScoreReview(
         len(uses),

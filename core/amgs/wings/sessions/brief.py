@@ -49,11 +49,7 @@ class SessionBrief:
 
 
 def write_brief(
-    session: Session,
-    budget: int,
-    turns: Sequence[Turn] | None = None,
-    *,
-    mask: Callable[[str], str] = mask_secrets,
+    session: Session, budget: int, turns: Sequence[Turn] | None = None, *, mask: Callable[[str], str] = mask_secrets
 ) -> SessionBrief:
     """A hand-over of at most so many tokens. turns: of them; else all of the main conversation. mask: takes secrets out
     of a text, before it is cut.
@@ -81,9 +77,7 @@ def write_brief(
             told.setdefault(section, []).append(item)
             room, free = room - cost, free - cost
     for section, key, item in rest:  # what the other parts left free
-        cost = approximate_tokens(_line(item)) + (
-            0 if section in told else approximate_tokens(f"\n## {section}\n")
-        )
+        cost = approximate_tokens(_line(item)) + (0 if section in told else approximate_tokens(f"\n## {section}\n"))
         if cost <= free and key not in seen:
             seen.add(key)
             told.setdefault(section, []).append(item)
@@ -94,9 +88,7 @@ def write_brief(
             told[section].sort(key=lambda item: item.turn)
             parts.append(f"\n## {section}\n" + "".join(map(_line, told[section])))
     text = "".join(parts)
-    return SessionBrief(
-        text, approximate_tokens(text), tuple(item for part in told.values() for item in part)
-    )
+    return SessionBrief(text, approximate_tokens(text), tuple(item for part in told.values() for item in part))
 
 
 def as_first_message(brief: str, program: Program) -> str:
@@ -113,16 +105,12 @@ def _line(item: BriefItem) -> str:
     return f"- {item.text} (turn {item.turn})\n"
 
 
-def _items(
-    session: Session, section: str, turns: Sequence[Turn], mask: Callable[[str], str]
-) -> Iterator[BriefItem]:
+def _items(session: Session, section: str, turns: Sequence[Turn], mask: Callable[[str], str]) -> Iterator[BriefItem]:
     """What a part may hold, the most needed first."""
     found: Iterable[tuple[int, str]]
     match section:
         case "Task":
-            asked = [
-                turn for turn in turns if turn.kind == "said" and turn.role == "user" and turn.text.strip()
-            ]
+            asked = [turn for turn in turns if turn.kind == "said" and turn.role == "user" and turn.text.strip()]
             wanted = dict.fromkeys([*asked[:1], *reversed(asked[1:])])
             found = ((turn.number, session.text(turn)) for turn in wanted)
         case "Constraints":
@@ -181,9 +169,7 @@ def _files(turns: Sequence[Turn], kind: str) -> Iterator[tuple[int, str]]:
             used.setdefault(action.target, []).append(turn)
     failed = {turn.answers for turn in turns if turn.failed}
     last = turns[-1].number if turns else 0
-    for path, calls in sorted(
-        used.items(), key=lambda use: -len(use[1]) - 8 * use[1][-1].number / max(1, last)
-    ):
+    for path, calls in sorted(used.items(), key=lambda use: -len(use[1]) - 8 * use[1][-1].number / max(1, last)):
         state = path
         if kind == "write":
             times = f"changed {len(calls)} times" if len(calls) > 1 else "changed once"

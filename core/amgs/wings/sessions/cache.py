@@ -95,9 +95,7 @@ def _misses(session: Session, every: Sequence[Request]) -> Iterator[CacheMiss]:
         yield CacheMiss(after.number, after.first, lost, lost * (written_price - READ), cause, span, pause)
 
 
-def _cause(
-    session: Session, before: Request, after: Request, pause: float | None
-) -> tuple[CacheCause, int | None]:
+def _cause(session: Session, before: Request, after: Request, pause: float | None) -> tuple[CacheCause, int | None]:
     """What the file shows between two requests that explains why the second did not find the prefix of the first."""
     between = [turn for turn in session.turns[before.first : after.first] if not turn.agent]
     boundary = next((turn for turn in between if turn.boundary is not None), None)

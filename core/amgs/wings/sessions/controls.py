@@ -11,14 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from amgs.sessions.turn import Session, Turn
-from amgs.sessions.windows import (
-    after_boundary,
-    dropped_at,
-    opening_after,
-    tokens_of,
-    tokens_of_all,
-    window_at,
-)
+from amgs.sessions.windows import after_boundary, dropped_at, opening_after, tokens_of, tokens_of_all, window_at
 from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, RegretKind, regrets_between
 
 PLACES: Final = 12
@@ -81,9 +74,7 @@ class KindRate:
         return "stands out in this session"
 
 
-def by_kind(
-    session: Session, found: Sequence[Regret], *, places: int = PLACES, seed: int = 7
-) -> tuple[KindRate, ...]:
+def by_kind(session: Session, found: Sequence[Regret], *, places: int = PLACES, seed: int = 7) -> tuple[KindRate, ...]:
     """Each kind of regret that was found after a compaction or at other places of the session."""
     dropped = dropped_tokens(session)
     anyway, stood = elsewhere(session, places=places, seed=seed)
@@ -95,9 +86,7 @@ def by_kind(
             tokens = sum(one.tokens for one in own)
             rate = 1000.0 * tokens / dropped if dropped else 0.0
             rows.append(
-                KindRate(
-                    kind, len(own), tokens, rate, 1000.0 * other / stood if stood else None, kind in CAUSED
-                )
+                KindRate(kind, len(own), tokens, rate, 1000.0 * other / stood if stood else None, kind in CAUSED)
             )
     return tuple(rows)
 
@@ -122,9 +111,7 @@ def elsewhere(session: Session, *, places: int = PLACES, seed: int = 7) -> tuple
     """The same rule at places drawn where nothing was compacted: what was done again there, of what stood in the
     window, within as many turns as the session's compactions are followed by; and how many tokens stood there.
     """
-    length = max(
-        (len(after_boundary(session, boundary)) for boundary in session.boundaries), default=_FOLLOWING
-    )
+    length = max((len(after_boundary(session, boundary)) for boundary in session.boundaries), default=_FOLLOWING)
     main = session.main
     marks = [turn.number for turn in session.boundaries]
     fit = [

@@ -39,9 +39,7 @@ def diff_of(turn: Turn) -> tuple[str, ...]:
 def _changes(given: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """The lines of each change that the arguments of a call tell."""
     for edit in (given, *items(given.get("edits")), *items(given.get("replacements"))):
-        old, new = (
-            next((edit[key] for key in keys if isinstance(edit.get(key), str)), None) for keys in (_OLD, _NEW)
-        )
+        old, new = (next((edit[key] for key in keys if isinstance(edit.get(key), str)), None) for keys in (_OLD, _NEW))
         if old is not None or new is not None:
             yield _between(text(old), text(new))
     diff = text(given.get("diff") or given.get("patch"))

@@ -104,9 +104,7 @@ def action_of(turn: Turn) -> AgentAction | None:
     call = turn.calls[0]
     tool = call.name.lower()
     given: Record = parse_object(call.arguments) or {}
-    path = _first(
-        given, "file_path", "filePath", "absolute_path", "path", "filename", "notebook_path", "target_file"
-    )
+    path = _first(given, "file_path", "filePath", "absolute_path", "path", "filename", "notebook_path", "target_file")
     command = _command(given.get("command", given.get("cmd", given.get("script"))))
     if tool in SHELLS or tool.endswith("_shell") or (command and not path):
         return _of_commands(tool, given, command or call.arguments)
@@ -139,9 +137,7 @@ def _of_commands(tool: str, given: Record, told: str) -> AgentAction:
     scripts = [] if given else [*_scripted(told)]
     uses = [use_of(command, within or folder) for command, within in scripts or [(told, folder)]]
     if files := patched_in(told):
-        return AgentAction(
-            "write", tool, files[0], tuple(dict.fromkeys(t for use in uses for t in use.targets))
-        )
+        return AgentAction("write", tool, files[0], tuple(dict.fromkeys(t for use in uses for t in use.targets)))
     kind = next(kind for kind in ("run", "write", "search", "read") if any(use.kind == kind for use in uses))
     targets = tuple(dict.fromkeys(one for use in uses if use.kind == kind for one in use.targets))
     commands = tuple(command.words for use in uses for command in use.commands)
@@ -152,8 +148,7 @@ def _of_commands(tool: str, given: Record, told: str) -> AgentAction:
 
 
 _CALLED = re.compile(
-    r"(?:\bcmd|\"cmd\"|\bcommand|\"command\")\s*:\s*(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`)",
-    re.DOTALL,
+    r"(?:\bcmd|\"cmd\"|\bcommand|\"command\")\s*:\s*(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`)", re.DOTALL
 )
 _FOLDER = re.compile(r"(?:\bworkdir|\"workdir\")\s*:\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*'|`[^`]*`)")
 
@@ -251,9 +246,5 @@ def _command(given: Any) -> str:
     """A command as a shell reads it; of a list, without the shell that runs it."""
     if isinstance(given, list):
         words = [text(one) for one in given]
-        return (
-            words[-1]
-            if len(words) > 1 and words[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh")
-            else " ".join(words)
-        )
+        return words[-1] if len(words) > 1 and words[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh") else " ".join(words)
     return text(given)

@@ -15,9 +15,7 @@ _EVERY: Final = 1.0
 """Seconds between two looks at the file."""
 
 
-def follow(
-    path: Path, seconds: float | None = None, progress: Progress | None = None
-) -> tuple[Session, Outlook]:
+def follow(path: Path, seconds: float | None = None, progress: Progress | None = None) -> tuple[Session, Outlook]:
     """Look at a session whenever its file has grown, for so long or until it is cancelled; gives it as it is then.
 
     progress is told how full the window is, and near a compaction what it would drop that is likeliest to be needed

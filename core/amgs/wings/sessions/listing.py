@@ -121,9 +121,7 @@ def list_sessions(
     rows = [_with_needs(form, row) if monotonic() < end else row for form, row in listed]
     places = tuple(str(home / pattern.split("*", 1)[0]) for form in FORMATS for pattern in form.places)
     unread = tuple(_unread(home))
-    return SessionListing(
-        tuple(rows), tuple(dict.fromkeys(places)), datetime.now().astimezone(), left, unread=unread
-    )
+    return SessionListing(tuple(rows), tuple(dict.fromkeys(places)), datetime.now().astimezone(), left, unread=unread)
 
 
 def _with_needs(form: SessionFormat, row: ListedSession) -> ListedSession:
@@ -200,9 +198,7 @@ class FoundTurns:
     found: tuple[FoundTurn, ...]
 
 
-def search_sessions(
-    home: Path, words: str, *, limit: int = 20, progress: Progress | None = None
-) -> FoundTurns:
+def search_sessions(home: Path, words: str, *, limit: int = 20, progress: Progress | None = None) -> FoundTurns:
     """The latest turns of sessions below a home folder that hold all words, newest file first. What a tool gave back
     and what the program put in is left out: it is found in too many places. Raises Cancelled.
     """
@@ -259,14 +255,11 @@ def find_session(home: Path, name: str) -> tuple[Path, str | None]:
         (_id_of(form, path, _head(path)), path, None) for form, path, _, _ in files
     ]
     named = [one for one in every if one[0].startswith(name) or one[1].stem.startswith(name)]
-    named = named or [
-        one for form, path, _, _ in files for one in _inside(form, path) if one[0].startswith(name)
-    ]
+    named = named or [one for form, path, _, _ in files for one in _inside(form, path) if one[0].startswith(name)]
     exact = [one for one in named if one[0] == name]
     if not named:
         raise InputError(
-            f"No session here is called {name}.",
-            way_out="`amgs session` lists them; a path to a file does as well.",
+            f"No session here is called {name}.", way_out="`amgs session` lists them; a path to a file does as well."
         )
     if len(named) > 1 and not exact:
         few = ", ".join(one[0] for one in named[:4])
@@ -355,9 +348,7 @@ def _format_of(form: SessionFormat, path: Path) -> SessionFormat:
 
 def _listed(form: SessionFormat, path: Path, changed: float, size: int, *, counted: bool) -> ListedSession:
     marks, head = form.marks, b""
-    row = ListedSession(
-        "", form.agent, str(path), path.parent.name, changed_at(changed), size, None, None, None
-    )
+    row = ListedSession("", form.agent, str(path), path.parent.name, changed_at(changed), size, None, None, None)
     try:
         if counted and marks is None and size <= _READ_WHOLE:
             row = _of_reading(row, form.read(path))

@@ -26,9 +26,7 @@ _PROGRAMS: Final = re.compile(
     r"(?:npm|yarn|pnpm|bun|pip3?|poetry|uv|conda|git|make|cargo|go|mix|docker|kubectl|terraform|sudo|rm|curl|wget|ssh"
     r"|pytest|jest|vitest|prettier|eslint|black|sed)\b"
 )
-_ACTS: Final = re.compile(
-    r"(?:add|apply|build|commit|deploy|format|install|merge|publish|push|rebase|reset|run|test)$"
-)
+_ACTS: Final = re.compile(r"(?:add|apply|build|commit|deploy|format|install|merge|publish|push|rebase|reset|run|test)$")
 """Second words that say what a program does."""
 
 

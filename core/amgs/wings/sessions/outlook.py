@@ -71,11 +71,7 @@ def look_ahead(session: Session, number: int | None = None) -> Outlook:
         if one.kind == "constraint"
     ]
     return Outlook(
-        at,
-        window.tokens,
-        window.limit,
-        tuple(files_at_risk(session, window.turns)[:SHOWN]),
-        tuple(asked[:SHOWN]),
+        at, window.tokens, window.limit, tuple(files_at_risk(session, window.turns)[:SHOWN]), tuple(asked[:SHOWN])
     )
 
 

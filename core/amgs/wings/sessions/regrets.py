@@ -115,9 +115,7 @@ def regrets_between(
     before, after = steps_of(session, lost), steps_of(session, later)
     found = [*_of_steps(session, boundary, before, after), *_of_words(session, boundary, lost, later, window)]
     used = {one.after for one in found}
-    found += [
-        one for one in _recalled(session, boundary, lost, later, after, window) if one.after not in used
-    ]
+    found += [one for one in _recalled(session, boundary, lost, later, after, window) if one.after not in used]
     return sorted(found, key=lambda one: (one.after, one.before))
 
 
@@ -207,9 +205,7 @@ def _of_words(
             shared = [(len(own & words) / len(own), one.number) for one, _, words in said if len(words) >= 4]
             best, number = max(shared, default=(0.0, 0))
             if best >= SAME_WORDS:
-                yield Regret(
-                    "repeated", boundary, number, turn.number, sentence, tokens_of(session, turn), None
-                )
+                yield Regret("repeated", boundary, number, turn.number, sentence, tokens_of(session, turn), None)
                 break
 
 
@@ -226,18 +222,12 @@ def _recalled(
     times: Counter[str] = Counter()
     for turn in lost:
         for one in findings_in(turn):
-            if (one.kind in ("number", "id") and len(one.text) > 3) or (
-                one.kind == "path" and "/" in one.text
-            ):
+            if (one.kind in ("number", "id") and len(one.text) > 3) or (one.kind == "path" and "/" in one.text):
                 held[one.text] = turn.number
                 times[one.text] += 1
     rare = {told for told, number in times.items() if number <= _RARE and not stands_in(window, told)}
     told_again: set[str] = set()
-    spoken = [
-        (turn.number, turn.words)
-        for turn in later
-        if turn.role == "assistant" and turn.kind in ("said", "call")
-    ]
+    spoken = [(turn.number, turn.words) for turn in later if turn.role == "assistant" and turn.kind in ("said", "call")]
     steps = {one.result.number: one for one in after if one.result is not None}
     for turn in later:  # what was said or called without having been fetched was not lost
         if turn.kind in ("said", "call", "summary", "injected"):
@@ -255,15 +245,11 @@ def _recalled(
                     break
 
 
-def _regret(
-    session: Session, kind: RegretKind, boundary: int, source: int, step: AgentStep, what: str
-) -> Regret:
+def _regret(session: Session, kind: RegretKind, boundary: int, source: int, step: AgentStep, what: str) -> Regret:
     result = step.result
     tokens = tokens_of(session, step.call) + (tokens_of(session, result) if result else 0)
     end = result.at if result else None
-    return Regret(
-        kind, boundary, source, step.call.number, what, tokens, _seconds(_before(session, step.call), end)
-    )
+    return Regret(kind, boundary, source, step.call.number, what, tokens, _seconds(_before(session, step.call), end))
 
 
 def _before(session: Session, call: Turn) -> datetime | None:
@@ -337,23 +323,11 @@ def _written(call: Turn) -> str:
     if given is None:
         return "\n".join(line.removeprefix("+") for line in told.replace("\\n", "\n").split("\n"))
     names = (
-        *(
-            "content",
-            "new_string",
-            "newString",
-            "new_str",
-            "input",
-            "patch",
-            "file_text",
-            "replace",
-            "newText",
-        ),
+        *("content", "new_string", "newString", "new_str", "input", "patch", "file_text", "replace", "newText"),
         *("cmd", "command"),
     )
     found = [text(one) for name in names for one in _several(given.get(name))]
-    found += [
-        text(edit.get(name)) for edit in items(given.get("edits")) for name in ("new_string", "newText")
-    ]
+    found += [text(edit.get(name)) for edit in items(given.get("edits")) for name in ("new_string", "newText")]
     return "\n".join(line.removeprefix("+") for one in found for line in one.split("\n"))
 
 

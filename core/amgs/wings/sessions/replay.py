@@ -40,13 +40,9 @@ class _Kept:
         self._memory = memory
         self._strategy: ContextStrategy = strategy
 
-    def __call__(
-        self, session: Session, boundary: Turn, gone: Sequence[Turn], budget: int
-    ) -> Collection[int]:
+    def __call__(self, session: Session, boundary: Turn, gone: Sequence[Turn], budget: int) -> Collection[int]:
         name = f"{session.id} {boundary.number}"
-        told, _ = messages_of(
-            [turn for turn in gone if turn.kind not in ("boundary", "thinking")], session.text
-        )
+        told, _ = messages_of([turn for turn in gone if turn.kind not in ("boundary", "thinking")], session.text)
         if not told:  # nothing was dropped that could be kept
             return ()
         conversations = self._memory.conversation

@@ -14,42 +14,15 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Kind = Literal["read", "search", "write", "run", "aside"]
-_HEREDOC = re.compile(
-    r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
-)
+_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _PATCHED = re.compile(r"\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+?)\s*(?:\\n|\\r|\n|$)")
 _READERS: Final = ("cat", "head", "tail", "sed", "less", "more", "bat", "batcat", "nl", "tac")
 _SEARCHERS: Final = ("rg", "grep", "egrep", "fgrep", "ack", "ag", "find", "fd", "ls", "tree")
 _FILTERS: Final = (*_READERS, "sort", "uniq", "wc", "cut", "tr", "column", "jq", "xargs", "awk")
-_ASIDE: Final = (
-    "cd",
-    "pushd",
-    "popd",
-    "pwd",
-    "echo",
-    "printf",
-    "true",
-    ":",
-    "set",
-    "export",
-    "sleep",
-    "clear",
-)
+_ASIDE: Final = ("cd", "pushd", "popd", "pwd", "echo", "printf", "true", ":", "set", "export", "sleep", "clear")
 _WRAPPERS: Final = ("sudo", "time", "env", "command", "nice", "nohup", "stdbuf", "timeout", "exec")
 _STRONGEST: Final[tuple[Literal["run", "write", "search", "read"], ...]] = ("run", "write", "search", "read")
-_VALUED: Final = (
-    "-n",
-    "-c",
-    "-e",
-    "-f",
-    "-b",
-    "-r",
-    "-w",
-    "--lines",
-    "--bytes",
-    "--expression",
-    "--line-range",
-)
+_VALUED: Final = ("-n", "-c", "-e", "-f", "-b", "-r", "-w", "--lines", "--bytes", "--expression", "--line-range")
 """Options of readers after which a value stands."""
 
 
@@ -123,9 +96,7 @@ def commands_in(told: str, folder: str = "") -> Iterator[Command]:
             words.append(token)
 
 
-def _unwrapped(
-    words: tuple[str, ...], folder: str, written: tuple[str, ...], piped: bool
-) -> Iterator[Command]:
+def _unwrapped(words: tuple[str, ...], folder: str, written: tuple[str, ...], piped: bool) -> Iterator[Command]:
     """A command without variables and programs in front of it, and those within the text that a shell is given."""
     while words and (words[0] in _WRAPPERS or re.match(r"\w+=", words[0])):
         words = words[1:]

@@ -309,9 +309,7 @@ def usage_of_sessions(
             sums[name] = sums.get(name, UseSum(name)).plus(one)
         for name in told:
             sums[name] = replace(sums[name], sessions=sums[name].sessions + 1)
-    order = sorted(
-        sums.values(), key=lambda one: one.name if by == "day" else -(one.cost or one.fresh + one.cached)
-    )
+    order = sorted(sums.values(), key=lambda one: one.name if by == "day" else -(one.cost or one.fresh + one.cached))
     total = replace(_sum("all", order), sessions=sessions)
     return SessionUsage(by, tuple(order), total, price_table()["checked"], failed)
 

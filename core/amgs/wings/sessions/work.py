@@ -93,9 +93,7 @@ class LongWait:
 
 def shares_of(session: Session) -> tuple[WindowShare, ...]:
     """What came into the window of the main conversation, by class, the largest first."""
-    standing = (
-        {turn.number for turn in window_at(session, session.main[-1].number).turns} if session.main else set()
-    )
+    standing = {turn.number for turn in window_at(session, session.main[-1].number).turns} if session.main else set()
     tools = {turn.calls[0].id: turn.calls[0].name for turn in session.main if turn.calls}
     groups: dict[tuple[TurnKind, str, Role | Literal[""]], list[Turn]] = defaultdict(list)
     for turn in session.main:
@@ -117,8 +115,7 @@ def largest_results(session: Session) -> tuple[LargeResult, ...]:
     sized = [(tokens_of(session, turn), turn) for turn in session.main if turn.kind == "result"]
     sized.sort(key=lambda pair: (-pair[0], pair[1].number))
     return tuple(
-        LargeResult(turn.number, tokens, what_of(calls.get(turn.answers), turn))
-        for tokens, turn in sized[:LARGEST]
+        LargeResult(turn.number, tokens, what_of(calls.get(turn.answers), turn)) for tokens, turn in sized[:LARGEST]
     )
 
 
@@ -195,9 +192,5 @@ def _waits(session: Session) -> Iterator[LongWait]:
 
 
 def _wait(turn: Turn, since: datetime | None, of: WaitedFor, what: str) -> Iterator[LongWait]:
-    if (
-        since is not None
-        and turn.at is not None
-        and (seconds := (turn.at - since).total_seconds()) >= _LEAST_WAIT
-    ):
+    if since is not None and turn.at is not None and (seconds := (turn.at - since).total_seconds()) >= _LEAST_WAIT:
         yield LongWait(turn.number, seconds, of, what)

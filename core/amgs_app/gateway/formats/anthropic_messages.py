@@ -28,9 +28,7 @@ class AnthropicMessages:
         system = text_of(request.get("system"))
         return [Spoken("system", system, -1), *found] if system else found
 
-    def write(
-        self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]
-    ) -> dict[str, Any]:
+    def write(self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]) -> dict[str, Any]:
         """See `Format.write`. A note is a text before the message; a request that would not begin with a user's
         message begins with one that holds the note alone.
         """

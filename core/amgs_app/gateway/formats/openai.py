@@ -10,15 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from amgs.sessions.messages import objects
-from amgs_app.gateway.formats.spoken import (
-    Body,
-    MessageChange,
-    Spoken,
-    one_each,
-    spoken_in,
-    string,
-    with_note,
-)
+from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, one_each, spoken_in, string, with_note
 
 
 class ChatCompletions:
@@ -28,9 +20,7 @@ class ChatCompletions:
         """See `Format.read`."""
         return one_each(request.get("messages"))
 
-    def write(
-        self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]
-    ) -> dict[str, Any]:
+    def write(self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]) -> dict[str, Any]:
         """See `Format.write`. A note goes into the message that it stands before, as a part of its own."""
         written = []
         for place, item in enumerate(request["messages"]):
@@ -87,9 +77,7 @@ class Responses:
         system = string(request.get("instructions"))
         return [Spoken("system", system, -1), *found] if system and found is not None else found
 
-    def write(
-        self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]
-    ) -> dict[str, Any]:
+    def write(self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]) -> dict[str, Any]:
         """See `Format.write`. A note before an item that holds no text of a user is a user's message of its own."""
         spoken = self.read(request) or []
         by_item = {each.item: number for number, each in enumerate(spoken)}

@@ -54,9 +54,7 @@ class Format(Protocol):
         """The messages of a request in order; None where they are not all there, so that nothing may be left out."""
         ...
 
-    def write(
-        self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]
-    ) -> dict[str, Any]:
+    def write(self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]) -> dict[str, Any]:
         """The request with messages (by their place in what `read` gave) changed.
 
         notes: a line that stands before a message that stays. What is not changed is the same JSON as before.

@@ -46,10 +46,7 @@ _BLOCKS = "#:n id:id title* category status conf:score created:at"
 
 
 def _block_rows(blocks: Sequence[Block]) -> list[tuple[Any, ...]]:
-    return [
-        (n, b.id, title_told(b), b.category, b.status, b.confidence, b.created_at)
-        for n, b in enumerate(blocks, 1)
-    ]
+    return [(n, b.id, title_told(b), b.category, b.status, b.confidence, b.created_at) for n, b in enumerate(blocks, 1)]
 
 
 @entry()
@@ -209,9 +206,7 @@ def _told(plan: RevisionPlan) -> str:
 def _rows(plan: RevisionPlan) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = [("rejected", "", "", r.source, None, r.reason) for r in plan.refused]
     rows += [("warning", "", "", r.source, None, r.reason) for r in plan.warnings]
-    return rows + [
-        (one.kind, one.block_id, one.title, one.source, one.by or None, one.because) for one in plan.pieces
-    ]
+    return rows + [(one.kind, one.block_id, one.title, one.source, one.by or None, one.because) for one in plan.pieces]
 
 
 def _drawn_plan(operator: Operator, result: RevisionPlan, canvas: Canvas) -> Text:

@@ -60,8 +60,7 @@ def _plan(plan: CalibrationPlan, did: str) -> ResultTable:
     notes += [] if plan.compared is None else _moved(plan.compared)
     forecasts = "the forecasts" if curve.used else "no forecast"
     title = (
-        f"{plan.method} on {plural(plan.outcomes, 'outcome')} {did} {forecasts} and "
-        f"{plural(len(plan.edges), 'edge')}"
+        f"{plan.method} on {plural(plan.outcomes, 'outcome')} {did} {forecasts} and {plural(len(plan.edges), 'edge')}"
     )
     made = sheet(title, "id:id edge* of before:score after:score", rows, notes)
     return ResultTable(made.title, made.columns, made.rows, made.notes, made.rows[: 2 * _SHOWN])
@@ -70,9 +69,7 @@ def _plan(plan: CalibrationPlan, did: str) -> ResultTable:
 def _moved(compared: CaseComparison) -> list[str]:
     """How many questions a change moves, and each of them with why."""
     asked, failing = compared.same + len(compared.moved), len(compared.failing)
-    notes = [
-        f"{len(compared.moved):,} of {plural(asked, 'question')} would move; {failing:,} that hold now would fail"
-    ]
+    notes = [f"{len(compared.moved):,} of {plural(asked, 'question')} would move; {failing:,} that hold now would fail"]
     for one in compared.moved:
         fate = ("fails", "holds")[not one.after.faults]
         was = ("fails", "holds")[not one.before.faults]
@@ -157,9 +154,7 @@ def reliability(result: Reliability) -> ResultTable:
 
 @entry(figure=FigureOf("calibration"))
 def outcome_groups(result: OutcomeGroups) -> ResultTable:
-    rows = [
-        (g.kind, g.name, g.forecasts, g.outcomes, g.mean_predicted, g.rate, g.brier) for g in result.groups
-    ]
+    rows = [(g.kind, g.name, g.forecasts, g.outcomes, g.mean_predicted, g.rate, g.brier) for g in result.groups]
     return sheet("", "by name* forecasts:n outcomes:n forecast:score came_true:score Brier:score", rows)
 
 
@@ -171,9 +166,7 @@ def _drawn_forecasts(operator: Operator, result: ForecastList, canvas: Canvas) -
     by: Any = kind or None
     table = operator.engine.memory.reliability(bins, by=by, value=value or None)
     chosen = result.bin[0] - 1 if result.bin is not None else None
-    return calibration(
-        table, canvas, now=result.now, chosen=chosen, of=result.of, **_cases(operator, result.cases)
-    )
+    return calibration(table, canvas, now=result.now, chosen=chosen, of=result.of, **_cases(operator, result.cases))
 
 
 @entry(figure=_drawn_forecasts)

@@ -47,14 +47,10 @@ def _drawn_inbox(operator: Operator, result: Inbox, canvas: Canvas) -> Text:
 
 @entry(figure=_drawn_inbox)
 def inbox(result: Inbox) -> ResultTable:
-    rows = [
-        (n, b.id, b.title, b.created_at, b.meta.get("source", "")) for n, b in enumerate(result.blocks, 1)
-    ]
+    rows = [(n, b.id, b.title, b.created_at, b.meta.get("source", "")) for n, b in enumerate(result.blocks, 1)]
     hidden = result.total - len(result.blocks)
     notes = [f"{hidden:,} more" if hidden else "", "" if rows else "The inbox is empty."]
-    return sheet(
-        f"Inbox: {plural(result.total, 'raw block')}", "#:n id:id title* created:at source", rows, notes
-    )
+    return sheet(f"Inbox: {plural(result.total, 'raw block')}", "#:n id:id title* created:at source", rows, notes)
 
 
 @entry(figure=FigureOf("inbox list"))
@@ -62,11 +58,7 @@ def ingest_report(result: IngestReport) -> ResultTable:
     rows = [("rejected", each.source, each.reason) for each in result.refused]
     rows += [("warning", each.source, each.reason) for each in result.warnings]
     rows += [
-        (
-            "skipped",
-            f"{each.files:,} {each.ending or 'without an ending'}",
-            f"{_NO_NOTE}: {_named(each.names)}",
-        )
+        ("skipped", f"{each.files:,} {each.ending or 'without an ending'}", f"{_NO_NOTE}: {_named(each.names)}")
         for each in result.skipped
     ]
     return sheet(ingested(result), "what source because*", rows)
@@ -125,23 +117,13 @@ def plan_draft(result: PlanDraft) -> ResultTable:
         told = ", ".join(word for word in said if word)
         edges = 0 if proposed.block.id in out else len(item.edges)
         rows.append(
-            (
-                item.block.id,
-                item.block.title,
-                item.category,
-                item.category_confidence,
-                item.confidence,
-                edges,
-                told,
-            )
+            (item.block.id, item.block.title, item.category, item.category_confidence, item.confidence, edges, told)
         )
     edges = sum(len(item.edges) for item in result.plan.items)
     counts = f"{plural(len(plan), 'block')}, {plural(edges, 'edge')}, {len(result.edits):,} corrected"
     title = f"Draft: {counts}; nothing has been changed yet"
     columns = "id:id title* category sure:score belief:score edges:n corrected*"
-    made = sheet(
-        title, columns, rows, ("`consolidate apply` applies it." if rows else "The inbox is empty.",)
-    )
+    made = sheet(title, columns, rows, ("`consolidate apply` applies it." if rows else "The inbox is empty.",))
     corrected = tuple(row for row in made.rows if row[-1])
     return replace(made, digest=corrected) if corrected else made
 
@@ -155,9 +137,7 @@ def consolidated(result: Consolidated) -> ResultTable:
     rows = sorted(result.categories.items(), key=lambda pair: (-pair[1], pair[0]))
     blocks, edges = (sum(done.blocks for done in result.operations), sum(d.edges for d in result.operations))
     ids = [str(done.id) for done in result.operations]
-    title = (
-        f"Consolidated {plural(blocks, 'block')} and {plural(edges, 'edge')} as operation {', '.join(ids)}"
-    )
+    title = f"Consolidated {plural(blocks, 'block')} and {plural(edges, 'edge')} as operation {', '.join(ids)}"
     back = " and ".join(f"`undo {i}`" for i in reversed(ids))
     meanwhile = f"{plural(result.elsewhere, 'block')} more: consolidated meanwhile by somebody else."
     notes = (f"{back} reverts it." if rows else "", meanwhile if result.elsewhere else "")

@@ -64,10 +64,7 @@ def conversation_added(result: ConversationAdded) -> ResultTable:
     done = "".join(f"; {told}" for told in tell_again(result.again))
     done += f", as operation {result.operation}" if result.operation is not None else ""
     title = f"{result.conversation}: {plural(size, 'message')} added{done}"
-    pairs = [
-        ("messages", f"#{result.first}-{result.last}" if size else "none"),
-        ("new blocks", result.blocks),
-    ]
+    pairs = [("messages", f"#{result.first}-{result.last}" if size else "none"), ("new blocks", result.blocks)]
     after = "`consolidate` makes them searchable by meaning." if result.blocks else ""
     return facts(title, pairs, (*result.notes, after))
 
@@ -190,9 +187,7 @@ def context_comparison(result: ContextComparison) -> ResultTable:
         f"{a.conversation}: A {a.strategy} {a.tokens:,}, B {b.strategy} {b.tokens:,} of {a.budget:,} tokens; "
         f"{plural(sum(one.last - one.first + 1 for one in result.changes), 'message')} fare differently"
     )
-    rows = [
-        (one.handle, one.before, one.after, one.last - one.first + 1, one.tokens) for one in result.changes
-    ]
+    rows = [(one.handle, one.before, one.after, one.last - one.first + 1, one.tokens) for one in result.changes]
     counted = [
         f"{name}: " + ", ".join(f"{one.count(fate):,} {fate}" for fate in SPAN_FATES if one.count(fate))
         for name, one in (("A", a), ("B", b))
@@ -224,11 +219,7 @@ def _ways(result: SpanReason) -> list[tuple[str, object]]:
         more = result.budget_needed - result.budget
         made.append(("a larger budget", f"{result.budget_needed:,} tokens, {more:,} more"))
     worth = result.worth_needed
-    told = (
-        "it cannot fit this budget, whatever its worth"
-        if worth is None
-        else f"{worth:.2f} would do at this budget"
-    )
+    told = "it cannot fit this budget, whatever its worth" if worth is None else f"{worth:.2f} would do at this budget"
     made.append(("more worth", told))
     if result.impossible:
         made.append(("keeping it", result.impossible))
@@ -315,10 +306,7 @@ def conversation_stats(result: ConversationStats) -> ResultTable:
     pairs: list[tuple[str, object]] = [
         ("messages", result.messages),
         (counted, result.tokens),
-        *(
-            (role, f"{plural(size, 'message')}, {plural(tokens, 'token')}")
-            for role, size, tokens in result.by_role
-        ),
+        *((role, f"{plural(size, 'message')}, {plural(tokens, 'token')}") for role, size, tokens in result.by_role),
         ("calls of tools", f"{result.calls:,}, {result.open_calls:,} without a result"),
         ("blocks", f"{result.blocks:,}, {result.unconsolidated:,} not consolidated"),
         ("not resolved", plural(result.unresolved, "message")),
@@ -333,9 +321,7 @@ def conversation_stats(result: ConversationStats) -> ResultTable:
 def conversation_kept(result: ConversationKept) -> ResultTable:
     done = f", as operation {result.operation}" if result.operation is not None else ""
     kept = (
-        f"kept in every context that has room: {', '.join(result.kept)}"
-        if result.kept
-        else "nothing is kept by hand"
+        f"kept in every context that has room: {', '.join(result.kept)}" if result.kept else "nothing is kept by hand"
     )
     if result.impossible:
         kept = f"a context of this budget cannot keep {', '.join(result.kept)}; larger ones do"
@@ -354,10 +340,7 @@ def conversation_topics(result: ConversationTopics) -> ResultTable:
 
 @entry(figure=tabled)
 def conversation_memories(result: ConversationMemories) -> ResultTable:
-    rows = [
-        (one.memory, one.kind, one.handle, one.tokens, one.surprise or None, one.text)
-        for one in result.members
-    ]
+    rows = [(one.memory, one.kind, one.handle, one.tokens, one.surprise or None, one.text) for one in result.members]
     counted = [(memory, result.of(memory)) for memory in MEMORY_KINDS]
     sizes = "; ".join(
         f"{memory}: {len(held):,}, {sum(one.tokens for one in held):,} tokens" for memory, held in counted
@@ -375,8 +358,7 @@ def conversation_memories(result: ConversationMemories) -> ResultTable:
 @entry(figure=tabled)
 def conversation_acts(result: ConversationActs) -> ResultTable:
     rows = [
-        (one.handle, one.kind, one.speaker, one.closed_by or "open", " ".join(one.text.split()))
-        for one in result.acts
+        (one.handle, one.kind, one.speaker, one.closed_by or "open", " ".join(one.text.split())) for one in result.acts
     ]
     title = f"{result.conversation}: {sum(not one.closed_by for one in result.acts):,} open"
     note = f"{result.closed:,} closed, not listed" if result.closed else ""

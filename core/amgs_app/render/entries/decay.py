@@ -39,9 +39,7 @@ def _fading(operator: Operator, canvas: Canvas, forecast: Forecast, **drawn: Any
     from amgs_app.render.figures.decay import decay
 
     rows = places(operator, "decay", of_falling(forecast))
-    return decay(
-        canvas, now=operator.engine.clock.now(), forecast=forecast, shown=rows, at_days=forecast.days, **drawn
-    )
+    return decay(canvas, now=operator.engine.clock.now(), forecast=forecast, shown=rows, at_days=forecast.days, **drawn)
 
 
 def _drawn_curve(operator: Operator, result: DecayCurve, canvas: Canvas) -> Text:
@@ -74,15 +72,7 @@ def _drawn_forecast(operator: Operator, result: Forecast, canvas: Canvas) -> Tex
 @entry(figure=_drawn_forecast)
 def forecast(result: Forecast) -> ResultTable:
     rows = [
-        (
-            row.block.id,
-            row.block.title,
-            row.falls_at,
-            row.relevance_now,
-            row.relevance_then,
-            row.uses,
-            row.links,
-        )
+        (row.block.id, row.block.title, row.falls_at, row.relevance_now, row.relevance_then, row.uses, row.links)
         for row in result.rows
     ]
     drop = "block drops" if result.falling == 1 else "blocks drop"
@@ -114,9 +104,7 @@ def category_curves(result: CategoryCurves) -> ResultTable:
     ]
     title = f"{plural(len(result.curves), 'category', 'categories')}, {result.days:g} days back and ahead"
     made = sheet(title, "category blocks:n hours:n relevance:score", rows)
-    wanted = {
-        (each.category, hour) for each in result.curves for hour in (*each.hours[:1], 0.0, *each.hours[-1:])
-    }
+    wanted = {(each.category, hour) for each in result.curves for hour in (*each.hours[:1], 0.0, *each.hours[-1:])}
     return replace(made, digest=tuple(row for row in made.rows if (row[0], row[2]) in wanted))
 
 
@@ -140,10 +128,7 @@ def decay_preview(result: DecayPreview) -> ResultTable:
             r,
             c.falls_below_at,
         )
-        for name, c, r in (
-            ("now", result.now, result.relevance_now),
-            ("then", result.then, result.relevance_then),
-        )
+        for name, c, r in (("now", result.now, result.relevance_now), ("then", result.then, result.relevance_then))
     ]
     title = f"{result.now.block.title}: relevance at the end of the preview; nothing has changed"
     return sheet(title, "which decay lambda:score half_life_h:score relevance:score falls_below:at", rows)
@@ -153,9 +138,7 @@ _WAYS = {3: "all four", 2: "faded + 2", 1: "faded + 1", 0: "faded"}
 
 
 def _spread(value: Spread | None, digits: int = 2) -> str:
-    return (
-        "–" if value is None else f"{value.mean:.{digits}f} ({value.low:.{digits}f}–{value.high:.{digits}f})"
-    )
+    return "–" if value is None else f"{value.mean:.{digits}f} ({value.low:.{digits}f}–{value.high:.{digits}f})"
 
 
 def _count(value: Spread) -> str:
@@ -172,10 +155,7 @@ def enhancement_forecast(result: EnhancementForecast) -> ResultTable:
         ("components", _count(one.components), _count(two.components)),
         ("top 20 that stay", _spread(one.top_stays), _spread(two.top_stays)),
     ]
-    moved = [
-        f"{m.title}: centrality {m.before:.3f} → {m.after:.3f} ({m.likely:.0%} of draws)"
-        for m in result.moved
-    ]
+    moved = [f"{m.title}: centrality {m.before:.3f} → {m.after:.3f} ({m.likely:.0%} of draws)" for m in result.moved]
     title = f"After {result.days:g} days, {result.draws} draws, seed {result.seed} (mean, 5 to 95 %)"
     shift = f"Mean shift of centrality {_spread(result.shift, 4)}"
     return sheet(title, "what without* with*", rows, (shift, *moved))

@@ -69,9 +69,7 @@ def fix_applied(result: FixApplied) -> ResultTable:
     back = f"taken back by {undo}, in this order" if len(result.operations) > 1 else f"taken back by {undo}"
     notes = [back] if undo else []
     if result.before is not None:
-        notes.append(
-            f"`frame list {result.before.name}` shows it, `frame define` or `frame delete` takes it back."
-        )
+        notes.append(f"`frame list {result.before.name}` shows it, `frame define` or `frame delete` takes it back.")
     rows = [("fix", result.fix.told), ("done", result.told)]
     return facts(result.told, rows, notes)
 

@@ -75,17 +75,7 @@ def focus_view(result: FocusView) -> ResultTable:
         return entry.source or (None if named is None else named.label or named.kind)
 
     rows = [
-        (
-            e.position,
-            f"L{e.level}",
-            e.start,
-            e.end,
-            e.cost,
-            e.score,
-            e.last_action,
-            e.reason,
-            origin(e),
-        )
+        (e.position, f"L{e.level}", e.start, e.end, e.cost, e.score, e.last_action, e.reason, origin(e))
         for e in result.entries
     ]
     title = (
@@ -170,8 +160,7 @@ def _refocused(made: Refocus) -> str:
     if not made.applied:
         return f"refocus {made.number}: nothing changed"
     return (
-        f"refocus {made.number}: {counts['expand']} expanded, {counts['collapse']} collapsed, "
-        f"swap {made.swap_rate:.2f}"
+        f"refocus {made.number}: {counts['expand']} expanded, {counts['collapse']} collapsed, swap {made.swap_rate:.2f}"
     )
 
 
@@ -184,9 +173,7 @@ def stepped(result: Stepped) -> ResultTable:
             if record.refocus is None
             else " ".join(f"{ACTION_SIGNS[d.kind]}{d.node}" for d in record.refocus.applied)
         )
-        rows.append(
-            (record.step, record.text, record.nll, record.used, record.dirty, record.milliseconds, done)
-        )
+        rows.append((record.step, record.text, record.nll, record.used, record.dirty, record.milliseconds, done))
     view = result.view
     title = f"{len(rows)} tokens, {view.used} of {view.window} used"
     notes = [f"“{view.text}”" if view.text else ""]
@@ -219,17 +206,12 @@ def entry_explanation(result: EntryExplanation) -> ResultTable:
         *_polished(result),
         ("text", result.text),
         ("from", ", ".join(dict.fromkeys(s.label or s.source or s.kind for s in result.sources))),
-        (
-            "score",
-            f"{result.score:+.3f}" + (" (handed down, not scored by itself yet)" if entry.inherited else ""),
-        ),
+        ("score", f"{result.score:+.3f}" + (" (handed down, not scored by itself yet)" if entry.inherited else "")),
         *((f"  {name}", f"{value:+.3f}") for name, value in result.parts),
         *_resemblance(result),
         (
             "decision",
-            result.reason_text
-            if decision is None
-            else f"{decision.kind} {decision.node}: {result.reason_text}",
+            result.reason_text if decision is None else f"{decision.kind} {decision.node}: {result.reason_text}",
         ),
         ("legal", result.legality),
         ("expand / collapse", f"{result.expand_cost} / {result.collapse_cost} tokens"),
@@ -287,19 +269,10 @@ def _branched(result: Steered | SettingChanged) -> str:
 def steered(result: Steered) -> ResultTable:
     heard = "from the next refocus on"
     if result.word in ("expand", "collapse"):
-        heard = (
-            "none while it is in the tail"
-            if result.in_tail and not result.released
-            else "at the next refocus"
-        )
+        heard = "none while it is in the tail" if result.in_tail and not result.released else "at the next refocus"
     return facts(
         _steered(result),
-        [
-            ("node", result.node),
-            ("effect", heard),
-            ("branch", result.view.branch),
-            ("step", result.view.step),
-        ],
+        [("node", result.node), ("effect", heard), ("branch", result.view.branch), ("step", result.view.step)],
     )
 
 
@@ -367,12 +340,7 @@ def gists_measured(result: GistsMeasured) -> ResultTable:
         )
     told = ([f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row] for row in rows)
     nodes = (str(each.node) for each in found.windows)
-    return sheet(
-        _gists_measured(result),
-        columns,
-        ((node, *row) for node, row in zip(nodes, told, strict=True)),
-        notes,
-    )
+    return sheet(_gists_measured(result), columns, ((node, *row) for node, row in zip(nodes, told, strict=True)), notes)
 
 
 def _changed(result: SettingChanged) -> str:
@@ -382,6 +350,5 @@ def _changed(result: SettingChanged) -> str:
 @entry(figure=with_view, sentence=_changed)
 def setting_changed(result: SettingChanged) -> ResultTable:
     return facts(
-        _changed(result),
-        [("before", result.before), ("branch", result.view.branch), ("from step", result.view.step)],
+        _changed(result), [("before", result.before), ("branch", result.view.branch), ("from step", result.view.step)]
     )

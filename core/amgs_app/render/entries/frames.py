@@ -76,19 +76,13 @@ def frame_list(result: FrameList) -> ResultTable:
     kinds = {each.name: each.kind for each in result.origins}
     for each in result.definitions:
         weights = (getattr(each.weights, name) for name in COMPONENTS)
-        children = (
-            f" {each.merge}: ".join(["", ", ".join(c.name for c in each.children)]) if each.children else ""
-        )
-        rows.append(
-            (each.name, each.purpose, each.budget, *weights, children.strip(), kinds.get(each.name, ""))
-        )
+        children = f" {each.merge}: ".join(["", ", ".join(c.name for c in each.children)]) if each.children else ""
+        rows.append((each.name, each.purpose, each.budget, *weights, children.strip(), kinds.get(each.name, "")))
     notes = [f"{each.name}: {each.told}" for each in result.origins if each.told not in _PLAIN]
     return sheet("Frames", f"name purpose* budget:n {_WEIGHTS} children origin", rows, notes)
 
 
-def _drawn(
-    operator: Operator, result: Frame, canvas: Canvas, verdicts: Mapping[str, float] | None = None
-) -> Text:
+def _drawn(operator: Operator, result: Frame, canvas: Canvas, verdicts: Mapping[str, float] | None = None) -> Text:
     from amgs_app.panes.row_fields import of_candidates
     from amgs_app.render.drawing import places
     from amgs_app.render.figures import frame
@@ -100,16 +94,7 @@ def _drawn(
 @entry(figure=_drawn)
 def frame(result: Frame) -> ResultTable:
     numbered = [
-        (
-            n,
-            each.block.id,
-            title_told(each.block),
-            each.score,
-            each.tokens,
-            each.child,
-            _fate(each),
-            each.fate,
-        )
+        (n, each.block.id, title_told(each.block), each.score, each.tokens, each.child, _fate(each), each.fate)
         for n, each in enumerate(listed(result), 1)
     ]
     # What is in comes first; the numbers stay those of the whole list, which `@2` refers to.
@@ -125,12 +110,7 @@ def frame(result: Frame) -> ResultTable:
         *result.remarks,
         *((f"\n{result.text.rstrip()}",) if result.text.strip() else ()),
     )
-    made = sheet(
-        title,
-        "#:n id:id title* score:score tokens:n frame fate*",
-        [row[:-1] for row in numbered],
-        notes,
-    )
+    made = sheet(title, "#:n id:id title* score:score tokens:n frame fate*", [row[:-1] for row in numbered], notes)
     return replace(made, digest=made.rows[: len(result.selected) + _REJECTED_SHOWN])
 
 
@@ -176,9 +156,7 @@ def frame_definition(result: FrameDefinition) -> ResultTable:
 def cached_frame(result: CachedFrame) -> ResultTable:
     made = table_of(result.frame)
     how = "from the cache" if result.fresh else "assembled again"
-    return ResultTable(
-        made.title, made.columns, made.rows, (f"{how}: {result.because}", *made.notes), made.digest
-    )
+    return ResultTable(made.title, made.columns, made.rows, (f"{how}: {result.because}", *made.notes), made.digest)
 
 
 @entry()
@@ -194,9 +172,7 @@ def history(result: History) -> ResultTable:
 @entry()
 def replay(result: Replay) -> ResultTable:
     past = result.assembly
-    title = f"{past.name} {past.id} of {past.as_of:%Y-%m-%d %H:%M}: " + (
-        "equal" if result.equal else "not equal"
-    )
+    title = f"{past.name} {past.id} of {past.as_of:%Y-%m-%d %H:%M}: " + ("equal" if result.equal else "not equal")
     rows = [(n, c.block.id, c.block.title, c.score) for n, c in enumerate(result.frame.selected, 1)]
     notes = [*result.because]
     notes += [f"only then: {i[:12]}" for i in result.gone]

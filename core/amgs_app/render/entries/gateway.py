@@ -79,15 +79,11 @@ def gateway_exchange(result: GatewayExchange) -> ResultTable:
         f"beside: {result.beside:,} tokens of system prompts and tools" if result.beside else "",
         *_prompts_told(result),
         f"kept free for the answer: {result.reserved:,} tokens" if result.reserved else "",
-        f"the model's server counted {result.counted:,} tokens in all{_usage_told(result)}"
-        if result.counted
-        else "",
+        f"the model's server counted {result.counted:,} tokens in all{_usage_told(result)}" if result.counted else "",
         _prefix_told(result),
         context.replanned if context else "",
         f"what was sent cannot be shown: {result.missing}" if result.missing else "",
-        f"said: {result.said}"
-        if result.said
-        else f"outcome: {result.outcome}, {result.characters:,} characters",
+        f"said: {result.said}" if result.said else f"outcome: {result.outcome}, {result.characters:,} characters",
         f"memory {result.memory_ms:,.0f} ms, first byte {result.first_byte_ms:,.0f} ms, all {result.all_ms:,.0f} ms",
         f"kept: {plural(result.remembered, 'message')}" if result.remembered else "",
     )
@@ -110,11 +106,7 @@ def tool_names(definitions: str) -> str:
         tools = json.loads(definitions)
     except ValueError:
         return definitions[:_SHOWN]
-    named = (
-        [one.get("function", one) for one in tools if isinstance(one, dict)]
-        if isinstance(tools, list)
-        else []
-    )
+    named = [one.get("function", one) for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
     names = [one.get("name") or one.get("type") for one in named if isinstance(one, dict)]
     return ", ".join(str(name) for name in names if name) or definitions[:_SHOWN]
 
@@ -152,9 +144,7 @@ def _prefix_told(result: GatewayExchange) -> str:
     )
 
 
-NOT_SERVED = (
-    "This memory is not served. `amgs serve` serves it; `amgs --connect URL` then shows who asks what."
-)
+NOT_SERVED = "This memory is not served. `amgs serve` serves it; `amgs --connect URL` then shows who asks what."
 
 
 def _traffic_told(result: TrafficList) -> str:

@@ -27,9 +27,7 @@ def _drawn(operator: Operator, result: Neighbourhood, canvas: Canvas) -> Text:
 
     sift = operator.layout.sifts.get("graph")
     ids = shown_neighbours(result, sift) if sift else None
-    return graph.neighbourhood(
-        result, canvas, selected=operator.selection, now=operator.engine.clock.now(), shown=ids
-    )
+    return graph.neighbourhood(result, canvas, selected=operator.selection, now=operator.engine.clock.now(), shown=ids)
 
 
 @entry(figure=_drawn)
@@ -85,9 +83,7 @@ def _drawn_stats(operator: Operator, result: GraphStats, canvas: Canvas) -> Text
 def graph_stats(result: GraphStats) -> ResultTable:
     counts = f"{plural(result.nodes, 'node')}, {plural(result.edges, 'edge')}, {plural(result.components, 'component')}"
     title = f"{counts}, density {result.density:.4f}"
-    return sheet(
-        title, "relation* edges:n", sorted(result.by_relation.items(), key=lambda pair: (-pair[1], pair[0]))
-    )
+    return sheet(title, "relation* edges:n", sorted(result.by_relation.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 @entry()
@@ -187,16 +183,7 @@ _MOST_ALIASES = 5
 @entry()
 def entity_list(result: EntityList) -> ResultTable:
     rows = [
-        (
-            e.name,
-            e.type,
-            e.mentions,
-            e.blocks,
-            e.first,
-            e.last,
-            ", ".join(e.aliases[:_MOST_ALIASES]),
-            e.because,
-        )
+        (e.name, e.type, e.mentions, e.blocks, e.first, e.last, ", ".join(e.aliases[:_MOST_ALIASES]), e.because)
         for e in result.entities
     ]
     hidden = result.total - len(rows)

@@ -24,11 +24,7 @@ def _operation_row(done: JournalEntry) -> tuple[Any, ...]:
 
 def _latest(result: OperationList) -> str:
     made = result.operations
-    return (
-        f"{len(made):,} operations, the latest #{made[0].id} {made[0].kind}"
-        if made
-        else "The journal is empty"
-    )
+    return f"{len(made):,} operations, the latest #{made[0].id} {made[0].kind}" if made else "The journal is empty"
 
 
 @entry(figure=FigureOf("status"), sentence=_latest)
@@ -50,9 +46,7 @@ def undo_plan(result: UndoPlan) -> ResultTable:
         f"Undo first: {', '.join(map(str, reversed(result.later)))}" if result.later else "",
         "Nothing has changed yet.",
     ]
-    return sheet(
-        f"Would undo {named(result.operation)}", _OPERATIONS, [_operation_row(result.operation)], notes
-    )
+    return sheet(f"Would undo {named(result.operation)}", _OPERATIONS, [_operation_row(result.operation)], notes)
 
 
 @entry(figure=FigureOf("status"))
@@ -110,9 +104,7 @@ def diversity(result: Diversity) -> ResultTable:
         ),
     ]
     held = ", ".join(f"{count:,} {name or 'none'}" for name, count in result.categories)
-    return sheet(
-        f"Entropy over {plural(result.blocks, 'block')}", "of* bits:score most:score basis*", rows, (held,)
-    )
+    return sheet(f"Entropy over {plural(result.blocks, 'block')}", "of* bits:score most:score basis*", rows, (held,))
 
 
 @entry()

@@ -39,11 +39,7 @@ def kept_rows(keeping: NodeProvenance) -> Iterable[tuple[str, Any]]:
     yield "provenance", f"{keeping.provenance}, gist version {keeping.gist_version}"
     known = [said for kept in keeping.spans if (said := _about(kept.about))]
     if known:
-        more = (
-            f" and {keeping.span_count - len(keeping.spans)} more"
-            if keeping.span_count > len(keeping.spans)
-            else ""
-        )
+        more = f" and {keeping.span_count - len(keeping.spans)} more" if keeping.span_count > len(keeping.spans) else ""
         yield "known of it", "; ".join(known) + more
     if keeping.tags:
         yield "tags", ", ".join(dict.fromkeys(tag.word for tag in keeping.tags))
@@ -83,9 +79,7 @@ def _about(about: SpanAbout) -> str:
 
 
 def _said(value: Any) -> str:
-    return (
-        ", ".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
-    )
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
 
 
 @entry(figure=with_view)
@@ -95,9 +89,7 @@ def forgotten(result: Forgotten) -> ResultTable:
     plan = result.plan
     what = f"the detail of {len(plan.nodes):,} gists ({plan.tokens:,} of {plan.lifetime:,} tokens)"
     title = f"Would forget {what}" if result.act is None else f"Act {result.act.id} forgot {what}"
-    notes = [
-        f"L{level} {fate.replace('_', ' ')}: {count:,}, {FATES[fate]}" for level, fate, count in plan.fates
-    ]
+    notes = [f"L{level} {fate.replace('_', ' ')}: {count:,}, {FATES[fate]}" for level, fate, count in plan.fates]
     if not plan.is_empty:
         notes.append(f"a purge would free {plan.bytes:,} bytes")
     return _runs(title if not plan.is_empty else "There is nothing to forget", plan.record, notes)
@@ -123,16 +115,7 @@ def purged(result: Purged) -> ResultTable:
 @entry(figure=with_view)
 def forgotten_list(result: ForgottenList) -> ResultTable:
     rows = [
-        (
-            row.act.id,
-            row.act.kind,
-            len(row.act.nodes),
-            row.in_force,
-            row.wanted,
-            row.act.at,
-            row.act.by,
-            row.act.why,
-        )
+        (row.act.id, row.act.kind, len(row.act.nodes), row.in_force, row.wanted, row.act.at, row.act.by, row.act.why)
         for row in result.rows
     ]
     title = f"{result.sealed:,} gists have their detail forgotten, {result.purged:,} of them for good"
@@ -186,10 +169,7 @@ def span_described(result: SpanDescribed) -> ResultTable:
 @entry(figure=with_view)
 def corpus_read(result: CorpusRead) -> ResultTable:
     plan = result.plan
-    rows = [
-        (one.domain, one.path, one.name, one.language, len(one.text), len(one.bridges))
-        for one in plan.sections
-    ]
+    rows = [(one.domain, one.path, one.name, one.language, len(one.text), len(one.bridges)) for one in plan.sections]
     paths = len({one.path for one in plan.sections})
     done = "Read in" if result.read else "Would read in"
     notes = [
@@ -224,10 +204,7 @@ def polished_gists(result: PolishedGists) -> ResultTable:
 def rebuilt(result: Rebuilt) -> ResultTable:
     return facts(
         f"{result.gists:,} gists encoded again",
-        [
-            ("by", f"{result.gist}, version {result.version}"),
-            ("left as they were (purged)", result.purged or None),
-        ],
+        [("by", f"{result.gist}, version {result.version}"), ("left as they were (purged)", result.purged or None)],
     )
 
 
@@ -238,8 +215,5 @@ def lifetime_check(result: LifetimeCheck) -> ResultTable:
     bare = [one.name for one in result.files if one.unsummed]
     note = f"No checksums yet: {', '.join(bare)}. The next append writes them." if bare else ""
     return sheet(
-        f"{result.folder}: {said}, {result.tokens:,} tokens of {result.model}",
-        "file rows:n fault* now",
-        rows,
-        (note,),
+        f"{result.folder}: {said}, {result.tokens:,} tokens of {result.model}", "file rows:n fault* now", rows, (note,)
     )

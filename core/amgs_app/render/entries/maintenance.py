@@ -36,16 +36,7 @@ _PRUNING = "#:n id:id title* relevance:score central:score used:n conf:score edg
 
 def _prune_rows(plan: PrunePlan) -> list[tuple[Any, ...]]:
     return [
-        (
-            n,
-            c.block.id,
-            c.block.title,
-            c.relevance,
-            c.centrality,
-            c.reinforcements,
-            c.block.confidence,
-            c.edges,
-        )
+        (n, c.block.id, c.block.title, c.relevance, c.centrality, c.reinforcements, c.block.confidence, c.edges)
         for n, c in enumerate(plan.candidates, 1)
     ]
 
@@ -83,14 +74,9 @@ def prune_plan(result: PrunePlan) -> ResultTable:
 
 @entry()
 def prune_assessment(result: PruneAssessment) -> ResultTable:
-    rows = [
-        (sign.name, sign.value, sign.limit, "goes" if sign.low else "keeps it", sign.told)
-        for sign in result.signs
-    ]
+    rows = [(sign.name, sign.value, sign.limit, "goes" if sign.low else "keeps it", sign.told) for sign in result.signs]
     kept = f"is kept: {', '.join(result.kept_by)}" if result.kept_by else "would be pruned"
-    fades = (
-        "It never fades" if result.fades_at is None else f"Faded from {result.fades_at:%Y-%m-%d} if not used"
-    )
+    fades = "It never fades" if result.fades_at is None else f"Faded from {result.fades_at:%Y-%m-%d} if not used"
     return sheet(f"{result.block.title} {kept}", "sign value:score limit:score verdict why*", rows, (fades,))
 
 
@@ -116,9 +102,7 @@ def deleted(result: Deleted) -> ResultTable:
 def _left(related: Sequence[RelatedBlock], sources: Sequence[str]) -> tuple[str, ...]:
     """What still may tell the same: blocks that stay, and files."""
     told = ", ".join(f"{one.id[:8]} ({one.because})" for one in related)
-    files = (
-        f"From {', '.join(sources)}: not touched, and taken in again it would come back." if sources else ""
-    )
+    files = f"From {', '.join(sources)}: not touched, and taken in again it would come back." if sources else ""
     return (f"Stays, and may hold the same text: {told}" if told else "", files)
 
 
@@ -127,10 +111,7 @@ def erasure_plan(result: ErasurePlan) -> ResultTable:
     rows = [(n, b.id, b.title, b.category, b.status) for n, b in enumerate(result.blocks, 1)]
     size = f" and a file of {result.bytes / 1e6:,.1f} MB be written anew" if result.bytes else ""
     title = f"Plan: {plural(len(rows), 'block')} would go with {plural(result.edges, 'edge')}{size}"
-    notes = (
-        "Nothing has been changed yet. With --hard it cannot be undone.",
-        *_left(result.related, result.sources),
-    )
+    notes = ("Nothing has been changed yet. With --hard it cannot be undone.", *_left(result.related, result.sources))
     return sheet(title, "#:n id:id title* category status", rows, notes)
 
 
@@ -178,9 +159,7 @@ def review_list(result: ReviewList) -> ResultTable:
         for i in result.items
     ]
     notes = _suggestions([i.review for i in result.items]) if rows else ("`review scan` looks for findings.",)
-    return sheet(
-        plural(len(rows), "finding"), "#:n kind sure:score state older* newer* because*", rows, notes
-    )
+    return sheet(plural(len(rows), "finding"), "#:n kind sure:score state older* newer* because*", rows, notes)
 
 
 @entry()
@@ -196,18 +175,13 @@ def exported(result: Exported) -> ResultTable:
 @entry()
 def imported(result: Imported) -> ResultTable:
     return sheet(
-        "",
-        "file* form blocks:n edges:n rows:n",
-        [(result.path, result.form, result.blocks, result.edges, result.rows)],
+        "", "file* form blocks:n edges:n rows:n", [(result.path, result.form, result.blocks, result.edges, result.rows)]
     )
 
 
 _MOST_REASONS = 12
 _MOST_NAMES = 5
-_COUNTED = {
-    "record": "Records of sessions that hold no turn",
-    "turn": "Turns of sessions that are no message",
-}
+_COUNTED = {"record": "Records of sessions that hold no turn", "turn": "Turns of sessions that are no message"}
 """Kinds that are left out by what they are, of which no place says more."""
 
 
@@ -240,11 +214,7 @@ def foreign_import(result: ForeignImport) -> ResultTable:
     notes += [f"{masked}."] if (masked := tell_masked(result.masked)) else []
     if result.conversations:
         names = ", ".join(result.conversations[:_MOST_NAMES])
-        more = (
-            f" and {len(result.conversations) - _MOST_NAMES:,} more"
-            if result.conversations[_MOST_NAMES:]
-            else ""
-        )
+        more = f" and {len(result.conversations) - _MOST_NAMES:,} more" if result.conversations[_MOST_NAMES:] else ""
         notes.append(f"{plural(len(result.conversations), 'conversation')}: {names}{more}.")
     if result.undated:
         notes.append(f"{plural(result.undated, 'block')} without a date: the time of the import stands in.")
@@ -268,6 +238,6 @@ def secret_scan(result: SecretScan) -> ResultTable:
         title = f"{result.told}, operation {number}"
         notes = [
             f"{result.originals} keeps them, for its owner alone: `secrets scan --restore {number}` puts them back, "
-            f"`secrets scan --forget {number}` deletes it.",
+            f"`secrets scan --forget {number}` deletes it."
         ]
     return sheet(title, "in* rows:n", [*result.rows.items()], notes)

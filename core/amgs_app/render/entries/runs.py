@@ -42,11 +42,7 @@ def _stands(result: RunPosition) -> str:
 @entry(figure=with_view, sentence=_stands)
 def run_position(result: RunPosition) -> ResultTable:
     view = result.view
-    pairs = [
-        ("branch", view.branch),
-        ("step", f"{view.position} of {view.head}"),
-        ("lifetime tokens", view.lifetime),
-    ]
+    pairs = [("branch", view.branch), ("step", f"{view.position} of {view.head}"), ("lifetime tokens", view.lifetime)]
     return facts(_stands(result), pairs, (f"“{_short(view.text)}”" if view.text else "",))
 
 
@@ -159,9 +155,7 @@ def trace_diff(result: TraceDiff) -> ResultTable:
     if result.what != "nothing":
         notes.append(f"then {result.ours} {result.ours_did}, {result.theirs} {result.theirs_did}")
     if result.changed:
-        notes.append(
-            f"the decisions above are of the first refocus that differs, at step {result.refocus_step}"
-        )
+        notes.append(f"the decisions above are of the first refocus that differs, at step {result.refocus_step}")
     for name, text in ((result.ours, result.ours_text), (result.theirs, result.theirs_text)):
         if text and not result.same:
             notes.append(f"{name}: “{_short(text)}”")
@@ -194,10 +188,7 @@ def telemetry(result: Telemetry) -> ResultTable:
         f"{result.latency_ms:.0f} ms, p95 {result.latency_p95_ms:.0f} · utilization "
         f"{result.token_budget_utilization:.2f}",
         f"stays that ended, in refocuses: {stays}" if stays else "",
-        *(
-            f"! {alarm.kind.replace('_', ' ')} at step {alarm.step}: {alarm.message}"
-            for alarm in result.alarms
-        ),
+        *(f"! {alarm.kind.replace('_', ' ')} at step {alarm.step}: {alarm.message}" for alarm in result.alarms),
     ]
     columns = "refocus:n step:n loss:score actions:n swap:score residency:score time:ms used:score dirty:n"
     columns += " taken:n back:n"

@@ -80,9 +80,7 @@ def search_result(result: SearchResult) -> ResultTable:
 def search_list(result: SearchList) -> ResultTable:
     rows = [(one.number, one.at, one.query, one.places, one.pool) for one in result.searches]
     notes = ("`searches NUMBER BLOCK` explains one.",) if rows else ()
-    return sheet(
-        plural(len(rows), "past search", "past searches"), "#:n at:at query* hits:n of:n", rows, notes
-    )
+    return sheet(plural(len(rows), "past search", "past searches"), "#:n at:at query* hits:n of:n", rows, notes)
 
 
 _HOLDS: Mapping[Verdict, bool] = {"passed": True, "missed": False}
@@ -135,14 +133,7 @@ def explanation(result: Explanation) -> ResultTable:
     asked = f"{result.query!r} in {result.frame}" if result.frame else repr(result.query)
     said = "admitted" if result.admitted else f"dropped out at {result.fell_at}"
     rows = [
-        (
-            HOLDS_SIGNS[_HOLDS.get(each.verdict)],
-            each.layer,
-            each.verdict,
-            each.value,
-            each.needed,
-            each.because,
-        )
+        (HOLDS_SIGNS[_HOLDS.get(each.verdict)], each.layer, each.verdict, each.value, each.needed, each.because)
         for each in result.layers
     ]
     rank = f"rank {result.rank} of {result.of}, {result.places} admitted"
@@ -158,8 +149,7 @@ def explanation(result: Explanation) -> ResultTable:
     if result.change is not None:
         wanted = ",".join(f"{getattr(result.change.weights, name):.4f}" for name in COMPONENTS)
         notes.append(
-            f"--weights {wanted} would admit it at rank {result.change.rank} (moved by "
-            f"{result.change.distance:.3f})"
+            f"--weights {wanted} would admit it at rank {result.change.rank} (moved by {result.change.distance:.3f})"
         )
     elif result.as_of is not None:
         notes.append(f"as it was at {result.as_of:%Y-%m-%d %H:%M}, from what was kept with the assembly")

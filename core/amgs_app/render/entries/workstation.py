@@ -197,9 +197,7 @@ def saved(result: Saved) -> ResultTable:
 
 @entry()
 def expectation(result: Expectation) -> ResultTable:
-    return sheet(
-        "", "metric found:n op wanted:n", [(result.metric, result.found, result.operator, result.wanted)]
-    )
+    return sheet("", "metric found:n op wanted:n", [(result.metric, result.found, result.operator, result.wanted)])
 
 
 def _help(result: HelpList, canvas: Canvas, now: datetime) -> RenderableType:

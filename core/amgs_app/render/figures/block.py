@@ -37,9 +37,7 @@ def block(
     sheet = Figure(canvas)
     palette = sheet.palette
     muted, plain = ink(palette.muted), ink(palette.text)
-    sheet.rule(
-        0, clean(item.title), short_id(item.id) + (" · self ◆" if item.is_self_component else ""), strong=True
-    )
+    sheet.rule(0, clean(item.title), short_id(item.id) + (" · self ◆" if item.is_self_component else ""), strong=True)
     relevance = relevance_at(item.decay_lambda, item.last_reinforced_at, now)
     fades = falls_below(item.decay_lambda, item.last_reinforced_at, FADED)
     profile = profile_name(item.decay_lambda)
@@ -47,9 +45,7 @@ def block(
         sheet,
         1,
         [
-            HeaderPart(
-                0, ((_status(item), ink(palette.good if item.status == "consolidated" else palette.warn)),)
-            ),
+            HeaderPart(0, ((_status(item), ink(palette.good if item.status == "consolidated" else palette.warn)),)),
             HeaderPart(1, ((clean(item.category), ink(palette.accent)),)),
             HeaderPart(
                 2,
@@ -60,8 +56,7 @@ def block(
                 ),
             ),
             HeaderPart(
-                3,
-                ((profile if profile == "pinned" else f"{profile} ½ {half_life(item.decay_lambda)}", muted),),
+                3, ((profile if profile == "pinned" else f"{profile} ½ {half_life(item.decay_lambda)}", muted),)
             ),
             HeaderPart(4, (("confidence ", muted), (share(item.confidence), plain))),
         ],
@@ -69,10 +64,7 @@ def block(
     )
     told = [
         ("created", f"{minute(item.created_at)} ({ago(item.created_at, now)})"),
-        (
-            "used",
-            "never" if item.last_reinforced_at <= item.created_at else ago(item.last_reinforced_at, now),
-        ),
+        ("used", "never" if item.last_reinforced_at <= item.created_at else ago(item.last_reinforced_at, now)),
     ]
     if fades is not None:
         told.append((f"below {share(FADED)}", day(fades)))

@@ -175,11 +175,7 @@ def _head(sheet: Figure, result: Reliability, of: str) -> None:
             *([HeaderPart(2, ((told, muted),))] if brier is not None else []),
             *([HeaderPart(0, ((f"only {clean(of)}", ink(palette.accent, bold=True)),))] if of else []),
             HeaderPart(
-                1,
-                (
-                    (count(result.outcomes), plain),
-                    (f" of {plural(result.forecasts, 'forecast')} judged", muted),
-                ),
+                1, ((count(result.outcomes), plain), (f" of {plural(result.forecasts, 'forecast')} judged", muted))
             ),
         ],
         x=1,
@@ -207,12 +203,7 @@ def draw_diagram(region: Region, bins: Sequence[ReliabilityBin], chosen: int | N
         region.put(0, y, share(value), muted, width=4, align="right")
         region.put(4, y, "┤", faint)
         x = round(value * wide)
-        region.put(
-            5 + x - (3 if value == 1 else 1 if x else 0),
-            plot.height + 1,
-            share(value) if value else "0",
-            muted,
-        )
+        region.put(5 + x - (3 if value == 1 else 1 if x else 0), plot.height + 1, share(value) if value else "0", muted)
     for row in range(plot.height):
         if region.sheet.signs[region.y + row][region.x + 4] == " ":
             region.put(4, row, "│", faint)
@@ -243,9 +234,7 @@ def draw_diagram(region: Region, bins: Sequence[ReliabilityBin], chosen: int | N
         region.put(5 + max(0, min(start, plot.width - len(told))), y, told, paint)
         if counts == 2:
             level = LEVELS[min(7, int(one.count / most * 7.99))]
-            region.put(
-                5 + x - (1 if x else 0), y + 1, level * (3 if 0 < x < wide else 2), ink(palette.accent)
-            )
+            region.put(5 + x - (1 if x else 0), y + 1, level * (3 if 0 < x < wide else 2), ink(palette.accent))
     region.put(0, plot.height + 2, "n", muted, width=4, align="right")
     if plot.width >= 40:
         plot.put(plot.width - len(label), high, label, muted)

@@ -135,9 +135,7 @@ def _measure(region: Region, items: Sequence[Candidate], listed: Listed) -> _Wid
     verdict = 2 if any(item.block.id in listed.verdicts for item in listed.items) else 0
     tokens = 5 if any(item.tokens for item in items) else 0
     decided = any(item.fate != "selected" or item.child for item in items)
-    fate = (
-        max((width_of(_fate(item, named=not listed.groups)) for item in items), default=0) if decided else 0
-    )
+    fate = max((width_of(_fate(item, named=not listed.groups)) for item in items), default=0) if decided else 0
     found = 0 if decided or wide < 100 else max(len(_found(item)) for item in items)
     title = max((width_of(clean(item.block.title)) for item in items), default=0)
     room = wide - (number + verdict + 9 + tokens + (2 if fate else 0) + (found + 2 if found else 0))
@@ -226,9 +224,7 @@ def _legend(region: Region, room: int) -> list[Piece]:
     return []
 
 
-def _stack(
-    region: Region, item: Candidate, weights: Weights, cells: int, *, faded: bool = False
-) -> list[Piece]:
+def _stack(region: Region, item: Candidate, weights: Weights, cells: int, *, faded: bool = False) -> list[Piece]:
     """The five weighted parts as one bar: its length is the score, its colours and signs are the parts."""
     palette = region.palette
     parts = item.parts.weighted(weights)
@@ -281,9 +277,7 @@ def draw_candidate(region: Region, item: Candidate, weights: Weights) -> None:
         for name, value in (("words", item.lexical), ("meaning", item.vector), ("graph", item.graph))
         if value
     )
-    body = (
-        region.part(left.width + 3, 1, region.width - left.width - 4) if beside else region.part(1, 1 + used)
-    )
+    body = region.part(left.width + 3, 1, region.width - left.width - 4) if beside else region.part(1, 1 + used)
     body.put(0, 0, f"{found}   {raw}", ink(palette.muted), width=body.width)
     body.put(0, 1, _about(item), ink(palette.muted), width=body.width)
     room, most = max(8, body.width - 1), max(0, body.height - 2)

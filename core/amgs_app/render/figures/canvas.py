@@ -61,21 +61,10 @@ class Canvas:
 
 @lru_cache(maxsize=8192)
 def ink(
-    colour: str | None = None,
-    *,
-    on: str | None = None,
-    bold: bool = False,
-    dim: bool = False,
-    italic: bool = False,
+    colour: str | None = None, *, on: str | None = None, bold: bool = False, dim: bool = False, italic: bool = False
 ) -> Style:
     """A Rich style; cached, because a picture asks for the same few thousands of times."""
-    return Style(
-        color=colour,
-        bgcolor=on,
-        bold=bold or None,
-        dim=dim or None,
-        italic=italic or None,
-    )
+    return Style(color=colour, bgcolor=on, bold=bold or None, dim=dim or None, italic=italic or None)
 
 
 def clean(text: str) -> str:
@@ -85,9 +74,7 @@ def clean(text: str) -> str:
     joined = printable_line(text)
     if joined.isprintable():
         return joined
-    return "".join(
-        sign for sign in joined if sign.isprintable() or unicodedata.category(sign) in {"Mn", "Me"}
-    )
+    return "".join(sign for sign in joined if sign.isprintable() or unicodedata.category(sign) in {"Mn", "Me"})
 
 
 def width_of(text: str) -> int:
@@ -147,14 +134,7 @@ class Region:
         return Region(self.sheet, self.x + x, self.y + y, wide, high)
 
     def put(
-        self,
-        x: int,
-        y: int,
-        text: str,
-        style: Style | None = None,
-        *,
-        width: int | None = None,
-        align: Align = "left",
+        self, x: int, y: int, text: str, style: Style | None = None, *, width: int | None = None, align: Align = "left"
     ) -> int:
         """Write on one line from (x, y) and return the x behind it. With a width the text is cut and
         aligned in it.
@@ -262,9 +242,7 @@ class Region:
         self.fill(0, y, self.width, "─", ink(palette.faint))
         room = self.width - 4
         if title and room > 3:
-            x = self.put(
-                1, y, f" {cut(title, room)} ", ink(palette.accent if strong else palette.text, bold=True)
-            )
+            x = self.put(1, y, f" {cut(title, room)} ", ink(palette.accent if strong else palette.text, bold=True))
             room = self.width - x - 4
         if right and width_of(right) <= room:
             self.put(self.width - width_of(right) - 3, y, f" {right} ", ink(palette.muted))

@@ -39,12 +39,7 @@ _BESIDE = 140
 
 def fate_style(fate: SpanFate, palette: Palette) -> Style:
     """The colour of a fate."""
-    colours = {
-        "kept": palette.good,
-        "masked": palette.warn,
-        "digested": palette.accent,
-        "dropped": palette.muted,
-    }
+    colours = {"kept": palette.good, "masked": palette.warn, "digested": palette.accent, "dropped": palette.muted}
     return ink(colours[fate])
 
 
@@ -184,9 +179,7 @@ def _strip(region: Region, result: OptimisedContext, chosen: ContextSpan | None)
         row, x = divmod(place, a_row)
         x, y = x * wide, row * lines_a_row
         sign, style = (
-            (MIXED, ink(palette.text))
-            if cell.fate is None
-            else (SIGNS[cell.fate], fate_style(cell.fate, palette))
+            (MIXED, ink(palette.text)) if cell.fate is None else (SIGNS[cell.fate], fate_style(cell.fate, palette))
         )
         here = chosen is not None and cell.first <= chosen.last and cell.last >= chosen.first
         gap = 1 if wide >= 3 else 0
@@ -218,9 +211,7 @@ def _strip(region: Region, result: OptimisedContext, chosen: ContextSpan | None)
 # --- the spans --------------------------------------------------------------------------------------------
 
 
-def _spans(
-    region: Region, spans: Sequence[ContextSpan], cursor: int | None, strategy: ContextStrategy
-) -> None:
+def _spans(region: Region, spans: Sequence[ContextSpan], cursor: int | None, strategy: ContextStrategy) -> None:
     if region.height < 1:
         return
     palette = region.palette
@@ -316,16 +307,11 @@ def _beside(
 
 
 def _originals(
-    region: Region,
-    chosen: ContextSpan | None,
-    messages: Sequence[Message],
-    mentions: Sequence[ResolvedMention],
+    region: Region, chosen: ContextSpan | None, messages: Sequence[Message], mentions: Sequence[ResolvedMention]
 ) -> None:
     if chosen is not None:
         told = f"{chosen.fate}: {chosen.because}"
-        draw_originals(
-            region, chosen.handle, chosen.first, chosen.last, told, messages, chosen.fate, mentions
-        )
+        draw_originals(region, chosen.handle, chosen.first, chosen.last, told, messages, chosen.fate, mentions)
 
 
 def draw_originals(

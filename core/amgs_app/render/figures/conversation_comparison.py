@@ -7,14 +7,7 @@ from collections.abc import Sequence
 from amgs.text.plural import plural
 from amgs.types.conversation import SPAN_FATES, ContextComparison, FateChange, Message, OptimisedContext
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, cut, ink
-from amgs_app.render.figures.conversation import (
-    MIXED,
-    SIGNS,
-    StripCell,
-    draw_originals,
-    fate_style,
-    strip_cells,
-)
+from amgs_app.render.figures.conversation import MIXED, SIGNS, StripCell, draw_originals, fate_style, strip_cells
 from amgs_app.render.figures.format import count
 from amgs_app.render.figures.glyphs import HeaderPart, ListPage, facts_line
 
@@ -56,9 +49,7 @@ def figure(
     _changes(rest.part(0, 0, None, rest.height - detail), changes, cursor, result)
     if chosen is not None:
         told = f"A {chosen.before}, B {chosen.after}"
-        draw_originals(
-            rest.part(0, rest.height - detail), chosen.handle, chosen.first, chosen.last, told, originals
-        )
+        draw_originals(rest.part(0, rest.height - detail), chosen.handle, chosen.first, chosen.last, told, originals)
     return sheet
 
 
@@ -76,10 +67,7 @@ def _strip(region: Region, name: str, context: OptimisedContext, chosen: FateCha
     for fate in SPAN_FATES:
         number = context.count(fate)
         if number:
-            pieces = [
-                (f"   {SIGNS[fate]}", fate_style(fate, palette)),
-                (f" {number:,} {fate}", ink(palette.muted)),
-            ]
+            pieces = [(f"   {SIGNS[fate]}", fate_style(fate, palette)), (f" {number:,} {fate}", ink(palette.muted))]
             x = region.pieces(x, 0, pieces)
     cells, _ = strip_cells(context, region.width)
     for place, cell in enumerate(cells):
@@ -95,9 +83,7 @@ def _holds(cell: StripCell, chosen: FateChange | None) -> bool:
     return chosen is not None and cell.first <= chosen.last and cell.last >= chosen.first
 
 
-def _changes(
-    region: Region, changes: Sequence[FateChange], cursor: int | None, result: ContextComparison
-) -> None:
+def _changes(region: Region, changes: Sequence[FateChange], cursor: int | None, result: ContextComparison) -> None:
     """The messages that fare differently, one run a line."""
     if region.height < 1:
         return

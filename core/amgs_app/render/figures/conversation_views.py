@@ -46,9 +46,7 @@ def draw_survival(region: Region, result: ConversationSurvival) -> None:
             words.append(f"{count(one.lost)} lost")
         if one.invented:
             words.append(f"invented: {', '.join(map(clean, one.invented))}")
-        x = region.put(
-            x + 1, y, " · ".join(words), ink(palette.bad if one.lost or one.invented else palette.warn)
-        )
+        x = region.put(x + 1, y, " · ".join(words), ink(palette.bad if one.lost or one.invented else palette.warn))
         missing = ", ".join(f"{clean(value)} {where}" for value, where in one.missing)
         region.put(x + 2, y, missing, quiet, width=max(0, region.width - x - 3))
     if len(shown) < len(classes):

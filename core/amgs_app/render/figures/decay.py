@@ -128,13 +128,10 @@ def _curve(region: Region, plot: _Plot, now: datetime) -> None:
     here = _at(curve, 0.0)
     profile = profile_name(block.decay_lambda)
     facts = [
-        HeaderPart(
-            0, ((cut(clean(block.title), max(14, region.width - 46)), ink(palette.accent, bold=True)),)
-        ),
+        HeaderPart(0, ((cut(clean(block.title), max(14, region.width - 46)), ink(palette.accent, bold=True)),)),
         HeaderPart(1, (("now ", muted), (share(here), ink(palette.text, bold=True)))),
         HeaderPart(
-            3,
-            ((profile, plain), ("" if profile == "pinned" else f" ½ {half_life(block.decay_lambda)}", muted)),
+            3, ((profile, plain), ("" if profile == "pinned" else f" ½ {half_life(block.decay_lambda)}", muted))
         ),
     ]
     if curve.falls_below_at is not None:
@@ -191,10 +188,7 @@ def _draw_plot(region: Region, plot: _Plot) -> None:
         high = max(curve.hours)
         low = max(min(curve.hours), -_PAST * high)
     axes = Axes(
-        (low, max(high, low + 1)),
-        (0.0, 1.0),
-        _hour_ticks(low, high, region.width),
-        _relevance_ticks(region.height),
+        (low, max(high, low + 1)), (0.0, 1.0), _hour_ticks(low, high, region.width), _relevance_ticks(region.height)
     )
     inks = _inks(plot, palette)
     curves = [PlotCurve(*_within(categories[name], low, high), *inks[name]) for name in inks]
@@ -300,23 +294,7 @@ def _legend_lines(region: Region, plot: _Plot, named: Sequence[str]) -> list[lis
 def _hour_ticks(low: float, high: float, width: int) -> list[tuple[float, str]]:
     """Whole days (or hours, weeks, months) around now, as many as can be read."""
     reach = max(high - low, 1.0)
-    steps = (
-        1,
-        3,
-        6,
-        12,
-        24,
-        48,
-        120,
-        240,
-        360,
-        _MONTH,
-        2 * _MONTH,
-        3 * _MONTH,
-        6 * _MONTH,
-        12 * _MONTH,
-        60 * _MONTH,
-    )
+    steps = (1, 3, 6, 12, 24, 48, 120, 240, 360, _MONTH, 2 * _MONTH, 3 * _MONTH, 6 * _MONTH, 12 * _MONTH, 60 * _MONTH)
     step = next((size for size in steps if reach / size <= max(2, width // 11)), steps[-1])
     ticks = []
     for place in range(math.ceil(low / step), int(high // step) + 1):

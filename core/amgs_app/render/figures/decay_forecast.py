@@ -13,27 +13,14 @@ from amgs.decay import profile_name
 from amgs.text.plural import plural
 from amgs.types import CategoryOutlook, Forecast, ForecastRow
 from amgs_app.render.figures.canvas import Piece, Region, clean, ink, width_of
-from amgs_app.render.figures.format import (
-    count,
-    day,
-    days_told,
-    half_life,
-    share,
-    short_count,
-    span,
-)
+from amgs_app.render.figures.format import count, day, days_told, half_life, share, short_count, span
 from amgs_app.render.figures.glyphs import HeaderPart, ListPage, bar, facts_line, gauge, histogram
 
 _CATEGORIES = 12
 """Categories that are listed at most."""
 
 
-def outlook(
-    region: Region,
-    result: Forecast,
-    selected: str | None = None,
-    shown: Sequence[int] | None = None,
-) -> None:
+def outlook(region: Region, result: Forecast, selected: str | None = None, shown: Sequence[int] | None = None) -> None:
     """The forecast: its facts, the blocks that drop below the threshold, the categories, the histograms, as far as
     there is room.
 
@@ -104,9 +91,7 @@ def _supposed(region: Region, result: Forecast) -> None:
         return
     profile = profile_name(supposed.decay_lambda)
     pace = profile if profile == "pinned" else f"{profile} ½ {half_life(supposed.decay_lambda)}"
-    whom = (
-        "this block" if supposed.block_id else clean(supposed.category) if supposed.category else "everything"
-    )
+    whom = "this block" if supposed.block_id else clean(supposed.category) if supposed.category else "everything"
     same = result.without == result.falling
     drop = "drops" if result.falling == 1 else "drop"
     told = f"{count(result.falling)} {drop}, " + ("as now" if same else f"not {count(result.without)}")
@@ -132,9 +117,7 @@ def _categories(region: Region, result: Forecast) -> None:
         x = region.put(1, row, clean(each.category), ink(palette.text), width=name_w) + 1
         x = region.put(x, row, count(each.alive_now), muted, width=numbers, align="right")
         x = region.put(x, row, " → ", muted)
-        x = region.put(
-            x, row, count(each.alive_then), ink(palette.text, bold=True), width=numbers, align="right"
-        )
+        x = region.put(x, row, count(each.alive_then), ink(palette.text, bold=True), width=numbers, align="right")
         lost = each.alive_now - each.alive_then
         told = f"−{count(lost)}" if lost > 0 else f"+{count(-lost)}" if lost else ""
         x = region.put(x + 1, row, told, ink(palette.warn), width=lost_w, align="right") + 2
@@ -170,9 +153,7 @@ def _falling(region: Region, result: Forecast, rows: Sequence[ForecastRow], sele
     end = region.width - (bar_w + 2 if bar_w else 1)
     values_x, links_x, uses_x = end - 12, end - 19, end - 25
     title_w = uses_x - title_x - 1
-    category_w = (
-        max((width_of(clean(row.block.category)) for row in page.rows), default=0) if title_w >= 36 else 0
-    )
+    category_w = max((width_of(clean(row.block.category)) for row in page.rows), default=0) if title_w >= 36 else 0
     note = page.note
     if len(rows) < len(result.rows) or len(result.rows) < result.falling:
         note = f"{note or len(rows)} listed"

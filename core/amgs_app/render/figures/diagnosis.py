@@ -62,9 +62,7 @@ def trial_told(trial: FixTrial) -> str:
     """What came of a fix: whether it works, and what else it moves."""
     works = "works" if trial.works else "does not work"
     if not trial.questions:
-        return (
-            f"{works}; no other question was asked" if trial.fix.applies else f"{works}; nothing else moves"
-        )
+        return f"{works}; no other question was asked" if trial.fix.applies else f"{works}; nothing else moves"
     return f"{works}; moves {len(trial.moved)} of {plural(trial.questions, 'other answer')}"
 
 
@@ -85,9 +83,7 @@ def _trial(title: str, trial: FixTrial, width: int, palette: Palette) -> list[Li
     return lines
 
 
-def _hanging(
-    head: list[Piece], text: str, width: int, palette: Palette, *, strong: bool = False
-) -> list[Line]:
+def _hanging(head: list[Piece], text: str, width: int, palette: Palette, *, strong: bool = False) -> list[Line]:
     """A text behind its head, its further lines under the first."""
     indent = sum(width_of(part) for part, _ in head)
     style = ink(palette.text if strong else palette.muted)

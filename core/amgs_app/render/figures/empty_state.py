@@ -34,9 +34,7 @@ def notice_in(region: Region, title: str, commands: Sequence[str], sentence: str
         y += 1
     y += 1 if tall else 0
     beside = "   ".join(f"› {verb}" for verb in commands)
-    if (
-        region.height - y < len(commands) and width_of(beside) <= region.width
-    ):  # few lines: one for all of them
+    if region.height - y < len(commands) and width_of(beside) <= region.width:  # few lines: one for all of them
         x = (region.width - width_of(beside)) // 2
         for verb in commands:
             region.put(x, y, "›", ink(palette.accent))

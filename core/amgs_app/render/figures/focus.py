@@ -67,13 +67,9 @@ def focus(
     read = min(len(lines), max(0, room - 4))
     rows = plan_rows(view, room - read)
     field = sheet.part(0, top + 1, None, rows.total)
-    cut_up = draw_map(
-        field, view, axis=axis, zoom=zoom, offset=offset, selected=selected, titles=names, rows=rows
-    )
+    cut_up = draw_map(field, view, axis=axis, zoom=zoom, offset=offset, selected=selected, titles=names, rows=rows)
     zoomed = f" · zoom {zoom:,.0f}×" if zoom > 1 else ""
-    question = (
-        f"“{clean(view.question)}”" if view.question else f"{plural(len(view.entries), 'entry', 'entries')}"
-    )
+    question = f"“{clean(view.question)}”" if view.question else f"{plural(len(view.entries), 'entry', 'entries')}"
     note = f"{axis} · {column_note(cut_up, axis)}{zoomed}"
     sheet.rule(top, cut(question, sheet.width - width_of(note) - 12) if sheet.width >= 60 else question, note)
     if read:
@@ -84,9 +80,7 @@ def focus(
     return sheet.render()
 
 
-def why(
-    explanation: EntryExplanation | None, canvas: Canvas, *, titles: Mapping[str, str] | None = None
-) -> Text:
+def why(explanation: EntryExplanation | None, canvas: Canvas, *, titles: Mapping[str, str] | None = None) -> Text:
     """Everything behind one entry."""
     sheet = Figure(canvas)
     inspect(sheet, explanation, None, titles or {})
@@ -267,14 +261,9 @@ def _decisions(region: Region, view: FocusView, names: Mapping[str, str]) -> Non
             region.put(1, top, warning, ink(palette.warn), width=region.width - 2)
             top += 1
     if not ranked:
-        region.put(
-            1, top, "No score reached a threshold; nothing was refused.", muted, width=region.width - 2
-        )
+        region.put(1, top, "No score reached a threshold; nothing was refused.", muted, width=region.width - 2)
     for row, one in enumerate(ranked[: max(0, region.height - top)], start=top):
-        sign, colour = (
-            ACTION_SIGNS[one.kind],
-            palette.heat_low if one.kind == "collapse" else palette.heat_high,
-        )
+        sign, colour = (ACTION_SIGNS[one.kind], palette.heat_low if one.kind == "collapse" else palette.heat_high)
         line: list[Piece] = [
             (
                 sign if one.applied else REASON_LETTERS[one.reason],

@@ -35,16 +35,7 @@ MOST_READ = 64
 """So many tokens in sight are shown with their text."""
 
 Mark = Literal["", "expand", "collapse", "pinned", "forbidden", "refused", "protected", "polished"]
-_MARKS: tuple[Mark, ...] = (
-    "",
-    "protected",
-    "polished",
-    "refused",
-    "forbidden",
-    "pinned",
-    "collapse",
-    "expand",
-)
+_MARKS: tuple[Mark, ...] = ("", "protected", "polished", "refused", "forbidden", "pinned", "collapse", "expand")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +97,7 @@ def window(view: FocusView, axis: Axis, zoom: float, offset: int) -> tuple[int, 
 
 def zooms(view: FocusView, axis: Axis) -> tuple[float, ...]:
     """The zooms from the whole lifetime inwards, each thirty-two times the one before; the last shows tokens."""
-    most = {
-        "lifetime": view.lifetime / LEAST_SHOWN,
-        "context": float(len(view.entries)),
-        "log": ZOOM_FACTOR**2,
-    }[axis]
+    most = {"lifetime": view.lifetime / LEAST_SHOWN, "context": float(len(view.entries)), "log": ZOOM_FACTOR**2}[axis]
     found = [1.0]
     while found[-1] * ZOOM_FACTOR < most:
         found.append(found[-1] * ZOOM_FACTOR)
@@ -218,14 +205,7 @@ def _reduce(fold: np.ufunc, values: NDArray[_T], first: Ints, last: Ints) -> NDA
 def _rows(entries: Sequence[EntryView]) -> NDArray[Any]:
     """(entries, 6): start, end, level, score, the weight of its mark, and measured ΔNLL or NaN."""
     rows = [
-        (
-            e.start,
-            e.end,
-            e.level,
-            e.score,
-            _MARKS.index(_mark(e)),
-            np.nan if e.delta_nll is None else e.delta_nll,
-        )
+        (e.start, e.end, e.level, e.score, _MARKS.index(_mark(e)), np.nan if e.delta_nll is None else e.delta_nll)
         for e in entries
     ]
     return np.array(rows, np.float64)

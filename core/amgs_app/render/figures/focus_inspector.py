@@ -96,10 +96,7 @@ def _parts(region: Region, explanation: EntryExplanation, room: int) -> list[lis
     palette = region.palette
     muted, plain = ink(palette.muted), ink(palette.text)
     score = explanation.score
-    total: list[Piece] = [
-        ("score ", muted),
-        (signed(score), ink(palette.heat(1.0 if score >= 0 else -1.0), bold=True)),
-    ]
+    total: list[Piece] = [("score ", muted), (signed(score), ink(palette.heat(1.0 if score >= 0 else -1.0), bold=True))]
     if explanation.entry.inherited:
         total.append((" handed down when its group was opened or closed; not scored by itself yet", muted))
         return [total]
@@ -162,10 +159,7 @@ def _told(region: Region, explanation: EntryExplanation, names: Mapping[str, str
             (f"{explanation.expand_cost:+d} tok{time}   ".replace("-", "−"), plain),
         ]
     if explanation.collapse_cost is not None:
-        costs += [
-            ("▽ ", ink(palette.heat_low)),
-            (f"{explanation.collapse_cost:+d} tok   ".replace("-", "−"), plain),
-        ]
+        costs += [("▽ ", ink(palette.heat_low)), (f"{explanation.collapse_cost:+d} tok   ".replace("-", "−"), plain)]
     if not costs:
         costs = [("neither expands nor collapses   ", muted)]
     if explanation.cooldown:

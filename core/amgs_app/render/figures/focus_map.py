@@ -224,11 +224,7 @@ def _sources(field: Region, y: int, cut: Columns, view: FocusView, titles: Mappi
     """Whose words they are: the title of each block over the columns it fills, as far as it fits."""
     palette = field.palette
     kinds = {"question": (palette.accent, "question"), "generated": (palette.good, "answer")}
-    spans = [
-        source
-        for source in view.sources
-        if source.end > cut.starts[0] and source.start < cut.ends[cut.width - 1]
-    ]
+    spans = [source for source in view.sources if source.end > cut.starts[0] and source.start < cut.ends[cut.width - 1]]
     first = np.searchsorted(cut.starts[: cut.width], [source.start for source in spans], side="left")
     last = np.searchsorted(cut.starts[: cut.width], [source.end for source in spans], side="left")
     for place, (source, left, right) in enumerate(zip(spans, first.tolist(), last.tolist(), strict=True)):
@@ -259,9 +255,7 @@ def _heat(region: Region, field: Region, y: int, rows: int, cut: Columns, view: 
     scale = max(2 * view.tau_expand, float(np.max(np.abs(shown), initial=0.0)), 1e-9)
     for x, score in enumerate(shown.tolist()):
         active = score >= view.tau_expand or score <= -view.tau_collapse
-        colour = (
-            palette.heat(math.copysign(0.45 + 0.55 * abs(score) / scale, score)) if active else palette.faint
-        )
+        colour = palette.heat(math.copysign(0.45 + 0.55 * abs(score) / scale, score)) if active else palette.faint
         style = ink(colour, bold=active)
         size = abs(score) / scale
         if score >= 0:
@@ -368,10 +362,7 @@ def _legend(region: Region, y: int, cut: Columns, view: FocusView) -> None:
     if refused:
         pieces.append(("refused: ", muted))
         for reason in refused:
-            pieces += [
-                (REASON_LETTERS[reason], ink(palette.warn)),
-                (f" {_REASON_WORDS.get(reason, reason)}  ", muted),
-            ]
+            pieces += [(REASON_LETTERS[reason], ink(palette.warn)), (f" {_REASON_WORDS.get(reason, reason)}  ", muted)]
     # last, where a narrow map cuts it off: the levels have their digits on the map
     for level in range(min(view.levels, 4) + 1):
         pieces += [(str(level), _digit(region, level)), (SHADES[level], _solid(region, level)), (" ", muted)]

@@ -36,9 +36,7 @@ def draw_forecasts(
     columns = _columns(region.width, page.rows)
     if heads:
         _heads(region.part(0, 1, None, 1), columns)
-    page.draw(
-        region.part(0, 1 + heads), lambda line, case, chosen: _row(line, case, now, columns, chosen=chosen)
-    )
+    page.draw(region.part(0, 1 + heads), lambda line, case, chosen: _row(line, case, now, columns, chosen=chosen))
 
 
 def _heads(line: Region, columns: dict[str, int]) -> None:

@@ -144,9 +144,7 @@ def undoing(plan: UndoPlan, now: datetime) -> str:
     said = [f"{named(done)}{whose}, {ago(done.at, now)}."]
     blocks = plural(done.blocks, "block")
     if done.kind == "ingest":
-        said.append(
-            f"{blocks} will be removed from the memory, or lose the source that this ingest gave them."
-        )
+        said.append(f"{blocks} will be removed from the memory, or lose the source that this ingest gave them.")
     elif done.kind == "feedback":
         said.append("The verdict will be removed and its forecast reopened.")
     elif done.kind == "review":

@@ -59,12 +59,7 @@ def frame(
 
 
 def rows_of_frame(
-    result: Frame,
-    canvas: Canvas,
-    *,
-    cursor: int | None = None,
-    show: Show = "both",
-    shown: Sequence[int] | None = None,
+    result: Frame, canvas: Canvas, *, cursor: int | None = None, show: Show = "both", shown: Sequence[int] | None = None
 ) -> Mapping[int, int]:
     """Which row of the table each line of the picture shows."""
     return _frame(result, canvas, cursor, show, 0, shown, MappingProxyType({})).rows
@@ -174,12 +169,7 @@ def rows_of_search(
     return _search(result, canvas, cursor, shown).rows
 
 
-def _search(
-    result: SearchResult,
-    canvas: Canvas,
-    marked: int | str | None,
-    shown: Sequence[int] | None,
-) -> Figure:
+def _search(result: SearchResult, canvas: Canvas, marked: int | str | None, shown: Sequence[int] | None) -> Figure:
     sheet = Figure(canvas)
     palette = sheet.palette
     facts = [
@@ -231,9 +221,7 @@ def _head(sheet: Figure, result: Frame) -> None:
     query = clean(result.query)
     facts = [
         HeaderPart(0, ((clean(result.name), ink(palette.accent, bold=True)),)),
-        HeaderPart(
-            2, ((f"“{cut(query, max(12, sheet.width // 3))}”" if query else "no query", ink(palette.text)),)
-        ),
+        HeaderPart(2, ((f"“{cut(query, max(12, sheet.width // 3))}”" if query else "no query", ink(palette.text)),)),
         HeaderPart(
             1,
             (
@@ -242,9 +230,7 @@ def _head(sheet: Figure, result: Frame) -> None:
                 (f" {full:.0%}", ink(palette.muted)),
             ),
         ),
-        HeaderPart(
-            3, (("entropy ", ink(palette.muted)), (f"{result.entropy_bits:.1f} bit", ink(palette.text)))
-        ),
+        HeaderPart(3, (("entropy ", ink(palette.muted)), (f"{result.entropy_bits:.1f} bit", ink(palette.text)))),
         HeaderPart(4, ((milliseconds(result.milliseconds), ink(palette.muted)),)),
         HeaderPart(5, ((result.as_of.strftime("%Y-%m-%d %H:%M"), ink(palette.muted)),)),
     ]
@@ -289,9 +275,7 @@ def _waterfall_line(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> Non
     arrow = " ▸ "
     names = [_LAYER_WORDS.get(layer.layer, layer.layer) for layer in layers]
     outs = ["–" if layer.skipped else str(layer.candidates_out) for layer in layers]
-    numbers = [
-        "skipped" if layer.skipped else f"{layer.candidates_in}→{layer.candidates_out}" for layer in layers
-    ]
+    numbers = ["skipped" if layer.skipped else f"{layer.candidates_in}→{layer.candidates_out}" for layer in layers]
     short = [name[:3] for name in names]
     choices = [(names, numbers), (names, outs), (short, outs)]
     room = sheet.width - 2 - len(arrow) * (len(layers) - 1)
@@ -352,10 +336,7 @@ def _ledger_line(sheet: Figure, y: int, ledger: Sequence[LedgerEntry], names: Se
     for name, entry in zip(names, ledger, strict=True):
         tail = f"{count(entry.used)}/{count(entry.budget)}" if entry.budget else "–"
         sheet.pieces(
-            x,
-            y,
-            [(f"{name} ", ink(palette.text, bold=True)), (tail, ink(palette.text))],
-            width=sheet.width - x,
+            x, y, [(f"{name} ", ink(palette.text, bold=True)), (tail, ink(palette.text))], width=sheet.width - x
         )
         x += width_of(f"{name} {tail}") + 2
 
@@ -389,9 +370,7 @@ def _split(rest: Region, rows: int, show: Show) -> tuple[Region | None, Region |
 # --- text -------------------------------------------------------------------------------------------------
 
 
-def _text(
-    region: Region, result: Frame, numbers: Mapping[str, int], selected: str | None, offset: int
-) -> None:
+def _text(region: Region, result: Frame, numbers: Mapping[str, int], selected: str | None, offset: int) -> None:
     """The assembled text; the gutter holds the number of the candidate each line came from."""
     palette = region.palette
     lines = text_lines(result, region.width - 6)
@@ -411,9 +390,7 @@ def _text(
             number = numbers.get(block, 0)
             colour = palette.accent if block == selected or number % 2 else palette.part_centrality
             if block != before or row == 1:
-                region.put(
-                    0, row, str(number) if number else "?", ink(colour, bold=True), width=3, align="right"
-                )
+                region.put(0, row, str(number) if number else "?", ink(colour, bold=True), width=3, align="right")
             region.put(3, row, "▌", ink(colour))
             region.put(5, row, line, ink(palette.text))
             if block == selected:

@@ -109,9 +109,7 @@ class HeaderPart:
         return sum(width_of(text) for text, _ in self.pieces)
 
 
-def facts_line(
-    region: Region, y: int, facts: Sequence[HeaderPart], *, gap: int = 3, x: int = 0
-) -> list[HeaderPart]:
+def facts_line(region: Region, y: int, facts: Sequence[HeaderPart], *, gap: int = 3, x: int = 0) -> list[HeaderPart]:
     """Write the facts that fit, in their order, the highest ranks dropped first; returns what was dropped."""
     kept = list(facts)
     dropped: list[HeaderPart] = []

@@ -79,10 +79,7 @@ def neighbourhood(
     body = sheet.part(0, y)
     if not result.edges:
         lines = (
-            (
-                "It has no edges yet.",
-                "Consolidation links a block to what it mentions, resembles and follows.",
-            )
+            ("It has no edges yet.", "Consolidation links a block to what it mentions, resembles and follows.")
             if not every
             else ("No neighbour matches the filter.", "F changes the filter; a blank one clears it.")
         )
@@ -170,9 +167,7 @@ def _head(sheet: Figure, result: Neighbourhood, selected: str | None) -> None:
     plain, muted = ink(palette.text), ink(palette.muted)
     shown = next((block for block in result.blocks if block.id == selected), result.center)
     facts = [
-        HeaderPart(
-            0, ((cut(clean(result.center.title), max(12, sheet.width // 3)), ink(palette.accent, bold=True)),)
-        ),
+        HeaderPart(0, ((cut(clean(result.center.title), max(12, sheet.width // 3)), ink(palette.accent, bold=True)),)),
         HeaderPart(
             1,
             (
@@ -242,9 +237,7 @@ def _legend(sheet: Figure, y: int, edges: Sequence[LiveEdge], letters: Mapping[s
         number = sum(live.edge.relation_type == name for live in edges)
         colour = palette.relation(name)
         pieces.append(
-            HeaderPart(
-                at, ((letter, ink(colour, bold=True)), (f" {clean(name)} {number}", ink(palette.muted)))
-            )
+            HeaderPart(at, ((letter, ink(colour, bold=True)), (f" {clean(name)} {number}", ink(palette.muted))))
         )
     lines = "━ firm  ╌ fading  · faint" if sheet.symbols != "ascii" else "- firm  - - fading  . faint"
     pieces.append(HeaderPart(99, ((lines, ink(palette.muted)),)))
@@ -282,9 +275,7 @@ def _only(result: Neighbourhood, ids: Sequence[str]) -> Neighbourhood:
     return replace(
         result,
         blocks=tuple(block for block in result.blocks if block.id in kept),
-        edges=tuple(
-            live for live in result.edges if live.edge.source_id in kept and live.edge.target_id in kept
-        ),
+        edges=tuple(live for live in result.edges if live.edge.source_id in kept and live.edge.target_id in kept),
     )
 
 
@@ -292,8 +283,7 @@ def _ranked(result: Neighbourhood) -> list[Block]:
     """The centre, then by distance and by the strength of the strongest edge."""
     best = _strengths(result)
     return sorted(
-        result.blocks,
-        key=lambda block: (result.distances.get(block.id, 9), -best.get(block.id, 0.0), block.id),
+        result.blocks, key=lambda block: (result.distances.get(block.id, 9), -best.get(block.id, 0.0), block.id)
     )
 
 
@@ -327,9 +317,7 @@ def _rings(
     # More than this many labels would cover each other's lines; the rest is in the table.
     most = max(6, region.height * 7 // 5 if rings < MOST_RINGS else region.height)
     drawn = _told_lines(result, up, selected)
-    noted = len(drawn) < len(result.edges) or most < len(
-        nodes
-    )  # the last line says what the table has besides
+    noted = len(drawn) < len(result.edges) or most < len(nodes)  # the last line says what the table has besides
     high = region.height - noted if region.height > 3 else region.height
     spots, (cx, cy) = place(nodes[:most], region.width, high, width_of(center) + 4)
     middle = Spot(int(cx), int(cy), int(cx), int(cx) + 1)
@@ -360,14 +348,7 @@ def _rings(
     left = [(len(nodes) - len(spots), "block"), (len(result.edges) - len(drawn), "edge")]
     if any(number for number, _ in left):
         more = ", ".join(f"+{plural(number, name)}" for number, name in left if number)
-        region.put(
-            0,
-            region.height - 1,
-            f"{more} in the table",
-            ink(palette.muted),
-            width=region.width,
-            align="right",
-        )
+        region.put(0, region.height - 1, f"{more} in the table", ink(palette.muted), width=region.width, align="right")
 
 
 def _told_lines(result: Neighbourhood, up: Mapping[str, str], selected: str | None) -> list[LiveEdge]:
@@ -390,9 +371,7 @@ def _told_lines(result: Neighbourhood, up: Mapping[str, str], selected: str | No
     return told + list({id(live): live for live in inwards.values()}.values())
 
 
-def _lines(
-    region: Region, edges: Sequence[LiveEdge], spots: Mapping[str, Spot], letters: Mapping[str, str]
-) -> None:
+def _lines(region: Region, edges: Sequence[LiveEdge], spots: Mapping[str, Spot], letters: Mapping[str, str]) -> None:
     """The edges as lines, the weakest underneath, each with its letter near the middle."""
     palette = region.palette
     strokes = Strokes(region)

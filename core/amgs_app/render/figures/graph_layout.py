@@ -94,9 +94,7 @@ def _find(node: PlacedNode, turn: float, rings: int, width: int, height: int, ta
     label = min(node.label, max(3, width // 3))
     outer_x, outer_y = max(4.0, cx - label - 2), max(1.0, cy - 0.6)
     # The first ring of several keeps room for its labels inside the next.
-    share = {1: {1: 1.0}, 2: {1: 0.5, 2: 1.0}, 3: {1: 0.36, 2: 0.68, 3: 1.0}}[min(rings, 3)][
-        min(node.ring, 3)
-    ]
+    share = {1: {1: 1.0}, 2: {1: 0.5, 2: 1.0}, 3: {1: 0.36, 2: 0.68, 3: 1.0}}[min(rings, 3)][min(node.ring, 3)]
     angle = 2 * math.pi * turn - math.pi / 2
     want_x, want_y = cx + outer_x * share * math.cos(angle), cy + outer_y * share * math.sin(angle)
     right = math.cos(angle) >= 0

@@ -34,9 +34,7 @@ def edge_table(
     palette = region.palette
     titles = {block.id: clean(block.title) for block in result.blocks}
     if draft is not None:  # a new edge may lead to a block that is not here
-        ends = {
-            key: name for e in draft.edits for key, name in zip(e.key, (e.source, e.target), strict=False)
-        }
+        ends = {key: name for e in draft.edits for key, name in zip(e.key, (e.source, e.target), strict=False)}
         titles = {key: clean(name) for key, name in ends.items()} | titles
     center = result.center.id
 
@@ -79,19 +77,13 @@ def edge_table(
         colour_of = palette.bad if edit is not None and edit.act == "cut" else palette.good
         sign = (MARKS[edit.act] if edit is not None else " ", ink(colour_of, bold=True))
         line: list[Piece] = [
-            (
-                "▸" if edge.key == chosen or (marked and chosen is None) else " ",
-                ink(palette.accent, bold=True),
-            ),
+            ("▸" if edge.key == chosen or (marked and chosen is None) else " ", ink(palette.accent, bold=True)),
             *([sign] if draft is not None else []),
             (f"{other} ".rjust(numbers_w + 1) if inner else "", muted),
             (f"{kind} ", ink(colour, bold=kind_w == 1)),
             ("▸ " if outward else "◂ ", muted),
             (f"{numbers.get(far, '')} ".rjust(numbers_w + 1), muted),
-            (
-                titles.get(far, short_id(far)),
-                ink(blend(palette.muted, palette.text, min(1.0, live.strength))),
-            ),
+            (titles.get(far, short_id(far)), ink(blend(palette.muted, palette.text, min(1.0, live.strength)))),
         ]
         region.pieces(0, row, line, width=right - 1)
         x = region.put(right, row, share(edge.weight), muted, width=5, align="right")
@@ -105,9 +97,7 @@ def edge_table(
             region.shade(row, palette.selection)
 
 
-def centrality_table(
-    region: Region, result: Neighbourhood, numbers: Mapping[str, int], selected: str | None
-) -> None:
+def centrality_table(region: Region, result: Neighbourhood, numbers: Mapping[str, int], selected: str | None) -> None:
     """The blocks by PageRank, with the four measures."""
     palette = region.palette
     muted = ink(palette.muted)
@@ -116,15 +106,11 @@ def centrality_table(
     for at, name in enumerate(("hop", "degr", "eigen", "rank", "betw")):
         region.put(right + at * 6, 1, name, muted, width=6, align="right")
     empty = Centrality()
-    ranked = sorted(
-        result.blocks, key=lambda block: (-result.centrality.get(block.id, empty).pagerank, block.id)
-    )
+    ranked = sorted(result.blocks, key=lambda block: (-result.centrality.get(block.id, empty).pagerank, block.id))
     for row, block in enumerate(ranked[: region.height - 2], start=2):
         central = result.centrality.get(block.id, empty)
         number = str(numbers.get(block.id, ""))
-        region.pieces(
-            0, row, [(f"{number:>3} ", muted), (clean(block.title), ink(palette.text))], width=right - 1
-        )
+        region.pieces(0, row, [(f"{number:>3} ", muted), (clean(block.title), ink(palette.text))], width=right - 1)
         told = (
             str(result.distances.get(block.id, "")),
             share(central.degree),
@@ -134,12 +120,7 @@ def centrality_table(
         )
         for at, text in enumerate(told):
             region.put(
-                right + at * 6,
-                row,
-                text,
-                ink(palette.text, bold=True) if at == 3 else muted,
-                width=6,
-                align="right",
+                right + at * 6, row, text, ink(palette.text, bold=True) if at == 3 else muted, width=6, align="right"
             )
         if block.id == selected:
             region.shade(row, palette.selection)

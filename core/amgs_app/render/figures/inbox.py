@@ -49,11 +49,7 @@ def inbox(
         HeaderPart(0, ((plural(total or len(blocks), "raw block"), ink(palette.accent, bold=True)),)),
         HeaderPart(1, (("oldest ", ink(palette.muted)), (age(since, now), ink(palette.text)))),
         HeaderPart(
-            2,
-            (
-                ("found by words only until you ", ink(palette.muted)),
-                ("consolidate", ink(palette.text, bold=True)),
-            ),
+            2, (("found by words only until you ", ink(palette.muted)), ("consolidate", ink(palette.text, bold=True)))
         ),
     ]
     facts_line(sheet, 0, facts, x=1)
@@ -88,10 +84,7 @@ def _list(region: Region, page: ListPage[Block], now: datetime) -> None:
     most = free * 2 // 5 if shared else free - _SOURCE_CELLS if any(sources) and previews else free
     title_w = max(8, min(max(map(width_of, titles), default=0), most))
     source_w = (
-        min(
-            max(map(width_of, sources), default=0),
-            max(0, (free - title_w) * 2 // 5 if shared else free - title_w - 3),
-        )
+        min(max(map(width_of, sources), default=0), max(0, (free - title_w) * 2 // 5 if shared else free - title_w - 3))
         if region.width >= 70
         else 0
     )

@@ -59,12 +59,7 @@ def overview(
     station: the place of the one that is chosen in the loop.
     """
     if status is None:
-        return notice(
-            canvas,
-            "No store is open",
-            ("amgs --store PATH", "amgs --corpus DIR"),
-            "A memory is one file.",
-        )
+        return notice(canvas, "No store is open", ("amgs --store PATH", "amgs --corpus DIR"), "A memory is one file.")
     sheet = Figure(canvas)
     stations = _stations(status, frame, focus)
     at, verb, reason = _next(status, frame, focus)
@@ -93,9 +88,7 @@ def overview(
         rows = plan_rows(focus, min(rest.height - 9, 24))
         live = rest.part(0, rest.height - rows.total - 1)
         live.rule(0, f"working context “{clean(focus.question)}”")
-        draw_map(
-            live.part(0, 1), focus, axis="lifetime", zoom=1.0, offset=0, selected=None, titles={}, rows=rows
-        )
+        draw_map(live.part(0, 1), focus, axis="lifetime", zoom=1.0, offset=0, selected=None, titles={}, rows=rows)
         rest = rest.part(0, 0, None, rest.height - rows.total - 1)
     listed = operations if shown is None else [operations[place] for place in shown]
     journal = _Journal(listed, len(operations), status.now, cursor)
@@ -147,33 +140,19 @@ def _stations(status: StoreStatus, frame: Frame | None, focus: FocusView | None)
         window = _Station("window", f"{focus.used}/{focus.window}", entries, full=focus.budget_utilization)
         due = f"refocus in {focus.next_refocus_in}" if focus.next_refocus_in else "refocus due"
         told = "finished" if focus.finished else due
-        decode = _Station(
-            "decode", f"step {count(focus.step)}", told, plural(focus.refocuses, "refocus", "refocuses")
-        )
+        decode = _Station("decode", f"step {count(focus.step)}", told, plural(focus.refocuses, "refocus", "refocuses"))
     ran = "never" if last is None else ago(last, status.now)
     edges = plural(status.edges, "edge")
     known = f"{count(status.outcomes)} judged"
     return (
         _Station("inbox", f"{count(raw)} raw", waited, quiet=not raw),
         _Station("consolidate", ran, "last run", plural(kept, "block"), quiet=last is None),
-        _Station(
-            "memory",
-            plural(kept, "block"),
-            edges,
-            full=status.mean_relevance if kept else None,
-            quiet=not kept,
-        ),
+        _Station("memory", plural(kept, "block"), edges, full=status.mean_relevance if kept else None, quiet=not kept),
         made,
         life,
         window,
         decode,
-        _Station(
-            "feedback",
-            f"Brier {optional(status.brier)}",
-            known,
-            "goal: below .15",
-            quiet=not status.outcomes,
-        ),
+        _Station("feedback", f"Brier {optional(status.brier)}", known, "goal: below .15", quiet=not status.outcomes),
     )
 
 
@@ -204,12 +183,7 @@ def next_step(status: StoreStatus, frame: Frame | None, focus: FocusView | None)
 
 
 def pane_at(
-    x: int,
-    y: int,
-    canvas: Canvas,
-    status: StoreStatus,
-    frame: Frame | None = None,
-    focus: FocusView | None = None,
+    x: int, y: int, canvas: Canvas, status: StoreStatus, frame: Frame | None = None, focus: FocusView | None = None
 ) -> str | None:
     """The pane behind the station that is drawn in a cell of the overview; None beside the stations."""
     tall = _tall(canvas.height)
@@ -253,9 +227,7 @@ def _columns(stations: Sequence[_Station], width: int) -> list[tuple[int, int]]:
     return [(sum(wide[:column]) + column * gap, wide[column]) for column in range(4)]
 
 
-def _loop(
-    region: Region, stations: Sequence[_Station], at: int, tall: int, chosen: int | None = None
-) -> None:
+def _loop(region: Region, stations: Sequence[_Station], at: int, tall: int, chosen: int | None = None) -> None:
     """Four stops to the right, four back below; what feedback teaches goes up into the memory."""
     palette = region.palette
     columns = _columns(stations, region.width)
@@ -324,12 +296,7 @@ _SIGNS: Mapping[Standing, str] = {"well": "✓", "watch": "◆", "act": "✗", "
 
 
 def _colour(standing: Standing, palette: Palette) -> str:
-    return {
-        "well": palette.good,
-        "watch": palette.warn,
-        "act": palette.bad,
-        "unknown": palette.muted,
-    }[standing]
+    return {"well": palette.good, "watch": palette.warn, "act": palette.bad, "unknown": palette.muted}[standing]
 
 
 def _sides(region: Region, status: StoreStatus, health: Health | None) -> None:

@@ -76,9 +76,7 @@ def plan(
     if place is not None and sheet.height >= 14:
         preview = wrap(listed[place].block.content.strip(), sheet.width - 8, _PREVIEW)
     columns = _columns(sheet.width)
-    heights = [
-        _height(item, columns) + (len(preview) if at == place else 0) for at, item in enumerate(listed)
-    ]
+    heights = [_height(item, columns) + (len(preview) if at == place else 0) for at, item in enumerate(listed)]
     first = _first(heights, place, sheet.height - 2)
     names = _Names({item.block.id: item for item in every}, titles or {})
     planned = {item.block.id: item for item in made.items}
@@ -140,9 +138,7 @@ def _head(sheet: Figure, draft: PlanDraft, result: ConsolidationPlan) -> None:
     edges = sum(len(item.edges) for item in result.items)
     entities = len({name for item in result.items for name in item.entities})
     tally = Counter(item.category for item in result.items).most_common()
-    kinds = "  ".join(
-        f"{clean(name)} {number}" for name, number in sorted(tally, key=lambda one: (-one[1], one[0]))
-    )
+    kinds = "  ".join(f"{clean(name)} {number}" for name, number in sorted(tally, key=lambda one: (-one[1], one[0])))
     facts = [
         HeaderPart(0, ((f"+ {plural(len(result.items), 'block')}", ink(palette.good, bold=True)),)),
         HeaderPart(1, ((f"+ {plural(edges, 'edge')}", ink(palette.good)),)),
@@ -254,10 +250,7 @@ def _edge(region: Region, row: _Row, number: int, edge: Edge, names: _Names) -> 
     mark = ink(palette.accent, bold=True) if row.chosen else ink(palette.warn if dropped else palette.faint)
     line: list[Piece] = [
         (f"{lead} ", mark),
-        (
-            f"{clean(edge.relation_type)} ",
-            ink(palette.muted) if gone else ink(palette.relation(edge.relation_type)),
-        ),
+        (f"{clean(edge.relation_type)} ", ink(palette.muted) if gone else ink(palette.relation(edge.relation_type))),
         ("▸ " if outward else "◂ ", ink(palette.muted)),
         (name, ink(palette.muted if gone else palette.text)),
     ]

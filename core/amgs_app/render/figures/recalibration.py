@@ -35,13 +35,7 @@ def _plan(result: CalibrationPlan, canvas: Canvas, cursor: int, operation: int |
         0,
         [
             HeaderPart(
-                0,
-                (
-                    (
-                        f"{result.method} on {plural(result.outcomes, 'outcome')}",
-                        ink(palette.accent, bold=True),
-                    ),
-                ),
+                0, ((f"{result.method} on {plural(result.outcomes, 'outcome')}", ink(palette.accent, bold=True)),)
             ),
             HeaderPart(1, ((plural(len(result.edges), "edge"), ink(palette.text)),)),
         ],
@@ -73,9 +67,7 @@ def _changes(region: Region, changes: Sequence[EdgeChange], cursor: int, title: 
     page = ListPage.around(changes, region.height - 1, cursor)
     region.rule(0, title, page.note)
     if not changes:
-        region.put(
-            1, 1, "No confidence of an edge would move.", ink(region.palette.muted), width=region.width - 2
-        )
+        region.put(1, 1, "No confidence of an edge would move.", ink(region.palette.muted), width=region.width - 2)
     page.draw(region.part(0, 1), _change)
 
 

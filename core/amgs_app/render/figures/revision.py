@@ -59,9 +59,7 @@ def revision(plan: RevisionPlan, canvas: Canvas, *, operation: int | None = None
     palette = sheet.palette
     state = "nothing has changed yet" if operation is None else f"operation {operation}"
     facts = [
-        HeaderPart(
-            1, ((cut_middle(clean(plan.about), max(8, sheet.width // 2)), ink(palette.accent, bold=True)),)
-        ),
+        HeaderPart(1, ((cut_middle(clean(plan.about), max(8, sheet.width // 2)), ink(palette.accent, bold=True)),)),
         HeaderPart(0, ((state, ink(palette.warn if operation is None else palette.text)),)),
         HeaderPart(2, ((plural(plan.sources, "source"), ink(palette.muted)),)),
     ]

@@ -64,13 +64,9 @@ def _namespaces(region: Region, found: StoreTopology, namespaces: Sequence[Names
         text = ink(palette.text, bold=mine)
         name_w = max(8, region.width - 36)
         region.put(1, row, clean(each.name), text, width=name_w)
-        blocks = (
-            "not known" if each.blocks is None else f"{'' if mine else '≈'}{short_count(each.blocks)} blocks"
-        )
+        blocks = "not known" if each.blocks is None else f"{'' if mine else '≈'}{short_count(each.blocks)} blocks"
         x = name_w + 2
         region.put(x, row, blocks, text, width=14, align="right")
         region.put(x + 15, row, size_told(each.bytes), text, width=9, align="right")
         if each.changes is not None:
-            region.put(
-                x + 25, row, f"#{count(each.changes)}", ink(palette.muted), width=region.width - x - 25
-            )
+            region.put(x + 25, row, f"#{count(each.changes)}", ink(palette.muted), width=region.width - x - 25)

@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 
 _MESSAGE: Final = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 _INTERNAL: Final = -32603
-_LEFT: Final = (
-    "The process that has the memory open ended before it answered: it may be done. Look, and ask again."
-)
+_LEFT: Final = "The process that has the memory open ended before it answered: it may be done. Look, and ask again."
 
 
 def speak(options: Options) -> int:
@@ -146,9 +144,7 @@ async def _pass_on(holding: Holding, stack: AsyncExitStack) -> None:
         except (httpx2.HTTPError, AmgsError) as error:
             words = str(error) if isinstance(error, AmgsError) else _LEFT
             asked = json.loads(line).get("id")
-            told = json.dumps(
-                {"jsonrpc": "2.0", "id": asked, "error": {"code": _INTERNAL, "message": words}}
-            ).encode()
+            told = json.dumps({"jsonrpc": "2.0", "id": asked, "error": {"code": _INTERNAL, "message": words}}).encode()
             told = told if asked is not None else b""
         if told:
             sys.stdout.buffer.write(told + b"\n")

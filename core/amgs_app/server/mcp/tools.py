@@ -89,9 +89,7 @@ def quote(notes: Sequence[Quoted], budget: int, count: Callable[[str], int], *, 
         shown.append(_marked(each, each.text))
     made = whole(shown)
     if count(made) > budget:
-        raise BudgetError(
-            f"{budget} tokens hold no answer.", way_out=f"Give a budget of {count(made)} or more."
-        )
+        raise BudgetError(f"{budget} tokens hold no answer.", way_out=f"Give a budget of {count(made)} or more.")
     return made
 
 
@@ -186,9 +184,7 @@ class Tools:
         check_right(asked, "write", "`ingest`")
         check_storable((text, source, speaker))
         given = IngestRequest(content=text, source=source, speaker=speaker, occurred_at=_instant(occurred_at))
-        report = await asked.run(
-            "ingest", "write", lambda: take_in(asked, given.items()), text[:80], changes=True
-        )
+        report = await asked.run("ingest", "write", lambda: take_in(asked, given.items()), text[:80], changes=True)
         done = {
             "Remembered": report.added,
             "Holds again": report.again,
@@ -204,9 +200,7 @@ class Tools:
             told = await self._call(asked, "feedback", verdict="answered", query=query, answer=answer)
             return f"Noted: {plural(sum(bool(one.by) for one in told.uses), 'note')} used."
         if not id or useful is None:
-            raise UsageError(
-                "A verdict is missing.", way_out="Give `id` and `useful`, or `query` and `answer`."
-            )
+            raise UsageError("A verdict is missing.", way_out="Give `id` and `useful`, or `query` and `answer`.")
         outcome = await self._call(asked, "feedback", verdict="useful" if useful else "useless", block=id)
         return f"Noted: it was forecast at {outcome.predicted:.2f}."
 
@@ -288,10 +282,7 @@ def make_server(tools: Tools) -> MCPServer:
     ) -> str:
         return await _told(tools.search(_headers(ctx), query, limit, budget))
 
-    @tool(
-        "assemble",
-        "What to know for a question, within a budget. Frames: SESSION, ATTENTION, SELF, TASK, WORLD.",
-    )
+    @tool("assemble", "What to know for a question, within a budget. Frames: SESSION, ATTENTION, SELF, TASK, WORLD.")
     @_with_switches
     async def assemble(
         query: Query, ctx: Context, frame: str = "SESSION", budget: Budget = 1500, **switches: bool
@@ -347,21 +338,14 @@ def _hints(name: str) -> ToolAnnotations:
     """What the operation's marks say of the tool."""
     reads = not standard()[OPERATIONS[name]].writes
     return ToolAnnotations(
-        read_only_hint=reads,
-        destructive_hint=False,
-        idempotent_hint=reads or name == "ingest",
-        open_world_hint=False,
+        read_only_hint=reads, destructive_hint=False, idempotent_hint=reads or name == "ingest", open_world_hint=False
     )
 
 
 def _untitled(schema: Any) -> Any:
     """A schema without its titles, which repeat the names and take a third of an agent's window for the tools."""
     if isinstance(schema, dict):
-        return {
-            key: _untitled(each)
-            for key, each in schema.items()
-            if not (key == "title" and isinstance(each, str))
-        }
+        return {key: _untitled(each) for key, each in schema.items() if not (key == "title" and isinstance(each, str))}
     return [_untitled(each) for each in schema] if isinstance(schema, list) else schema
 
 

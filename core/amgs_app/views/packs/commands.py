@@ -25,19 +25,12 @@ if TYPE_CHECKING:
     )
     from amgs_app.engine import Engine
 
-Reference = Annotated[
-    str, Arg(metavar="NAME[@VERSION]", help="A pack, in its latest version unless one is named.")
-]
-Budget = Annotated[
-    int | None, Option("--budget", metavar="TOKENS", min=1, help="Token budget; default: 2,048.")
-]
+Reference = Annotated[str, Arg(metavar="NAME[@VERSION]", help="A pack, in its latest version unless one is named.")]
+Budget = Annotated[int | None, Option("--budget", metavar="TOKENS", min=1, help="Token budget; default: 2,048.")]
 
-Session = Annotated[
-    str, Option("--session", metavar="NAME", help="Names the task that several readings are for.")
-]
+Session = Annotated[str, Option("--session", metavar="NAME", help="Names the task that several readings are for.")]
 Role = Annotated[
-    Literal["source", "learning"] | None,
-    Option("--role", metavar="ROLE", help="Only sources, or learnings."),
+    Literal["source", "learning"] | None, Option("--role", metavar="ROLE", help="Only sources, or learnings.")
 ]
 
 
@@ -57,8 +50,7 @@ def keep(
         str, Option("--frame", metavar="NAME", help="The frame that selects for the query."), Takes("frame")
     ] = "SESSION",
     budget: Annotated[
-        int | None,
-        Option("--budget", metavar="TOKENS", min=1, help="Token budget; default: the frame's own."),
+        int | None, Option("--budget", metavar="TOKENS", min=1, help="Token budget; default: the frame's own.")
     ] = None,
     block: Annotated[
         list[str] | None,
@@ -68,11 +60,7 @@ def keep(
     title: Annotated[str, Option("--title", metavar="TEXT", help="What the pack is about.")] = "",
     keyword: Annotated[
         list[str] | None,
-        Option(
-            "--keyword",
-            metavar="WORD",
-            help="Use this keyword instead of those that are found; may be repeated.",
-        ),
+        Option("--keyword", metavar="WORD", help="Use this keyword instead of those that are found; may be repeated."),
     ] = None,
 ) -> PackKept:
     """Keep what a frame selects for a query, or the blocks that are named, as the next version of a pack.
@@ -98,10 +86,7 @@ def packs(
     keep: Annotated[
         int | None,
         Option(
-            "--keep",
-            metavar="TOKENS",
-            min=0,
-            help="Show what would have to go for the rest to fit in so many tokens.",
+            "--keep", metavar="TOKENS", min=0, help="Show what would have to go for the rest to fit in so many tokens."
         ),
     ] = None,
 ) -> PackList:
@@ -126,8 +111,7 @@ def show(
     pack: Reference,
     *,
     against: Annotated[
-        str,
-        Option("--against", metavar="NAME[@VERSION]", help="Show what came and went since this one instead."),
+        str, Option("--against", metavar="NAME[@VERSION]", help="Show what came and went since this one instead.")
     ] = "",
 ) -> PackContent | PackDifference:
     """Show a pack with its members as they are now, its keywords, its versions, when it was read, and what links it to
@@ -207,10 +191,7 @@ def assemble(
 
 
 @operation(
-    "pack judge",
-    summary="Say whether a pack that was read was useful.",
-    example="pack judge 3 --useful",
-    writes=True,
+    "pack judge", summary="Say whether a pack that was read was useful.", example="pack judge 3 --useful", writes=True
 )
 def judge(
     engine: Engine,
@@ -234,8 +215,7 @@ def learn(
     name: Annotated[str, Arg(metavar="NAME", help="The pack; its next version holds the learnings, too.")],
     *,
     others: Annotated[
-        list[str] | None,
-        Option("--with", metavar="NAME", help="Include what another pack holds; may be repeated."),
+        list[str] | None, Option("--with", metavar="NAME", help="Include what another pack holds; may be repeated.")
     ] = None,
     share: Annotated[
         float,
@@ -274,9 +254,7 @@ def proposals(
     ] = None,
     reject: Annotated[
         str | None,
-        Option(
-            "--reject", metavar="ID", help="Do not make this proposal again while its packs stay as they are."
-        ),
+        Option("--reject", metavar="ID", help="Do not make this proposal again while its packs stay as they are."),
     ] = None,
 ) -> PackProposalList:
     """List what could be done with packs, by a rule; nothing is changed before a proposal is accepted, and `undo` takes
@@ -298,11 +276,7 @@ def proposals(
     return PackProposalList(packs.proposals(), decided)
 
 
-@operation(
-    "pack weights",
-    summary="Show what was learned about packs from judged readings.",
-    example="pack weights",
-)
+@operation("pack weights", summary="Show what was learned about packs from judged readings.", example="pack weights")
 def weights(engine: Engine) -> PackWeights:
     """Show what verdicts on readings (`pack judge`) say of each pack: the share that was useful, and its lower bound. A
     pack is thought useful where that is above one half.
@@ -320,9 +294,7 @@ def weights(engine: Engine) -> PackWeights:
     example="pack retire wifi",
     writes=True,
 )
-def retire(
-    engine: Engine, names: Annotated[list[str], Arg(metavar="NAME", help="The packs.")]
-) -> JournalEntry:
+def retire(engine: Engine, names: Annotated[list[str], Arg(metavar="NAME", help="The packs.")]) -> JournalEntry:
     """Retire packs in all their versions, as one change; they and the log stay, and `undo` brings them back.
 
     `pack list --keep TOKENS` says which to retire for the others to fit.
@@ -345,11 +317,7 @@ def export(
 
 
 @operation(
-    "pack import",
-    summary="Import an exported pack.",
-    example="pack import wifi.json",
-    writes=True,
-    creates=True,
+    "pack import", summary="Import an exported pack.", example="pack import wifi.json", writes=True, creates=True
 )
 def load(
     engine: Engine,

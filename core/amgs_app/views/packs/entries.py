@@ -165,9 +165,7 @@ def pack_difference(result: PackDifference) -> ResultTable:
         f"{_named(result.left)} → {_named(result.right)}: {len(result.come)} come, {len(result.gone)} gone, "
         f"{result.shared} in both"
     )
-    return sheet(
-        title, "what id:id title* created:at", rows, (f"keywords: {' '.join(words)}" if words else "",)
-    )
+    return sheet(title, "what id:id title* created:at", rows, (f"keywords: {' '.join(words)}" if words else "",))
 
 
 @entry(sentence=title_of)
@@ -196,9 +194,7 @@ def _route_drawn(operator: Operator, result: PackRoute, canvas: Canvas) -> Text:
 def pack_route(result: PackRoute) -> ResultTable:
     from amgs_app.views.packs.figures.route import asked_for
 
-    rows: list[tuple[Any, ...]] = [
-        (n, _named(one.pack), one.tokens, one.gain) for n, one in enumerate(result.packs, 1)
-    ]
+    rows: list[tuple[Any, ...]] = [(n, _named(one.pack), one.tokens, one.gain) for n, one in enumerate(result.packs, 1)]
     rows += [(None, _named(one.pack), one.tokens, one.gain) for one in result.left_out]
     missing = ", ".join(word for word, there in result.words if not there)
     title = f"{plural(len(result.packs), 'pack')}, {result.tokens:,} of {result.budget:,} tokens"

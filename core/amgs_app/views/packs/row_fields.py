@@ -57,11 +57,6 @@ def of_routed(result: PackRoute) -> list[Row]:
 def of_proposals(proposals: Sequence[PackProposal]) -> list[Row]:
     """The rows of proposals about packs. name: of the packs. state: the action. keywords: why. needed: how sure."""
     return [
-        {
-            "name": " + ".join(one.packs),
-            "keywords": one.because,
-            "state": one.action,
-            "needed": one.sure,
-        }
+        {"name": " + ".join(one.packs), "keywords": one.because, "state": one.action, "needed": one.sure}
         for one in proposals
     ]

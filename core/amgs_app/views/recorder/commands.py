@@ -54,10 +54,7 @@ def record(
     engine: Engine,
     files: Annotated[
         list[Path] | None,
-        Arg(
-            metavar="FILE",
-            help="Files to take instead of listening: OTLP, or an export of Langfuse or Phoenix.",
-        ),
+        Arg(metavar="FILE", help="Files to take instead of listening: OTLP, or an export of Langfuse or Phoenix."),
         Takes("file"),
     ] = None,
     *,
@@ -65,8 +62,7 @@ def record(
         int, Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
     ] = 4318,
     until: Annotated[
-        int,
-        Option("--until", metavar="SECONDS", min=0, help="Stop after so long; default: when it is stopped."),
+        int, Option("--until", metavar="SECONDS", min=0, help="Stop after so long; default: when it is stopped.")
     ] = 0,
     most: Annotated[
         int, Option("--most", metavar="MIB", min=8, help="MiB that are kept in all; the oldest go first.")
@@ -98,12 +94,7 @@ def record(
 
 
 def _listen(
-    engine: Engine,
-    writer: SpanWriter,
-    folder: Path,
-    port: int,
-    seconds: int | None,
-    progress: Progress | None,
+    engine: Engine, writer: SpanWriter, folder: Path, port: int, seconds: int | None, progress: Progress | None
 ) -> SpansRecorded:
     """Listen for so long, or until it is stopped."""
     import threading
@@ -142,9 +133,7 @@ def recorded(
     *,
     view: Annotated[
         View | None,
-        Option(
-            "--view", metavar="VIEW", help="traffic, recall, records, audit, scores, why or conversations."
-        ),
+        Option("--view", metavar="VIEW", help="traffic, recall, records, audit, scores, why or conversations."),
     ] = None,
     store: Annotated[str, Option("--store-id", metavar="ID", help="Only of this store of the program.")] = "",
     find: Annotated[
@@ -156,16 +145,11 @@ def recorded(
         ),
     ] = "",
     days: Annotated[
-        int,
-        Option(
-            "--days", metavar="N", min=0, help="Of an audit: not recalled for so long before the last span."
-        ),
+        int, Option("--days", metavar="N", min=0, help="Of an audit: not recalled for so long before the last span.")
     ] = 30,
     limit: Annotated[
         int | None,
-        Option(
-            "--limit", metavar="N", min=1, help="Show at most N; default: 50, of an audit 10 of each reason."
-        ),
+        Option("--limit", metavar="N", min=1, help="Show at most N; default: 50, of an audit 10 of each reason."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -177,15 +161,7 @@ def recorded(
         ),
         Takes("file", made=True),
     ] = None,
-) -> (
-    MemoryTraffic
-    | RecallShown
-    | MemoryRecords
-    | MemoryAudit
-    | RecallScores
-    | MissedFact
-    | RecordedConversations
-):
+) -> MemoryTraffic | RecallShown | MemoryRecords | MemoryAudit | RecallScores | MissedFact | RecordedConversations:
     """Show what recorded spans tell of the memory of another program. The views:
     - traffic: what the memory was asked to do, the latest first: `recorded --view traffic`
     - recall: of one search (N, else the latest), what it brought, which of it an answer used, and what else lay there:
@@ -241,8 +217,7 @@ def _check(view: View, **given: object) -> None:
         if value not in (None, "") and view not in _FOR_VIEWS[name]:
             told = "A number" if name == "number" else f"--{name}"
             raise UsageError(
-                f"{told} means nothing with `--view {view}`.",
-                way_out=f"It is for {', '.join(_FOR_VIEWS[name])}.",
+                f"{told} means nothing with `--view {view}`.", way_out=f"It is for {', '.join(_FOR_VIEWS[name])}."
             )
     if view == "why" and not given["find"]:
         raise UsageError("What was missed?", way_out="Give it with --find, in the words of its record.")
@@ -254,8 +229,7 @@ Everything = tuple[tuple["RecordedSpan", ...], int, "ForeignMemory"]
 
 def _nothing_recorded() -> InputError:
     return InputError(
-        "Nothing is recorded here.",
-        way_out="`record` listens for spans, `record FILE` takes them from a file.",
+        "Nothing is recorded here.", way_out="`record` listens for spans, `record FILE` takes them from a file."
     )
 
 

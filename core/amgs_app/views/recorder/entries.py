@@ -55,10 +55,7 @@ def _traffic_told(result: MemoryTraffic) -> str:
     return f"{plural(result.total, 'operation')} of {plural(len(result.stores), 'memory', 'memories')}"
 
 
-@entry(
-    figure=figures.drawn(figures.traffic_page),
-    sentence=_traffic_told,
-)
+@entry(figure=figures.drawn(figures.traffic_page), sentence=_traffic_told)
 def memory_traffic(result: MemoryTraffic) -> ResultTable:
     rows = [
         (
@@ -106,8 +103,7 @@ def recall_shown(result: RecallShown) -> ResultTable:
 @entry(figure=figures.drawn(figures.records_page))
 def memory_records(result: MemoryRecords) -> ResultTable:
     rows = [
-        (one.id or None, one.store or None, one.since, one.versions, one.recalls, one.content)
-        for one in result.records
+        (one.id or None, one.store or None, one.since, one.versions, one.recalls, one.content) for one in result.records
     ]
     notes = (
         f"{result.total - len(rows):,} earlier ones (--limit)" if result.total > len(rows) else "",
@@ -123,22 +119,15 @@ def _audit_told(result: MemoryAudit) -> str:
     return f"{found:,} of {plural(result.records, 'record')} are of no use, or cannot be right"
 
 
-@entry(
-    figure=figures.drawn(figures.audit_page),
-    sentence=_audit_told,
-)
+@entry(figure=figures.drawn(figures.audit_page), sentence=_audit_told)
 def memory_audit(result: MemoryAudit) -> ResultTable:
-    rows = [
-        (one.reason, one.id or None, one.since, one.recalls, one.content, one.because) for one in result.rows
-    ]
+    rows = [(one.reason, one.id or None, one.since, one.recalls, one.content, one.because) for one in result.rows]
     counted = ", ".join(f"{count:,} {reason}" for reason, count in result.counts if count)
     notes = [
         f"of {plural(result.records, 'record')}: {counted or 'nothing was found'}",
         f"{plural(result.searches, 'search', 'searches')} looked for them"
         + (f"; not recalled lately: for {plural(result.days, 'day')}" if result.days else ""),
-        f"{plural(result.unread, 'record has', 'records have')} no text here; {_OPT_IN}"
-        if result.unread
-        else "",
+        f"{plural(result.unread, 'record has', 'records have')} no text here; {_OPT_IN}" if result.unread else "",
         f"every id with its reason stands in {result.out}"
         if result.out
         else "`--out FILE` writes every id with its reason",
@@ -201,11 +190,7 @@ def recorded_conversations(result: RecordedConversations) -> ResultTable:
     rows = [(one.id, one.ended, one.turns, one.answers, one.recalls) for one in result.conversations]
     notes = (
         f"Spans of a kind that is not understood: {', '.join(result.unread)}." if result.unread else "",
-        f"No span tells what was said; {_OPT_IN}."
-        if result.silent and not rows and not result.unread
-        else "",
-        f"`session {result.out}` opens the first"
-        if result.out
-        else "`--out FILE` writes them for `session FILE`",
+        f"No span tells what was said; {_OPT_IN}." if result.silent and not rows and not result.unread else "",
+        f"`session {result.out}` opens the first" if result.out else "`--out FILE` writes them for `session FILE`",
     )
     return sheet("Conversations", "id* ended:at turns:n answers:n recalls:n", rows, notes)

@@ -21,20 +21,12 @@ if TYPE_CHECKING:
     from amgs.wings.recorder.foreign_memory import MemoryOperation
     from amgs_app.session.operator import Operator
     from amgs_app.terminal.themes import Palette
-    from amgs_app.views.recorder.results import (
-        MemoryAudit,
-        MemoryRecords,
-        MemoryTraffic,
-        RecallScores,
-        RecallShown,
-    )
+    from amgs_app.views.recorder.results import MemoryAudit, MemoryRecords, MemoryTraffic, RecallScores, RecallShown
 
 R = TypeVar("R")
 Told = tuple[str, str, float | None]
 """What a text is, the text, and its score."""
-LISTING: Final = Listing(
-    ("kind", "store", "id", "text"), ("count", "score"), ("count", "score", "kind", "text")
-)
+LISTING: Final = Listing(("kind", "store", "id", "text"), ("count", "score"), ("count", "score", "kind", "text"))
 """The fields of a line; count: records of an operation, or recalls of a record."""
 TERMS: Final = (
     ("search", "What the memory was asked; the bar is the score of the first record that it brought."),
@@ -43,10 +35,7 @@ TERMS: Final = (
     ("untold", "There is no answer, or the query held every word of the record: it cannot be told."),
     ("lay there", "Was not brought; its place is that in a search for the words of the query alone."),
     ("duplicate", "Says what another record of the same store says."),
-    (
-        "superseded, contradicted",
-        "A later record of the same store says otherwise, by rules that know English.",
-    ),
+    ("superseded, contradicted", "A later record of the same store says otherwise, by rules that know English."),
     ("never recalled, not recalled lately", "No search brought it since it was stored, or for so many days."),
 )
 """The words of the pictures, and what they mean."""
@@ -165,9 +154,7 @@ def records_page(result: MemoryRecords) -> RecorderPage:
     for one in result.records:
         kind = f"version {one.versions}" if one.versions > 1 else ""
         where = one.store, one.id, one.content
-        rows.append(
-            RecorderRow(f"{one.since:%Y-%m-%d}", kind, *where, one.recalls, None, ((*where[1:], None),))
-        )
+        rows.append(RecorderRow(f"{one.since:%Y-%m-%d}", kind, *where, one.recalls, None, ((*where[1:], None),)))
     return _page(result, "since||recalls||record", rows)
 
 

@@ -36,8 +36,7 @@ def show_traffic(
         one
         for one in memory.operations
         if all(
-            word
-            in " ".join([one.act, one.query, one.record, *(each.content for each in one.records)]).lower()
+            word in " ".join([one.act, one.query, one.record, *(each.content for each in one.records)]).lower()
             for word in words
         )
     ]
@@ -67,10 +66,7 @@ def show_recall(memory: ForeignMemory, search: MemoryOperation) -> RecallShown:
         RecalledRow(rank, one.id, one.content, one.score, True, used.get(rank))
         for rank, one in enumerate(search.records, 1)
     ]
-    rows += [
-        RecalledRow(one.place, one.record.id, one.content, None, False, None)
-        for one in beside(memory, search)
-    ]
+    rows += [RecalledRow(one.place, one.record.id, one.content, None, False, None) for one in beside(memory, search)]
     return RecallShown(search, tuple(rows))
 
 
@@ -78,10 +74,7 @@ def show_records(memory: ForeignMemory, find: str, limit: int, out: Path | None)
     """What is there now, that holds words; written to a file where that is asked."""
     words = find.lower().split()
     found = [one for one in memory.present if all(word in one.content.lower() for word in words)]
-    rows = [
-        RecordRow(one.store, one.id, one.content, one.since, len(one.versions), len(one.recalls))
-        for one in found
-    ]
+    rows = [RecordRow(one.store, one.id, one.content, one.since, len(one.versions), len(one.recalls)) for one in found]
     if out is not None:
         import json
 
@@ -117,9 +110,7 @@ def show_audit(memory: ForeignMemory, now: datetime, days: int, limit: int, out:
 
         told = [(one.reason, one.store, one.id, one.other, one.because) for one in rows]
         _write(out, to_csv(sheet("", "reason store id other because", told)))
-    shown = [
-        one for reason in auditing.REASONS for one in [row for row in rows if row.reason == reason][:limit]
-    ]
+    shown = [one for reason in auditing.REASONS for one in [row for row in rows if row.reason == reason][:limit]]
     return MemoryAudit(
         tuple(shown),
         tuple((reason, len(found.of(reason))) for reason in auditing.REASONS),
@@ -142,9 +133,7 @@ def show_why(memory: ForeignMemory, search: MemoryOperation, fact: str) -> Misse
     )
 
 
-def show_conversations(
-    spans: Sequence[RecordedSpan], find: str, limit: int, out: Path | None
-) -> RecordedConversations:
+def show_conversations(spans: Sequence[RecordedSpan], find: str, limit: int, out: Path | None) -> RecordedConversations:
     """What was said, that holds words; written to a file where that is asked."""
     from amgs.sessions.formats.otlp import by_conversation, session_of
     from amgs.sessions.span_calls import single_calls

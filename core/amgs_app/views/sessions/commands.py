@@ -68,20 +68,15 @@ def session(
     view: Annotated[
         View,
         Option(
-            "--view",
-            metavar="VIEW",
-            help="overview, turns, window, text, lost, why, regret, cache, rules or outlook.",
+            "--view", metavar="VIEW", help="overview, turns, window, text, lost, why, regret, cache, rules or outlook."
         ),
     ] = "overview",
     at: Annotated[
         int | None,
-        Option(
-            "--at", metavar="TURN", min=1, help="Of which turn; default: the last, or the last compaction."
-        ),
+        Option("--at", metavar="TURN", min=1, help="Of which turn; default: the last, or the last compaction."),
     ] = None,
     kind: Annotated[
-        Class | None,
-        Option("--class", metavar="CLASS", help="With lost: only this class, such as path or constraint."),
+        Class | None, Option("--class", metavar="CLASS", help="With lost: only this class, such as path or constraint.")
     ] = None,
     find: Annotated[
         str,
@@ -95,26 +90,17 @@ def session(
         str, Option("--project", metavar="NAME", help="Of a list: projects whose folder holds this.")
     ] = "",
     agent: Annotated[
-        str,
-        Option("--agent", metavar="NAME", help="Of a list: sessions of one program, such as claude-code."),
+        str, Option("--agent", metavar="NAME", help="Of a list: sessions of one program, such as claude-code.")
     ] = "",
     tree: Annotated[
-        bool,
-        Option(
-            "--tree", help="Subagents, forks, resumed and copied sessions as one tree; each request once."
-        ),
+        bool, Option("--tree", help="Subagents, forks, resumed and copied sessions as one tree; each request once.")
     ] = False,
-    by: Annotated[
-        SumBy, Option("--by", metavar="BY", help="Of usage: sums by task, project, day or model.")
-    ] = "task",
+    by: Annotated[SumBy, Option("--by", metavar="BY", help="Of usage: sums by task, project, day or model.")] = "task",
     subagents: Annotated[bool, Option("--subagents", help="Of a list: also files of subagents.")] = False,
     limit: Annotated[
         int | None,
         Option(
-            "--limit",
-            metavar="N",
-            min=1,
-            help="Show at most N; default: 50 sessions, 200 turns, 20 of all sessions.",
+            "--limit", metavar="N", min=1, help="Show at most N; default: 50 sessions, 200 turns, 20 of all sessions."
         ),
     ] = None,
     brief: Annotated[
@@ -123,13 +109,10 @@ def session(
     ] = None,
     program: Annotated[
         Program,
-        Option(
-            "--for", metavar="PROGRAM", help="Of a brief: markdown, or as a message of claude-code or codex."
-        ),
+        Option("--for", metavar="PROGRAM", help="Of a brief: markdown, or as a message of claude-code or codex."),
     ] = "markdown",
     end: Annotated[
-        bool,
-        Option("--end", help="Read only the end of a large file, at once; turns are numbered from there."),
+        bool, Option("--end", help="Read only the end of a large file, at once; turns are numbered from there.")
     ] = False,
     progress: Progress | None = None,
 ) -> (
@@ -304,8 +287,7 @@ def _check(view: View, **given: object) -> None:
         if value not in (None, "", False) and view not in _FOR_VIEWS[name]:
             option = "class" if name == "kind" else name
             raise UsageError(
-                f"--{option} means nothing with `--view {view}`.",
-                way_out=f"It is for {', '.join(_FOR_VIEWS[name])}.",
+                f"--{option} means nothing with `--view {view}`.", way_out=f"It is for {', '.join(_FOR_VIEWS[name])}."
             )
 
 
@@ -337,9 +319,7 @@ def _turns(opened: Session, find: str, at: int | None, limit: int) -> SessionTur
     ]
     shown = found[-limit:]
     if at is not None:
-        place = next(
-            (n for n, turn in enumerate(found) if turn.number >= _turn(opened, at).number), len(found)
-        )
+        place = next((n for n, turn in enumerate(found) if turn.number >= _turn(opened, at).number), len(found))
         start = max(0, place - limit // 2)
         shown = found[start : start + limit]
     return SessionTurns(facts_of(opened), tuple(row_of(opened, turn) for turn in shown), len(found), find)
@@ -358,9 +338,7 @@ def _why(opened: Session, at: int | None, told: str) -> SessionWhy:
     for boundary in reversed([one for one in opened.boundaries if at in (None, one.number)]):
         reason = explain(opened, boundary, told)
         if reason is not None:
-            again = [
-                one for one in regrets(opened) if one.boundary == boundary.number and _about(one, reason)
-            ]
+            again = [one for one in regrets(opened) if one.boundary == boundary.number and _about(one, reason)]
             return SessionWhy(facts_of(opened), reason, tuple(again))
     raise UsageError(
         f"No compaction dropped {told[:60]!r}: no turn that left the window holds it.",
@@ -397,9 +375,7 @@ def _regrets(opened: Session, at: int | None) -> SessionRegrets:
 )
 def replay(
     engine: Engine,
-    name: Annotated[
-        str, Arg(metavar="FILE|ID", help="A session file, or the beginning of an id."), Takes("file")
-    ],
+    name: Annotated[str, Arg(metavar="FILE|ID", help="A session file, or the beginning of an id."), Takes("file")],
     *,
     progress: Progress | None = None,
 ) -> SessionReplay:
@@ -441,8 +417,7 @@ def follow(
     ] = "",
     *,
     until: Annotated[
-        int,
-        Option("--until", metavar="SECONDS", min=0, help="Stop after so long; default: when it is stopped."),
+        int, Option("--until", metavar="SECONDS", min=0, help="Stop after so long; default: when it is stopped.")
     ] = 0,
     progress: Progress | None = None,
 ) -> SessionOutlook:
@@ -473,13 +448,9 @@ def follow(
 )
 def report(
     engine: Engine,
-    name: Annotated[
-        str, Arg(metavar="FILE|ID", help="A session file, or the beginning of an id."), Takes("file")
-    ],
+    name: Annotated[str, Arg(metavar="FILE|ID", help="A session file, or the beginning of an id."), Takes("file")],
     *,
-    out: Annotated[
-        Path, Option("--out", metavar="FILE", help="The file to write."), Takes("file", made=True)
-    ],
+    out: Annotated[Path, Option("--out", metavar="FILE", help="The file to write."), Takes("file", made=True)],
     redact: Annotated[bool, Option("--redact", help="Leave out every word and path of the session.")] = False,
     progress: Progress | None = None,
 ) -> PageWritten:

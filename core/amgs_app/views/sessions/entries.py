@@ -88,15 +88,9 @@ def session_listing(result: SessionListing) -> ResultTable:
         + (f"; `--limit {every}` shows all" if result.more else "")
         if rows
         else "",
-        f"{plural(result.left, 'file was', 'files were')} not counted for want of time"
-        if result.left
-        else "",
-        f"not read: {', '.join(f'{program} ({where})' for program, where in result.unread)}"
-        if result.unread
-        else "",
-        "▼ compactions; again: what was needed again after them, where there was time to look"
-        if rows
-        else "",
+        f"{plural(result.left, 'file was', 'files were')} not counted for want of time" if result.left else "",
+        f"not read: {', '.join(f'{program} ({where})' for program, where in result.unread)}" if result.unread else "",
+        "▼ compactions; again: what was needed again after them, where there was time to look" if rows else "",
         "`amgs session ID` opens one, `amgs session last` the newest: the beginning of its id is enough"
         if rows
         else "",
@@ -209,9 +203,7 @@ def _facts_told(facts: SessionFacts) -> Iterator[str]:
         yield f"{told.get(facts.relation, 'comes from')} {facts.parent}"
     if facts.partial:
         yield "only the end of the file was read, and turns are numbered from there"
-    missing = [
-        name for name, there in (("system prompt", facts.has_system), ("tools", facts.has_tools)) if not there
-    ]
+    missing = [name for name, there in (("system prompt", facts.has_system), ("tools", facts.has_tools)) if not there]
     if missing:
         yield f"not in the file: {' and '.join(missing)}"
 
@@ -260,17 +252,13 @@ def _turn_rows(turns: Sequence[TurnRow]) -> Iterator[tuple[Any, ...]]:
 
 @entry(figure=tabled)
 def session_window_shown(result: SessionWindowShown) -> ResultTable:
-    title = f"The window at turn {result.turn}: {result.tokens:,} tokens" + (
-        " (estimated)" if result.estimated else ""
-    )
+    title = f"The window at turn {result.turn}: {result.tokens:,} tokens" + (" (estimated)" if result.estimated else "")
     rest = result.tokens - result.described
     notes = [
         _part("system prompt", result.system),
         _part("definitions of tools", result.tools),
         f"{rest:,} tokens are of what the file does not hold" if not result.estimated and rest > 0 else "",
-        f"{plural(result.masked, 'result was', 'results were')} cleared by the program"
-        if result.masked
-        else "",
+        f"{plural(result.masked, 'result was', 'results were')} cleared by the program" if result.masked else "",
     ]
     rows = ((one.number, one.kind, one.tokens, one.what) for one in result.turns)
     return sheet(title, "turn:n kind tokens:n what*", rows, notes)
@@ -327,10 +315,7 @@ def session_why(result: SessionWhy) -> ResultTable:
         ("said at turn", ", ".join(map(str, reason.said))),
         ("compacted at turn", reason.boundary),
         ("there now", fates.get(reason.fate, reason.fate)),
-        (
-            "nearest there",
-            f"{reason.nearest} ({reason.shared:.0%} of its words)" if reason.nearest else "nothing",
-        ),
+        ("nearest there", f"{reason.nearest} ({reason.shared:.0%} of its words)" if reason.nearest else "nothing"),
         *(("needed again", f"{one.kind} at turn {one.after}, {one.tokens:,} tokens") for one in result.again),
     ]
     return facts("Why it is lost" if reason.fate == "gone" else "What became of it", rows)
@@ -384,9 +369,7 @@ def _kind_told(row: KindRate) -> str:
     rate = f"{row.rate:,.1f} tokens for 1,000 dropped"
     anyway = "" if row.elsewhere is None else f", {row.elsewhere:,.1f} elsewhere"
     apart = "" if row.counted else "; not counted as a price, see docs/results/sessions.md"
-    return (
-        f"{row.kind}: {_WHY[row.kind]}: {plural(row.regrets, 'time')}, {rate}{anyway}: {row.standing}{apart}"
-    )
+    return f"{row.kind}: {_WHY[row.kind]}: {plural(row.regrets, 'time')}, {rate}{anyway}: {row.standing}{apart}"
 
 
 def _rounded(seconds: float | None) -> int | None:
@@ -396,8 +379,7 @@ def _rounded(seconds: float | None) -> int | None:
 @entry(figure=tabled)
 def session_replay(result: SessionReplay) -> ResultTable:
     rows = [
-        (one.name, one.dropped, round(one.regrets, 1), round(one.tokens), round(one.rate, 1))
-        for one in result.outcomes
+        (one.name, one.dropped, round(one.regrets, 1), round(one.tokens), round(one.rate, 1)) for one in result.outcomes
     ]
     notes = ("each keeps as many tokens as the compaction kept; the future is that of the session as it was",)
     return sheet("Other ways to drop as much", "way dropped:n again:n tokens:n rate:n", rows, notes)
@@ -420,16 +402,13 @@ def session_cache(result: SessionCache) -> ResultTable:
             "" if rows else "Its prefix was never read again.",
             "price: tokens of input at full price; a cached one costs .1, one that is put in 1.25",
         ]
-    return sheet(
-        "Prefixes that were read again", "turn:n tokens:n price:n pause:n because* span:n", rows, notes
-    )
+    return sheet("Prefixes that were read again", "turn:n tokens:n price:n pause:n because* span:n", rows, notes)
 
 
 @entry(figure=tabled)
 def session_rules(result: SessionRules) -> ResultTable:
     rows: list[tuple[Any, ...]] = [
-        ("loaded", one.turn, len(one.text), one.path, " ".join(one.text[:200].split()))
-        for one in result.rules
+        ("loaded", one.turn, len(one.text), one.path, " ".join(one.text[:200].split())) for one in result.rules
     ]
     rows += [
         ("broken", one.done, None, one.command, f"{one.rule} (turn {one.said}" + _dropped(one.dropped))
@@ -464,10 +443,5 @@ def session_outlook(result: SessionOutlook) -> ResultTable:
 
 @entry(figure=tabled)
 def found_turns(result: FoundTurns) -> ResultTable:
-    rows = [
-        (one.session.id, one.session.project, one.turn.number, one.turn.at, one.turn.what)
-        for one in result.found
-    ]
-    return sheet(
-        f"{plural(len(rows), 'turn')} with {result.words!r}", "id:id project turn:n at:at what*", rows
-    )
+    rows = [(one.session.id, one.session.project, one.turn.number, one.turn.at, one.turn.what) for one in result.found]
+    return sheet(f"{plural(len(rows), 'turn')} with {result.words!r}", "id:id project turn:n at:at what*", rows)

@@ -58,24 +58,14 @@ def head(region: Region, result: SessionReview, view: str) -> int:
     facts, palette = result.facts, region.palette
     x = region.put(1, 0, f"{facts.agent} ", ink(palette.accent, bold=True))
     region.put(
-        x,
-        0,
-        clean(facts.title or facts.project or facts.path),
-        ink(palette.text, bold=True),
-        width=region.width - x,
+        x, 0, clean(facts.title or facts.project or facts.path), ink(palette.text, bold=True), width=region.width - x
     )
     quiet = ink(palette.muted)
     told = [*_facts(facts), *_use_told(result)]
     facts_line(region, 1, [HeaderPart(n, ((one, quiet),)) for n, one in enumerate(told)], x=1)
     wrong = " · ".join(result.wrong)
     line = f"✗ {wrong}" if wrong else "✓ nothing went wrong, as far as rules can tell"
-    region.put(
-        1,
-        2,
-        clean(line),
-        ink(palette.bad if wrong else palette.good, bold=bool(wrong)),
-        width=region.width - 2,
-    )
+    region.put(1, 2, clean(line), ink(palette.bad if wrong else palette.good, bold=bool(wrong)), width=region.width - 2)
     for name, (x, _) in tab_places().items():
         chosen = name == view
         region.put(x, 3, name, ink(palette.accent if chosen else palette.muted, bold=chosen))
@@ -95,11 +85,7 @@ def tab_places() -> dict[str, tuple[int, int]]:
 
 def tab_at(x: int, y: int) -> str | None:
     """The tab at a place of the picture; None where there is none."""
-    return (
-        next((name for name, (start, end) in tab_places().items() if start <= x < end), None)
-        if y == 3
-        else None
-    )
+    return next((name for name, (start, end) in tab_places().items() if start <= x < end), None) if y == 3 else None
 
 
 def _facts(facts: SessionFacts) -> list[str]:
@@ -248,9 +234,7 @@ _ORDER = ("when", "id", "what", "project", "program", "took", "turns", "tokens",
 """The columns as they stand beside each other; the whole of a row is what it was about."""
 
 
-def list_rows(
-    sessions: Sequence[ListedSession], now: datetime, palette: Palette, width: int
-) -> list[SessionRow]:
+def list_rows(sessions: Sequence[ListedSession], now: datetime, palette: Palette, width: int) -> list[SessionRow]:
     """The heads of the columns, then the sessions, one a line. Where it is narrow, what a session was about and its
     project are cut, and the program is left out; never an id or a number.
     """
@@ -266,12 +250,7 @@ def list_rows(
     wide["project"] -= min(max(0, wide["project"] - 6), max(0, others + 12 - width))
     others = sum(wide[name] for name in shown if name != "what") + len(gap) * (len(shown) - 1) + 2
     wide["what"] = max(12, width - others)
-    colours = {
-        "when": palette.muted,
-        "program": palette.muted,
-        "id": palette.muted,
-        "project": palette.accent,
-    }
+    colours = {"when": palette.muted, "program": palette.muted, "id": palette.muted, "project": palette.accent}
     colours |= {"▼": palette.bad, "errors": palette.warn, "again": palette.bad}
     rows = []
     for row in cells:
@@ -280,9 +259,7 @@ def list_rows(
             told = cut(clean(row[place[name]]), wide[name])
             blank = " " * (wide[name] - width_of(told))
             colour = palette.muted if row is heads else colours.get(name, palette.text)
-            pieces.append(
-                ((gap if pieces else "") + (told + blank if name in _LEFT else blank + told), ink(colour))
-            )
+            pieces.append(((gap if pieces else "") + (told + blank if name in _LEFT else blank + told), ink(colour)))
         rows.append(SessionRow(tuple(pieces)))
     return rows
 
@@ -300,9 +277,7 @@ def overview_rows(result: SessionReview, palette: Palette, width: int) -> list[S
             loss = losses[row.turn]
             rows.append(SessionRow(_loss_pieces(loss, palette), loss.boundary, loss.boundary))
             rows += [
-                SessionRow(
-                    _class_pieces(one, palette, width), None, loss.boundary, one.lost[0] if one.lost else None
-                )
+                SessionRow(_class_pieces(one, palette, width), None, loss.boundary, one.lost[0] if one.lost else None)
                 for one in loss.classes
             ]
         else:
@@ -444,9 +419,7 @@ def outlook_rows(outlook: Outlook | None, palette: Palette) -> list[SessionRow]:
     if outlook is None:
         return [SessionRow((("It holds no turns.", ink(palette.muted)),))]
     full = "" if outlook.fill is None else f", {outlook.fill:.0%} of it"
-    told = (
-        f"A compaction at turn {outlook.turn} would drop, of {outlook.tokens:,} tokens in the window{full}:"
-    )
+    told = f"A compaction at turn {outlook.turn} would drop, of {outlook.tokens:,} tokens in the window{full}:"
     rows = [PageRow("", "file", one.path, one.spoken, one.uses, one.tokens) for one in outlook.files]
     rows += [PageRow("", "asked for", one.text, one.turn) for one in outlook.asked]
     return [

@@ -90,11 +90,7 @@ def _compactions(review: SessionReview) -> Iterator[PageRow]:
     for loss in review.losses:
         lost = ", ".join(f"{one.gone} {CLASSES[one.kind]}" for one in loss.classes if one.gone)
         before = f"{loss.before:,}" if loss.before else f"about {loss.tokens:,}"
-        gone = (
-            "what its summary says, the provider alone can read"
-            if loss.sealed
-            else f"gone: {lost or 'nothing'}"
-        )
+        gone = "what its summary says, the provider alone can read" if loss.sealed else f"gone: {lost or 'nothing'}"
         what = f"at {before} tokens, {loss.opening:,} in their place; {gone}"
         yield PageRow("compactions", loss.trigger or "not said", what, loss.boundary, tokens=loss.tokens)
 
@@ -104,9 +100,7 @@ def _again(review: SessionReview) -> Iterator[PageRow]:
     for one in sorted(review.regrets, key=lambda one: -one.tokens):
         if one.kind in counted:
             what = f"{_short(review, one.what)} (of turn {one.before}, dropped at {one.boundary})"
-            yield PageRow(
-                "needed again", one.kind, what, one.after, None, one.tokens, one.seconds, alarm=True
-            )
+            yield PageRow("needed again", one.kind, what, one.after, None, one.tokens, one.seconds, alarm=True)
 
 
 def _window(review: SessionReview) -> Iterator[PageRow]:
@@ -150,9 +144,7 @@ def _failures(review: SessionReview) -> Iterator[PageRow]:
 
 def _waits(review: SessionReview) -> Iterator[PageRow]:
     for wait in review.waits[:_WAITS]:
-        yield PageRow(
-            "longest waits", wait.of, _short(review, wait.what), wait.turn, None, None, wait.seconds
-        )
+        yield PageRow("longest waits", wait.of, _short(review, wait.what), wait.turn, None, None, wait.seconds)
 
 
 def _requests(review: SessionReview) -> Iterator[PageRow]:
@@ -180,9 +172,7 @@ def _ahead(review: SessionReview) -> Iterator[PageRow]:
     told = f"{ahead.tokens:,} tokens stand in the window{fill}"
     yield PageRow("a compaction now", "window", told, ahead.turn, None, ahead.tokens)
     for file in ahead.files[:_AHEAD]:
-        yield PageRow(
-            "a compaction now", "file", _short(review, file.path), file.spoken, file.uses, file.tokens
-        )
+        yield PageRow("a compaction now", "file", _short(review, file.path), file.spoken, file.uses, file.tokens)
     for asked in ahead.asked[:_AHEAD]:
         yield PageRow("a compaction now", "asked for", asked.text, asked.turn)
 

@@ -7,15 +7,9 @@ from typing import Final
 TERMS: Final = (
     ("▼", "A compaction: what stood in the window was dropped, and a summary stands in its place."),
     ("✗", "In the list: results that tell of a failure. Above a session: what went wrong, the worst first."),
-    (
-        "↻, again",
-        "How often something was needed again that a compaction had dropped, where there was time to look.",
-    ),
+    ("↻, again", "How often something was needed again that a compaction had dropped, where there was time to look."),
     ("word for word", "Of what was dropped, what the new window holds as it was said."),
-    (
-        "in other words",
-        "What it holds otherwise: a file's name without its folder, a sentence by most of its words.",
-    ),
+    ("in other words", "What it holds otherwise: a file's name without its folder, a sentence by most of its words."),
     ("gone", "What it does not hold at all."),
     ("reopened", "A file that the agent had read and changed, and read again after the compaction."),
     (

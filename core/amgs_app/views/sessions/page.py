@@ -28,9 +28,7 @@ def of_session(result: SessionReview, palettes: tuple[Palette, Palette], *, reda
         HtmlSection("The session", replace(table_of(result), digest=None), own=("part", "kind")),
         *(HtmlSection("The window", charts=(chart,)) for chart in _window(result)),
         HtmlSection("Lost", table_of(SessionLosses(facts, result.losses)), own=("class",)),
-        HtmlSection(
-            "Needed again", table_of(SessionRegrets(facts, result.regrets, result.kinds)), own=("kind",)
-        ),
+        HtmlSection("Needed again", table_of(SessionRegrets(facts, result.regrets, result.kinds)), own=("kind",)),
         HtmlSection("The cache", table_of(SessionCache(facts, result.cache)), own=("because",)),
         HtmlSection(
             "Done again anyway",
@@ -47,9 +45,7 @@ def of_session(result: SessionReview, palettes: tuple[Palette, Palette], *, reda
                     )
                     for row in result.kinds
                 ),
-                (
-                    "Tokens for 1,000 that were dropped, after compactions and at other places of the session.",
-                ),
+                ("Tokens for 1,000 that were dropped, after compactions and at other places of the session.",),
             ),
             own=("kind", "counted"),
         ),

@@ -12,29 +12,14 @@ from benchmarks.packs.consolidation import CLASSES, OURS, RESTORED, measure_cons
 
 SAID = [
     ["The dome stalled at azimuth 214.", "Was anybody there, Tally?", "Nobody. It was very cold that night."],
-    [
-        "We decided to replace the motor.",
-        "Order AB-1234 is at Brightlea Works.",
-        "They deliver on 12 May 2024.",
-    ],
-    [
-        "Ilse went to Oslo yesterday.",
-        "She will call the works from there.",
-        "I hope the motor fits the dome.",
-    ],
+    ["We decided to replace the motor.", "Order AB-1234 is at Brightlea Works.", "They deliver on 12 May 2024."],
+    ["Ilse went to Oslo yesterday.", "She will call the works from there.", "I hope the motor fits the dome."],
 ]
 
 
 def test_one_restore_brings_all_back_and_nothing_is_lost_by_learning_again(tmp_path: Path) -> None:
     given: dict[str, object] = {
-        "qa": [
-            {
-                "question": "Where is the order?",
-                "answer": "Brightlea Works",
-                "evidence": ["D2:2"],
-                "category": 4,
-            }
-        ]
+        "qa": [{"question": "Where is the order?", "answer": "Brightlea Works", "evidence": ["D2:2"], "category": 4}]
     }
     for n, turns in enumerate(SAID, 1):
         given[f"session_{n}_date_time"] = f"1:56 pm on {n} May, 2024"
@@ -48,11 +33,7 @@ def test_one_restore_brings_all_back_and_nothing_is_lost_by_learning_again(tmp_p
     found = measure_consolidation(_rig(), tmp_path)
     assert found is not None
     assert found.metrics["learnings_within_one_restore_worst"] == 100.0
-    assert (
-        found.metrics["learnings_same_in_any_order"]
-        == found.metrics["learnings_left_after_five_times"]
-        == 1.0
-    )
+    assert found.metrics["learnings_same_in_any_order"] == found.metrics["learnings_left_after_five_times"] == 1.0
     kept = {str(row[1]): row for row in found.tables[0].rows}
     for control in ("random sentences", "first sentences"):
         assert float(kept[control][-1]) <= float(kept[OURS][-1]) < float(kept[f"{OURS}, {RESTORED}"][-1])

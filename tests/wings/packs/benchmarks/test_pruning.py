@@ -12,9 +12,7 @@ from amgs.text.embedding import HashingEmbedder
 from benchmarks.bench_results import MemoryRig
 from benchmarks.packs.pruning import measure_pruning
 
-FILLER = [
-    [f"Place {n}", [f"Place {n} lies at a river.", " Nobody knows when it was built."]] for n in range(14)
-]
+FILLER = [[f"Place {n}", [f"Place {n} lies at a river.", " Nobody knows when it was built."]] for n in range(14)]
 
 
 def question(name: str, town: str) -> dict[str, object]:

@@ -143,9 +143,7 @@ _WORDS = st.sampled_from(
         "?",
     ]
 )
-_TEXTS = st.lists(
-    st.lists(_WORDS, min_size=1, max_size=30).map(" ".join), min_size=2, max_size=12, unique_by=canonical
-)
+_TEXTS = st.lists(st.lists(_WORDS, min_size=1, max_size=30).map(" ".join), min_size=2, max_size=12, unique_by=canonical)
 
 
 @given(_TEXTS, st.floats(0.02, 1), st.booleans())
@@ -153,8 +151,7 @@ def test_every_word_of_a_learning_is_a_source_s_or_says_when_and_who(
     texts: list[str], share: float, spoken: bool
 ) -> None:
     blocks = [
-        Block(block_id(text), canonical(text), NOW, NOW, meta={"speaker": "Mara"} if spoken else {})
-        for text in texts
+        Block(block_id(text), canonical(text), NOW, NOW, meta={"speaker": "Mara"} if spoken else {}) for text in texts
     ]
     parts = [list(range(0, len(blocks), 2)), list(range(1, len(blocks), 2))]
     made = learnings(blocks, parts, "", share, lambda text: len(text.split()))
@@ -182,9 +179,7 @@ def test_groups_hold_each_row_once_and_are_neither_too_small_nor_too_large(size:
     assert sorted(n for one in made for n in one) == list(range(size))
     assert all(min(LEAST, size) <= len(one) <= MOST for one in made)
     same = groups(np.ones((size, 3), np.float32), [""] * size)
-    assert sorted(n for one in same for n in one) == list(range(size)) and all(
-        len(one) <= MOST for one in same
-    )
+    assert sorted(n for one in same for n in one) == list(range(size)) and all(len(one) <= MOST for one in same)
 
 
 def test_the_order_of_a_pack_s_members_changes_no_learning() -> None:

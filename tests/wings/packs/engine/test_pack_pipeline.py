@@ -20,13 +20,7 @@ from amgs.wings.packs.engine.routing import RouteItem
 from amgs.wings.packs.values import PackRole, PackStage
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-WORDS = (
-    "The dome stalled.",
-    "Its motor drew too much.\n",
-    "A goat ate the cable!",
-    "It rained",
-    "Why? Nobody knows.",
-)
+WORDS = ("The dome stalled.", "Its motor drew too much.\n", "A goat ate the cable!", "It rained", "Why? Nobody knows.")
 
 
 @dataclass
@@ -100,9 +94,7 @@ def test_of_a_pack_that_is_larger_than_all_that_can_be_chosen_sentences_are_read
     blocks = [block(n, WORDS * 4) for n in range(6)]
     tokens = sum(approximate_tokens(one.content) for one in blocks)
     members: dict[str, list[tuple[PackRole, Block]]] = {"large": [("source", one) for one in blocks]}
-    made = make(
-        "?", [RouteItem("large", tokens, (1.0,))], [1.0], members, 60, NOW, approximate_tokens, Drawn([1])
-    )
+    made = make("?", [RouteItem("large", tokens, (1.0,))], [1.0], members, 60, NOW, approximate_tokens, Drawn([1]))
     assert tokens > 4 * 60 and 0 < made.written.reading.tokens <= 60
     assert made.stages[0].tokens_in == made.stages[0].tokens_out == tokens
 

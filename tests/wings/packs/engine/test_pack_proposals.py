@@ -48,17 +48,13 @@ def ids() -> list[str]:
         ("Goats eat the hay.", "Goats eat the oats.", True),
     ],
 )
-def test_texts_of_one_wording_differ_by_more_than_a_slip_or_not(
-    one: str, other: str, differing: bool
-) -> None:
+def test_texts_of_one_wording_differ_by_more_than_a_slip_or_not(one: str, other: str, differing: bool) -> None:
     assert differ(one, other) is differ(other, one) is differing
     found = likeness({"a": one}, {"b": other})
     assert found.same + found.differing <= 1 and not (differing and found.same)
 
 
-def test_packs_that_say_the_same_are_merged_when_that_is_accepted_and_parted_by_undo(
-    memory: amgs.Memory,
-) -> None:
+def test_packs_that_say_the_same_are_merged_when_that_is_accepted_and_parted_by_undo(memory: amgs.Memory) -> None:
     blocks = ids()
     memory.packs.keep("dome", blocks=blocks[:4])
     memory.packs.keep("motor", blocks=blocks[:3])
@@ -112,9 +108,7 @@ def test_a_member_that_was_superseded_gives_way_and_what_nobody_reads_is_retired
         assert memory.packs.list() == ()
 
 
-def test_packs_that_sessions_read_together_become_one_and_a_changed_pack_ends_a_proposal(
-    memory: amgs.Memory,
-) -> None:
+def test_packs_that_sessions_read_together_become_one_and_a_changed_pack_ends_a_proposal(memory: amgs.Memory) -> None:
     blocks = ids()
     for name, own in (("dome", blocks[:2]), ("cold", blocks[2:3]), ("farm", blocks[3:])):
         memory.packs.keep(name, blocks=own)

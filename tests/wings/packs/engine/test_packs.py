@@ -95,11 +95,7 @@ def test_a_question_is_given_the_pack_that_answers_it_and_not_the_same_twice(mem
     found = memory.packs.route("why did the Dome's motors stall?", budget=100_000)
     gain = {one.pack.name: one.gain for one in (*found.packs, *found.left_out)}
     assert min(gain, key=lambda name: gain[name]) != max(gain, key=lambda name: gain[name]) != "goat"
-    assert found.likely == pytest.approx(1) and dict(found.words) == {
-        "Dome's": True,
-        "motors": True,
-        "stall": True,
-    }
+    assert found.likely == pytest.approx(1) and dict(found.words) == {"Dome's": True, "motors": True, "stall": True}
     memory.packs.retire("again")
     alone = memory.packs.route("why did the dome stall?", budget=100_000)
     (dome,) = [one for one in (*alone.packs, *alone.left_out) if one.pack.name == "dome"]
@@ -134,9 +130,7 @@ def test_a_pack_moves_to_another_memory_and_back_in_one_change(memory: amgs.Memo
         there = other.packs.document("theirs")["members"]
         for ours, theirs in zip(document["members"], there, strict=True):
             assert {**theirs, "meta": 0} == {**ours, "meta": 0}
-            assert (
-                theirs["meta"].items() <= ours["meta"].items()
-            )  # what followed a block of ours follows none there
+            assert theirs["meta"].items() <= ours["meta"].items()  # what followed a block of ours follows none there
         other.undo(loaded.operation or 0)
         assert other.status().blocks == {} and other.packs.list() == ()
         wrongs: list[object] = [[], {**document, "members": []}, {**document, "format_version": 2}]
@@ -173,9 +167,7 @@ def test_packs_have_one_id_where_they_say_the_same(
     assert pack_id(title, words, a) != pack_id(f"{title}.", words, a)
 
 
-def test_what_was_read_lately_and_often_is_needed_and_the_rest_is_forgotten_first(
-    memory: amgs.Memory,
-) -> None:
+def test_what_was_read_lately_and_often_is_needed_and_the_rest_is_forgotten_first(memory: amgs.Memory) -> None:
     for name in ("daily", "once", "never"):
         memory.packs.keep(name, query="dome", title=name)
     for day in range(30):
@@ -218,9 +210,7 @@ def test_sets_are_closed_and_beyond_chance() -> None:
 
 
 @given(st.integers(0, 50), st.floats(0, 400), st.floats(0, 400), st.floats(0.1, 400))
-def test_a_chance_is_one_and_grows_with_the_horizon(
-    readings: int, last: float, more: float, horizon: float
-) -> None:
+def test_a_chance_is_one_and_grows_with_the_horizon(readings: int, last: float, more: float, horizon: float) -> None:
     first = last if readings else 0.0
     chance = needed(readings, first, first + more, horizon)
     assert 0 <= chance <= needed(readings, first, first + more, 2 * horizon) <= 1
@@ -268,9 +258,7 @@ def test_no_line_of_a_member_speaks_as_the_pack(memory: amgs.Memory, prune: bool
 
 
 @given(st.data())
-def test_what_is_chosen_keeps_to_the_budget_and_leaves_out_nothing_better_that_fits(
-    data: st.DataObject,
-) -> None:
+def test_what_is_chosen_keeps_to_the_budget_and_leaves_out_nothing_better_that_fits(data: st.DataObject) -> None:
     size = data.draw(st.integers(0, 12))
 
     def some(most: int, n: int = size) -> list[int]:

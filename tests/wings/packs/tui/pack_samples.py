@@ -23,21 +23,15 @@ from amgs.wings.packs.values import (
 from amgs_app.views.packs.results import PackList
 from tests.tui.figure_samples import BLOCKS, NOW
 
-LEARNING = replace(
-    BLOCKS[9], meta={"title": "Learnt 漢字", "derived_from": [one.id for one in BLOCKS[20:23]]}
-)
+LEARNING = replace(BLOCKS[9], meta={"title": "Learnt 漢字", "derived_from": [one.id for one in BLOCKS[20:23]]})
 
 
 def pack(number: int) -> Pack:
     """The pack of this number; every third has a learning."""
     members = [PackMember(one.id) for one in BLOCKS[number % 7 : number % 7 + 5]]
     members += [PackMember(LEARNING.id, "learning")] if number % 3 == 0 else []
-    name = (
-        f"dome {number}" if number != 2 else "漢字\x1b[31m and a name that is far too long for any list " * 2
-    )
-    return Pack(
-        name, number % 4 + 1, f"{number:064x}", "", tuple(members), ("dome", "encoder"), 90 * number, NOW
-    )
+    name = f"dome {number}" if number != 2 else "漢字\x1b[31m and a name that is far too long for any list " * 2
+    return Pack(name, number % 4 + 1, f"{number:064x}", "", tuple(members), ("dome", "encoder"), 90 * number, NOW)
 
 
 def usage(number: int) -> PackUsage:
@@ -79,18 +73,7 @@ def route() -> PackRoute:
 def uses() -> tuple[PackUse, ...]:
     """Forty readings, the newest first."""
     return tuple(
-        PackUse(
-            n,
-            "dome 3",
-            1,
-            "",
-            NOW - timedelta(hours=n),
-            "why?",
-            "night",
-            300,
-            (),
-            (None, 1.0, 0.0)[n % 3],
-        )
+        PackUse(n, "dome 3", 1, "", NOW - timedelta(hours=n), "why?", "night", 300, (), (None, 1.0, 0.0)[n % 3])
         for n in range(40)
     )
 

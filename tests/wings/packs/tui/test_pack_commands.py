@@ -28,9 +28,7 @@ def asked(amgs: Amgs, *words: str) -> Any:
     return json.loads(amgs.out)
 
 
-def test_the_page_of_packs_runs_as_it_stands(
-    amgs: Amgs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_of_packs_runs_as_it_stands(amgs: Amgs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[4] / "docs" / "packs.md").read_text(encoding="utf-8")
     before, _, tour = page.partition("## One pack's life\n")  # which the golden script runs

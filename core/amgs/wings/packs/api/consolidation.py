@@ -46,9 +46,7 @@ class PackConsolidation(PackPart):
             held = storage.blocks.get(list(ids), embeddings=True)
             members = [held[i] for i in ids if i in held and held[i].status in consolidation.LIVE]
             now = context.clock.now()
-            plan = consolidation.consolidate(
-                storage, members, share, context.count_tokens, context.embedder, now
-            )
+            plan = consolidation.consolidate(storage, members, share, context.count_tokens, context.embedder, now)
         made = self._version(packs, members, plan, now)
         found = PackLearned(
             made,
@@ -70,9 +68,7 @@ class PackConsolidation(PackPart):
                 self._packs.put(made, operation)
         return replace(found, operation=operation)
 
-    def _version(
-        self, packs: Sequence[Pack], members: Sequence[Block], plan: Consolidation, now: datetime
-    ) -> Pack:
+    def _version(self, packs: Sequence[Pack], members: Sequence[Block], plan: Consolidation, now: datetime) -> Pack:
         """The next version of the first pack: learnings, then all else; the pack as it is where that says the same."""
         first = packs[0]
         learned = [*plan.stood, *(block for block, _ in plan.made)]

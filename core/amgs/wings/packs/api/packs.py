@@ -209,8 +209,7 @@ class Packs(PackRouting, PackProposing, PackConsolidation):
         with storage.transaction():
             if not self._packs.judge(use, 1.0 if useful else 0.0):
                 raise NotFoundError(
-                    f"No use {use} is logged.",
-                    way_out="Reading a pack tells its number; so does the pack itself.",
+                    f"No use {use} is logged.", way_out="Reading a pack tells its number; so does the pack itself."
                 )
             return next(one for one in self._packs.uses() if one.number == use)
 
@@ -231,9 +230,7 @@ class Packs(PackRouting, PackProposing, PackConsolidation):
                 raise UsageError("No pack is named.", way_out="Name the packs to retire.")
             for name in found:
                 keeping.find_standing(self._packs, name)
-            entry = journal.write(
-                storage, KIND, self._context.clock.now(), f"retire {', '.join(found)[:80]}", []
-            )
+            entry = journal.write(storage, KIND, self._context.clock.now(), f"retire {', '.join(found)[:80]}", [])
             for name in found:
                 self._packs.retire(name, entry.id)
             return entry
@@ -264,8 +261,7 @@ class Packs(PackRouting, PackProposing, PackConsolidation):
                     f"Member {number} cannot be taken in: {error}.", way_out="Nothing was changed."
                 ) from error
         members = [
-            PackMember(block_id(draft.content), one.role)
-            for draft, one in zip(drafts, given.members, strict=True)
+            PackMember(block_id(draft.content), one.role) for draft, one in zip(drafts, given.members, strict=True)
         ]
         with storage.transaction():
             report = raw_blocks.ingest(storage, drafts, now, told=f"pack {wanted}")

@@ -66,9 +66,7 @@ class PackRouting(PackPart):
             ]
         if most is None:
             return tuple(every)
-        worths = [
-            PackWorth(one.pack.name, one.pack.tokens, one.needed) for one in every if not one.pack.retired
-        ]
+        worths = [PackWorth(one.pack.name, one.pack.tokens, one.needed) for one in every if not one.pack.retired]
         gone = {one.name for one in continuum.to_forget(worths, most)}
         return tuple(replace(one, forget=one.pack.name in gone) for one in every)
 
@@ -173,10 +171,7 @@ class PackRouting(PackPart):
             for one in every
         }
         numbers = {name: [number_of[block.id] for _, block in own] for name, own in members.items()}
-        tokens = {
-            name: sum(context.count_tokens(block.content) for _, block in own)
-            for name, own in members.items()
-        }
+        tokens = {name: sum(context.count_tokens(block.content) for _, block in own) for name, own in members.items()}
         with context.derived.searching() as sources:
             found = facets(query, numbers, tokens, sources)
         return found, {one.pack.name: one.pack for one in every}, members

@@ -114,9 +114,7 @@ def consolidate(
     # Raw blocks have no vector yet, and no edge may end at one.
     new = [one for one in left if one.status == "consolidated" and one.embedding is not None]
     if len(new) < LEAST:
-        return Consolidation(
-            stood, (), stale, tuple(one.id for one in left), _change(storage, (), stale, now)
-        )
+        return Consolidation(stood, (), stale, tuple(one.id for one in left), _change(storage, (), stale, now))
     vectors = np.stack([one.embedding for one in new if one.embedding is not None])
     parts = groups(vectors, [file_of(str(one.meta.get("source") or "")) for one in new])
     texts = learnings(new, parts, "\n".join(one.content for one in stood), share, count)
@@ -125,8 +123,7 @@ def consolidate(
     drafts = {block.id: (block, text.members) for text in texts if (block := _block(text)).id not in held}
     matrix = embedder.embed([embedding_text(block) for block, _ in drafts.values()])
     made = tuple(
-        (replace(block, embedding=vector), own)
-        for (block, own), vector in zip(drafts.values(), matrix, strict=True)
+        (replace(block, embedding=vector), own) for (block, own), vector in zip(drafts.values(), matrix, strict=True)
     )
     waiting = tuple(one.id for one in left if one not in new)
     return Consolidation(stood, made, stale, waiting, _change(storage, made, stale, now))
@@ -167,17 +164,12 @@ def _block(learning: LearningText) -> Block:
 
 
 def _change(
-    storage: Storage,
-    made: Sequence[tuple[Block, tuple[Block, ...]]],
-    stale: Sequence[Block],
-    now: datetime,
+    storage: Storage, made: Sequence[tuple[Block, tuple[Block, ...]]], stale: Sequence[Block], now: datetime
 ) -> Change:
     """A text that was learned before and set aside since comes back as it was."""
     there = storage.blocks.get([block.id for block, _ in made])
     back = [
-        (there[one.id], replace(there[one.id], status=one.status, meta=one.meta))
-        for one, _ in made
-        if one.id in there
+        (there[one.id], replace(there[one.id], status=one.status, meta=one.meta)) for one, _ in made if one.id in there
     ]
     gone = [(one, replace(one, status="archived")) for one in stale]
     fresh = tuple(one for one, _ in made if one.id not in there)

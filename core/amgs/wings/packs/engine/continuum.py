@@ -96,9 +96,7 @@ def together(sessions: Sequence[Iterable[str]]) -> tuple[ReadTogether, ...]:
         chance = float(len(read))
         for name in names:
             chance *= alone[name] / len(read)
-        closed = not any(
-            other != names and counts[other] == count and set(names) < set(other) for other in counts
-        )
+        closed = not any(other != names and counts[other] == count and set(names) < set(other) for other in counts)
         either = sum(not one.isdisjoint(names) for one in read)
         if closed and (count / chance >= LEAST_LIFT or LEAST_COUNT * (either - count) <= count):
             found.append(ReadTogether(names, count, count / chance, either))

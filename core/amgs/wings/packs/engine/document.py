@@ -47,8 +47,7 @@ def written(pack: Pack, held: Mapping[str, Block]) -> dict[str, Any]:
     gone = [one.block for one in pack.members if one.block not in held]
     if gone:
         raise InputError(
-            f"{pack.name}@{pack.version} has {len(gone)} members that the memory no longer holds, "
-            f"{gone[0][:8]} first.",
+            f"{pack.name}@{pack.version} has {len(gone)} members that the memory no longer holds, {gone[0][:8]} first.",
             way_out="Keep a new version without them, and export that.",
         )
     members = [
@@ -81,8 +80,7 @@ def read(data: object) -> PackDocument:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the document"
         raise InputError(
-            f"This is no pack: {place}: {first['msg'][:100]}.",
-            way_out="Give a file to which a pack was exported.",
+            f"This is no pack: {place}: {first['msg'][:100]}.", way_out="Give a file to which a pack was exported."
         ) from error
     except ValueError as error:
         raise InputError(

@@ -30,9 +30,7 @@ _LIKELY = re.compile(r"\b(?:would|might|could|likely|probably)\b")
 _KINDS = re.compile(r"(?:what|which)(?: [a-z]+){0,2} [a-z]*[a-rt-z]s (?:has|have|had|do|does|did|are|were)\b")
 _MANY = re.compile(r"\bhow many\b")
 _PERFECT = re.compile(r"(?:what|which|where|who)\b.{0,40}?\b(?:has|have)\b")
-_MONTH = re.compile(
-    r"\b(?:january|february|march|april|june|july|august|september|october|november|december)\b"
-)
+_MONTH = re.compile(r"\b(?:january|february|march|april|june|july|august|september|october|november|december)\b")
 
 
 def rule(question: str) -> QuestionIntent:

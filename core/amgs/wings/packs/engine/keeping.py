@@ -69,11 +69,7 @@ def find(storage: PackStorage, reference: str) -> Pack:
     versions = storage.versions(name)
     if not versions:
         known = [one.name for one in storage.latest() if not one.retired]
-        told = (
-            f"The packs are: {', '.join(known[:5])}{', …' if len(known) > 5 else ''}."
-            if known
-            else "None is kept."
-        )
+        told = f"The packs are: {', '.join(known[:5])}{', …' if len(known) > 5 else ''}." if known else "None is kept."
         raise UnknownPackError(f"There is no pack {name[:60]!r}.", way_out=told)
     if not at:
         return versions[-1]

@@ -66,11 +66,7 @@ def findings(blocks: Sequence[Block]) -> list[list[Element]]:
 
 
 def learnings(
-    blocks: Sequence[Block],
-    parts: Sequence[Sequence[int]],
-    told: str,
-    share: float,
-    count: Callable[[str], int],
+    blocks: Sequence[Block], parts: Sequence[Sequence[int]], told: str, share: float, count: Callable[[str], int]
 ) -> list[LearningText]:
     """A learning of each part of blocks, given as rising places: sentences in at most `share` of the tokens of its
     members, but for one, and findings in as many at most. told: what earlier learnings say. count: tokens of a text.

@@ -76,9 +76,7 @@ def _packs(items: Sequence[RouteItem], choice: RouteChoice) -> PackStage:
     )
 
 
-def _members(
-    of_pack: Sequence[tuple[str, PackRole, Block]], joined: Members, count_tokens: CountTokens
-) -> PackStage:
+def _members(of_pack: Sequence[tuple[str, PackRole, Block]], joined: Members, count_tokens: CountTokens) -> PackStage:
     tokens = {block.id: count_tokens(block.content) for _, block in joined}
     seen: set[str] = set()
     again = []
@@ -106,10 +104,7 @@ def _sentences(joined: Members, written: PrunedPack, count_tokens: CountTokens) 
     part_out = [(one.block.id, int(costs[n])) for n in out if (one := written.sentences[n]).block.id in part]
     seams = int(costs.sum()) - given
     changes = _left_out(
-        {
-            "no room: nothing of their member is read": whole_out,
-            "no room: others of their member are read": part_out,
-        }
+        {"no room: nothing of their member is read": whole_out, "no room: others of their member are read": part_out}
     )
     if seams:
         changes += (PackStageChange("white space, and tokens across borders", 0, seams),)
@@ -127,9 +122,7 @@ def _text(written: PrunedPack, count_tokens: CountTokens) -> PackStage:
 
 def _left_out(by_reason: Mapping[str, Sequence[tuple[str, int]]]) -> tuple[PackStageChange, ...]:
     return tuple(
-        PackStageChange(
-            why, -len(out), -sum(tokens for _, tokens in out), tuple(dict.fromkeys(one for one, _ in out))
-        )
+        PackStageChange(why, -len(out), -sum(tokens for _, tokens in out), tuple(dict.fromkeys(one for one, _ in out)))
         for why, out in by_reason.items()
         if out
     )

@@ -87,9 +87,7 @@ def _near(views: Sequence[PackView]) -> Iterator[tuple[PackView, PackView]]:
 
 def _merge(a: PackView, b: PackView) -> PackProposal | None:
     """The one that is read more, then the larger, then the older, stays."""
-    kept, gone = sorted(
-        (a, b), key=lambda one: (-one.usage.uses, -len(one.blocks), -one.age, one.usage.pack.name)
-    )
+    kept, gone = sorted((a, b), key=lambda one: (-one.usage.uses, -len(one.blocks), -one.age, one.usage.pack.name))
     texts = [{i: block.content for i, block in one.blocks.items()} for one in (kept, gone)]
     alike = likeness(*texts)
     if alike.containment < _WORTH_A_LOOK:
@@ -122,9 +120,7 @@ def _delete(view: PackView) -> PackProposal:
     rests = view.unread >= _UNREAD_DAYS and view.faded >= _FADED
     never = rests and not view.usage.uses and view.age >= _NEVER_DAYS
     over = rests and view.usage.uses > 0 and view.needed < _YEAR_NEEDED
-    read = (
-        f"read {view.usage.uses} times, last {view.unread:.0f} days ago" if view.usage.uses else "never read"
-    )
+    read = f"read {view.usage.uses} times, last {view.unread:.0f} days ago" if view.usage.uses else "never read"
     told = f"{read}, kept {view.age:.0f} days ago, {view.faded:.0%} of its members faded"
     sure = 1.0 - view.needed if over else _SURE if never else 0.0
     return _proposal("DELETE", (view.reference,), view.usage.pack.name, (), (), told, sure)
@@ -230,11 +226,7 @@ _LONGEST = 32
 
 
 def views(
-    storage: Storage,
-    packs: Sequence[Pack],
-    uses: Mapping[str, Sequence[PackUse]],
-    now: datetime,
-    threshold: float,
+    storage: Storage, packs: Sequence[Pack], uses: Mapping[str, Sequence[PackUse]], now: datetime, threshold: float
 ) -> tuple[PackView, ...]:
     """Packs with their members, whoever took the place of one, and how likely each is needed within a year.
 
@@ -250,10 +242,7 @@ def views(
         unread = max(hours_between(one.last_used or born, now), 0.0) / 24.0
         last = max(age - unread, 0.0) if one.uses else 0.0
         own = {i: held[i] for i in pack.blocks if i in held}
-        faded = [
-            relevance_at(block.decay_lambda, block.last_reinforced_at, now) < threshold
-            for block in own.values()
-        ]
+        faded = [relevance_at(block.decay_lambda, block.last_reinforced_at, now) < threshold for block in own.values()]
         made.append(
             PackView(
                 one,

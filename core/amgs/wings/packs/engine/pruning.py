@@ -125,9 +125,7 @@ def prune(
         openings=np.array([_opening(template, one, count_tokens) for one in blocks], dtype=np.int64),
         budget=max(budget - count_tokens(opening), 0),
         groups=np.array([number_of[key] for key in keys], dtype=np.int64),
-        headings=np.array(
-            [count_tokens(template.group_heading(one)) for one in first.values()], dtype=np.int64
-        ),
+        headings=np.array([count_tokens(template.group_heading(one)) for one in first.values()], dtype=np.int64),
     )
     while True:
         made = _written(template, members, [sentences[n] for n in np.flatnonzero(kept)], count_tokens)
@@ -173,12 +171,7 @@ def _written(
         for role, block in members
         if (own := of.get(block.id))
     ]
-    return assemble(
-        template,
-        sections(chosen),
-        count_tokens,
-        lambda candidate: _extract(of[candidate.block.id]),
-    )
+    return assemble(template, sections(chosen), count_tokens, lambda candidate: _extract(of[candidate.block.id]))
 
 
 def _extract(kept: Sequence[PackSentence]) -> tuple[TextSpan, ...]:

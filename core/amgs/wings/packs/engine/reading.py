@@ -28,12 +28,7 @@ class PackReading:
 
 
 def read(
-    pack: Pack,
-    held: Mapping[str, Block],
-    query: str,
-    budget: int,
-    now: datetime,
-    count_tokens: Callable[[str], int],
+    pack: Pack, held: Mapping[str, Block], query: str, budget: int, now: datetime, count_tokens: Callable[[str], int]
 ) -> PackReading:
     """The learnings, then the sources, each in the order of the pack, while they fit into `budget` tokens."""
     template = Template("template", pack.title or pack.name, query, now)

@@ -130,12 +130,7 @@ class Facets:
     said: Mapping[str, frozenset[str]]
 
 
-def facets(
-    query: str,
-    numbers: Mapping[str, Sequence[int]],
-    tokens: Mapping[str, int],
-    sources: Sources,
-) -> Facets:
+def facets(query: str, numbers: Mapping[str, Sequence[int]], tokens: Mapping[str, int], sources: Sources) -> Facets:
     """numbers, tokens: of the blocks of each pack that are read, by the pack's name."""
     found = likely(query, sorted({n for own in numbers.values() for n in own}), sources)
     place = {number: n for n, number in enumerate(found)}

@@ -24,13 +24,7 @@ from amgs.wings.packs.engine.pruning import PackSentence, Worths
 
 Floats = NDArray[np.float64]
 
-WEIGHTS: Mapping[str, float] = {
-    "words": 2.0,
-    "words_beyond": 1.0,
-    "named": 1.0,
-    "asked_for": 1.0,
-    "evidence": 0.2,
-}
+WEIGHTS: Mapping[str, float] = {"words": 2.0, "words_beyond": 1.0, "named": 1.0, "asked_for": 1.0, "evidence": 0.2}
 """words: BM25 for the question and the sentence with most of its words together, by the best. words_beyond: the same
 for the question and the best sentence by words and evidence. named: whether the three best sentences of others name the
 title of its member. asked_for: whether the question does. evidence: the search's linear score of its member, under that
@@ -51,12 +45,7 @@ class SearchRelevance:
     of the columns.
     """
 
-    def __init__(
-        self,
-        sources: Sources,
-        numbers: Mapping[str, int],
-        weights: Mapping[str, float] = WEIGHTS,
-    ) -> None:
+    def __init__(self, sources: Sources, numbers: Mapping[str, int], weights: Mapping[str, float] = WEIGHTS) -> None:
         self._weights = weights
         self._sources = sources
         self._numbers = numbers
@@ -64,9 +53,7 @@ class SearchRelevance:
     def worths(self, query: str, sentences: Sequence[PackSentence]) -> Worths:
         """All 0 for a query without words."""
         columns = self.features(query, sentences)
-        return sum(
-            (self._weights[name] * column for name, column in columns.items()), np.zeros(len(sentences))
-        )
+        return sum((self._weights[name] * column for name, column in columns.items()), np.zeros(len(sentences)))
 
     def features(self, query: str, sentences: Sequence[PackSentence]) -> dict[str, Floats]:
         """The columns that WEIGHTS weighs, (n,) each."""
@@ -91,9 +78,7 @@ class SearchRelevance:
         """(n,) the linear score of the member, less that of the best; of one that is not indexed, the worst."""
         ids = [one.block.id for one in sentences]
         within = tuple(sorted({self._numbers[one] for one in ids if one in self._numbers}))
-        request = RetrievalRequest(
-            query, BlockFilter(statuses=STATUSES), within=within, present=within, most=0
-        )
+        request = RetrievalRequest(query, BlockFilter(statuses=STATUSES), within=within, present=within, most=0)
         found = gather(request, self._sources).evidence if within else None
         if found is None:
             return np.zeros(len(sentences))

@@ -162,11 +162,7 @@ def _list(region: Region, rows: Sequence[PackUsage], cursor: int | None, now: da
             "tok": count(pack.tokens),
             "read": str(usage.uses) if usage.uses else "·",
             "useful": f"{usage.success:.0%}" if usage.success is not None else "·",
-            "last": "·"
-            if usage.last_used is None
-            else ago(usage.last_used, now)
-            if now
-            else day(usage.last_used),
+            "last": "·" if usage.last_used is None else ago(usage.last_used, now) if now else day(usage.last_used),
             "keywords": clean("retired" if pack.retired else "would go" if gone else " ".join(pack.keywords)),
         }
         x = 2
@@ -246,11 +242,7 @@ def _about(region: Region, result: PackContent) -> int:
 
 
 def members_figure(
-    result: PackContent,
-    rows: Sequence[PackMemberRow],
-    canvas: Canvas,
-    *,
-    cursor: int | None = None,
+    result: PackContent, rows: Sequence[PackMemberRow], canvas: Canvas, *, cursor: int | None = None
 ) -> Figure:
     """The members of a pack with the text of the chosen one."""
     sheet = Figure(canvas)

@@ -41,11 +41,7 @@ def proposals(proposed: Sequence[PackProposal], canvas: Canvas) -> Text:
 
 
 def proposals_figure(
-    rows: Sequence[PackProposal],
-    canvas: Canvas,
-    *,
-    cursor: int | None = None,
-    titles: Mapping[str, str] = NO_TITLES,
+    rows: Sequence[PackProposal], canvas: Canvas, *, cursor: int | None = None, titles: Mapping[str, str] = NO_TITLES
 ) -> Figure:
     """The picture before it is rendered. titles: of blocks that come or go, by id, as far as they are known."""
     sheet = Figure(canvas)

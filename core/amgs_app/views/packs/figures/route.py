@@ -16,12 +16,7 @@ from amgs_app.render.figures.glyphs import HeaderPart, ListPage, bar, facts_line
 from amgs_app.views.packs.figures.packs import Beside, beside_or_below, named
 
 _INTENTS: Final[Mapping[QuestionIntent, str]] = MappingProxyType(
-    {
-        "multi-hop": "several things",
-        "temporal": "a time",
-        "open-domain": "what is likely",
-        "single-hop": "one thing",
-    }
+    {"multi-hop": "several things", "temporal": "a time", "open-domain": "what is likely", "single-hop": "one thing"}
 )
 _NOTHING = 1e-9
 _LEAST_BAR = 20
@@ -75,9 +70,7 @@ def route_figure(
     facts = [
         HeaderPart(0, ((f"{plural(len(result.packs), 'pack')} chosen", ink(palette.accent, bold=True)),)),
         HeaderPart(1, (tokens, *gauged)),
-        HeaderPart(
-            2, (("holds what answers ", ink(palette.muted)), (share(result.likely), ink(palette.text)))
-        ),
+        HeaderPart(2, (("holds what answers ", ink(palette.muted)), (share(result.likely), ink(palette.text)))),
         HeaderPart(4, ((f"seems to ask for {asked_for(result)}", ink(palette.muted)),)),
     ]
     if larger:
@@ -99,10 +92,7 @@ def _words(region: Region, words: Sequence[tuple[str, bool]]) -> None:
     there = [word for word, held in words if held]
     pieces: list[Piece] = []
     if missing:
-        pieces += [
-            ("no chosen pack says ", ink(palette.muted)),
-            (clean(" ".join(missing)), ink(palette.warn)),
-        ]
+        pieces += [("no chosen pack says ", ink(palette.muted)), (clean(" ".join(missing)), ink(palette.warn))]
         pieces.append(("   ", None))
     if there:
         pieces += [("said ", ink(palette.muted)), (clean(" ".join(there)), ink(palette.good))]
@@ -144,8 +134,6 @@ def _list(region: Region, rows: Sequence[RoutedPack], result: PackRoute, cursor:
         colour = palette.part_similarity
         drawn = ink(colour if taken else palette.fade(colour, 0.45))
         line.put(bar_x, 0, bar(one.gain / most, bar_w, line.symbols), drawn, width=bar_w)
-        line.put(
-            bar_x + bar_w + 2, 0, whys[id(one)], ink(palette.good if taken else palette.warn), width=why_w
-        )
+        line.put(bar_x + bar_w + 2, 0, whys[id(one)], ink(palette.good if taken else palette.warn), width=why_w)
 
     page.draw(region.part(0, 1), paint)

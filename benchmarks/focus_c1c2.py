@@ -22,6 +22,7 @@ from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest
 from amgs_focus.window.working_context import Values, WorkingContext, aggregate
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
+from benchmarks.focus_evaluation.causal import causal_twin
 from benchmarks.focus_evaluation.statistics import resampled
 from benchmarks.focus_rig import FocusRig, Row, TokenCorpus
 
@@ -87,7 +88,7 @@ def run(rig: FocusRig, *, pairs: int = PAIRS) -> BenchResult:
     pairs = max(4, pairs // 10) if rig.quick else pairs
     named = {scorer.name: scorer for scorer in rig.scorers}
     if isinstance(rig.scorer, LensNetScorer | LinearLens):
-        named[TWIN] = rig.scorer.twin()
+        named[TWIN] = causal_twin(rig.scorer)
     told = {**rig.parts_with(named.values()), "blocks": BLOCKS, "seed": SEED}
     ledger = rig.ledger(BENCH, told)
     rows = []

@@ -15,6 +15,7 @@ No token is decoded and no model is run but for the gists: what moves depends on
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -25,12 +26,12 @@ from numpy.typing import NDArray
 from amgs_focus.errors import TextError
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.protocols import PerfClock
-from amgs_focus.records import NodeRef, Refocus
+from amgs_focus.records import Action, NodeRef, Refocus
 from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.state import FocusState
 from amgs_focus.runtime.step import refocus
 from amgs_focus.settings import FocusSettings
-from amgs_focus.trace.telemetry import oscillations, ping_pongs, stays
+from amgs_focus.trace.telemetry import stays
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import lay_out
 from amgs_focus.window.working_context import Scores, WorkingContext
@@ -94,10 +95,41 @@ def steadiness(records: Sequence[Refocus], settings: FocusSettings) -> Steadines
         mean_residency=found.mean,
         ended_residency=found.mean_ended,
         ended=len(found.ended),
-        ping_pongs=len(ping_pongs(records, settings.cooldown)),
-        oscillations=len(oscillations(records)),
+        ping_pongs=count_ping_pongs(records, settings.cooldown),
+        oscillations=count_oscillations(records),
         actions=float(np.mean([len(record.applied) for record in records])),
     )
+
+
+def count_ping_pongs(refocuses: Sequence[Refocus], cooldown: int) -> int:
+    """Count actions that undo one of at most `cooldown` refocuses before: what the cooldown exists to prevent."""
+    last: dict[NodeRef, tuple[Action, int]] = {}
+    count = 0
+    for record in refocuses:
+        for decision in record.applied:
+            kind, when = last.get(decision.node, (decision.kind, 0))
+            count += kind != decision.kind and record.number - when <= cooldown
+            last[decision.node] = (decision.kind, record.number)
+    return count
+
+
+FLIPS, WITHIN = 3, 8
+"""A node oscillates that had so many opposite actions within so many refocuses."""
+
+
+def count_oscillations(refocuses: Sequence[Refocus]) -> int:
+    """Count nodes that went back and forth, each once."""
+    flips: defaultdict[NodeRef, list[int]] = defaultdict(list)
+    last: dict[NodeRef, Action] = {}
+    found = set()
+    for record in refocuses:
+        for decision in record.applied:
+            if last.get(decision.node, decision.kind) != decision.kind:
+                flips[decision.node].append(record.number)
+            last[decision.node] = decision.kind
+            if sum(number > record.number - WITHIN for number in flips[decision.node]) >= FLIPS:
+                found.add(decision.node)
+    return len(found)
 
 
 class Adversary:

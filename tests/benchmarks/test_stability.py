@@ -8,6 +8,7 @@ import pytest
 
 from amgs_focus.errors import TextError
 from amgs_focus.model.tiny import TinyModel
+from amgs_focus.records import Action, Decision, NodeRef, Refocus
 from amgs_focus.settings import FocusSettings
 from benchmarks import focus_stability
 from benchmarks.focus_rig import TokenCorpus
@@ -38,3 +39,26 @@ def test_the_stability_bench_counts_what_moves_under_real_and_under_shaken_score
     assert len(found.tables[1].rows) == 2 * 6
     with pytest.raises(TextError, match="longer text"):
         focus_stability.run(rig, lifetimes=(10**6,))
+
+
+NODE = NodeRef(1, 0)
+
+
+def record(number: int, *, did: Action | None = None) -> Refocus:
+    """A refocus that did something with NODE, or nothing."""
+    decided = (Decision(1, 0, did, 0.5, "applied", 3),) if did else ()
+    return Refocus(number, number * 4, 100, (), decided, (), 20, 20, 48, 1, 0.0, 0.0, 0, 0.0, 0.0)
+
+
+def test_an_action_that_undoes_a_recent_one_is_ping_pong() -> None:
+    kept = [record(1, did="expand"), record(2), record(3), record(4, did="collapse")]
+    assert focus_stability.count_ping_pongs(kept, cooldown=2) == 0
+    quick = [record(1, did="expand"), record(2), record(3, did="collapse")]
+    assert focus_stability.count_ping_pongs(quick, cooldown=2) == 1
+
+
+def test_a_node_that_goes_back_and_forth_oscillates_even_if_it_waits_each_time() -> None:
+    kinds: list[Action | None] = ["expand", None, "collapse", None, "expand", None, "collapse"]
+    assert focus_stability.count_oscillations([record(at, did=kind) for at, kind in enumerate(kinds, 1)]) == 1
+    slow = [record(at * 4, did=kind) for at, kind in enumerate(kinds, 1)]
+    assert focus_stability.count_oscillations(slow) == 0

@@ -8,6 +8,7 @@ import torch
 
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.lensnet import LensNet, LensNetScorer, LensShape
+from benchmarks.focus_evaluation.causal import CausalLensNetScorer
 from benchmarks.focus_training.lens_runs import LensRuns, LensText
 from tests.focus.focus_world import MODEL
 
@@ -37,4 +38,5 @@ def net(seed: int = 1, shape: LensShape = SHAPE) -> LensNet:
 
 
 def scorer(*, causal: bool = False) -> LensNetScorer:
-    return LensNetScorer(net(), name="small", version=7, causal=causal)
+    kind = CausalLensNetScorer if causal else LensNetScorer
+    return kind(net(), name="small", version=7)

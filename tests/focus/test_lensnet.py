@@ -23,6 +23,7 @@ from amgs_focus.runtime.replay import header_of
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest
 from amgs_focus.window.working_context import aggregate
+from benchmarks.focus_evaluation.causal import causal_twin
 from tests.focus.focus_world import MODEL, notes, small_runtime, small_tree
 from tests.focus.lens_samples import SHAPE, net, scorer
 from tests.focus.test_linear_lens import WEIGHTS, lens, views
@@ -190,5 +191,5 @@ def test_the_twin_of_the_solved_weights_is_that_of_the_net() -> None:
     with torch.no_grad():
         net.weights.copy_(torch.tensor(list(WEIGHTS.values())))
     _, asked = views()
-    beside = LensNetScorer(net, name="net", version=1, causal=True)
-    assert lens().twin().worth(asked) == beside.worth(asked)
+    beside = causal_twin(LensNetScorer(net, name="net", version=1))
+    assert causal_twin(lens()).worth(asked) == beside.worth(asked)

@@ -164,7 +164,7 @@ def telemetry(
         str, Option("--wandb", metavar="PROJECT", help="Also send them to Weights & Biases, where installed.")
     ] = "",
 ) -> Telemetry:
-    """Show loss_at_h, swap_rate, mean_residency, latency_ms and token_budget_utilization, and any alarms.
+    """Show loss_at_h, swap_rate, mean_residency, latency_ms and token_budget_utilization.
 
     Reads the trace only: of this run, or of a trace on disk, which needs no model.
     """

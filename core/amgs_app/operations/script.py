@@ -95,8 +95,8 @@ def expect(
     frame.budget, frame.selected, frame.candidates, frame.entropy: of the last frame. focus.lifetime,
     focus.window, focus.used, focus.entries, focus.levels, focus.step, focus.refocuses, focus.swap_rate,
     focus.residency, focus.dirty, focus.branches: of the working context. focus.loss_at_h, focus.latency_ms,
-    focus.utilization, focus.mean_residency, focus.alarms: of its telemetry. forecasts, outcomes, brier: of
-    the calibration. Where only one metric ends so, the end will do: swap_rate is focus.swap_rate.
+    focus.utilization, focus.mean_residency: of its telemetry. forecasts, outcomes, brier: of the calibration. Where
+    only one metric ends so, the end will do: swap_rate is focus.swap_rate.
     """
     metric = _named(metric)
     found = float(METRICS[metric](operator))
@@ -174,7 +174,6 @@ METRICS: Mapping[str, Callable[[Operator], float]] = MappingProxyType(
         "focus.latency_ms": lambda operator: _telemetry(operator).latency_ms,
         "focus.utilization": lambda operator: _telemetry(operator).token_budget_utilization,
         "focus.mean_residency": lambda operator: _telemetry(operator).mean_residency,
-        "focus.alarms": lambda operator: len(_telemetry(operator).alarms),
         "forecasts": lambda operator: operator.engine.memory.reliability().forecasts,
         "outcomes": lambda operator: operator.engine.memory.status().outcomes,
         "brier": _brier,

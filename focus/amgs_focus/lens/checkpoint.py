@@ -58,7 +58,7 @@ def save_net(path: Path, net: LensNet, *, model: BaseModel, gist: str, made: Map
     checkpoint_file.write(path, weights, {**(made or {}), "format": NETWORK, "gist": gist, "shape": shape}, model)
 
 
-def load_checkpoint(path: Path, model: BaseModel, *, causal: bool = False) -> LinearLens | LensNetScorer:
+def load_checkpoint(path: Path, model: BaseModel) -> LinearLens | LensNetScorer:
     """Reads what `save_linear` or `save_net` wrote, for this model. The version is the CRC-32 of the weights and the
     floors.
 
@@ -67,10 +67,10 @@ def load_checkpoint(path: Path, model: BaseModel, *, causal: bool = False) -> Li
     """
     found = checkpoint_file.read(path, "lens checkpoint", _OTHERWISE)
     read = _net if found.metadata.get("format") == NETWORK else _linear
-    return read(found, model, causal)
+    return read(found, model)
 
 
-def _linear(found: CheckpointFile, model: BaseModel, causal: bool) -> LinearLens:
+def _linear(found: CheckpointFile, model: BaseModel) -> LinearLens:
     path = found.path
     found.require_base(model, _ANOTHER)
     try:
@@ -80,10 +80,10 @@ def _linear(found: CheckpointFile, model: BaseModel, causal: bool) -> LinearLens
         raise CheckpointError(f"{path.name} is not a lens checkpoint.", way_out=_OTHERWISE) from error
     if set(names) - set(NAMES):
         raise _other_features(path)
-    return LinearLens(weights, floors_of(found), name=path.stem, version=found.version, causal=causal)
+    return LinearLens(weights, floors_of(found), name=path.stem, version=found.version)
 
 
-def _net(found: CheckpointFile, model: BaseModel, causal: bool) -> LensNetScorer:
+def _net(found: CheckpointFile, model: BaseModel) -> LensNetScorer:
     path = found.path
     try:
         told = json.loads(found.metadata["shape"])
@@ -102,7 +102,7 @@ def _net(found: CheckpointFile, model: BaseModel, causal: bool) -> LensNetScorer
         raise CheckpointError(
             f"The weights in {path.name} do not fit the shape it declares.", way_out=_OTHERWISE
         ) from error
-    return LensNetScorer(net, name=path.stem, version=found.version, floors=floors_of(found), causal=causal)
+    return LensNetScorer(net, name=path.stem, version=found.version, floors=floors_of(found))
 
 
 def _other_features(path: Path) -> CheckpointError:

@@ -2,7 +2,7 @@
 
 MegaContext, "LensNet". Dual cross-attention: the end of the lifetime (tail gists, the last tokens, the question) reads
 the entries, then every entry reads the end. It is not causal: the question at the end decides about what stood long
-before it. A causal twin, which reads each entry as when the lifetime ended there, exists as a control for tests only.
+before it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn import functional
 
 from amgs_focus.lens.linear import NAMES, LensFeatures
-from amgs_focus.lens.scoring import LensView, SpreadFloors, as_of, by_entry, scores_of
+from amgs_focus.lens.scoring import LensView, SpreadFloors, by_entry, scores_of
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.working_context import Scores, Values, WorkingContext
@@ -130,16 +130,8 @@ class LensReader:
 
     def read(self, view: LensView) -> LensInput:
         """The input of a view with at least one entry."""
-        return self._read(view, view.tree.length)
-
-    def read_before(self, view: LensView, at: int) -> LensInput:
-        """The input of the entries up to `at`, as when the lifetime ended with that entry."""
-        prefix = as_of(view, at)
-        return self._read(prefix, prefix.context.lifetime)
-
-    def _read(self, view: LensView, until: int) -> LensInput:
-        """until: the token with which the end ends."""
         context, tree = view.context, view.tree
+        until = context.lifetime
         if self._features is None or self._features.tree is not tree:
             self._features = LensFeatures(tree)
         features = torch.from_numpy(self._features.of(view)).float()
@@ -155,27 +147,14 @@ class LensReader:
 
 
 class LensNetScorer:
-    """A trained net as a FocusScorer. version: CRC-32 of its weights, as GistNet's.
+    """A trained net as a FocusScorer. version: CRC-32 of its weights, as GistNet's."""
 
-    causal: each entry is scored from what stands before it and in it, the control of the C1/C2 tests. It knows a
-    question that was asked before the entry, and none that comes after.
-    """
-
-    def __init__(
-        self, net: LensNet, *, name: str, version: int, floors: SpreadFloors | None = None, causal: bool = False
-    ) -> None:
+    def __init__(self, net: LensNet, *, name: str, version: int, floors: SpreadFloors | None = None) -> None:
         self.floors = floors or SpreadFloors()
         self.net = net.eval().requires_grad_(False)
         self.name = name
         self.version = version
-        self._causal = causal
         self._reader = LensReader()
-
-    def twin(self) -> LensNetScorer:
-        """The causal control with the same weights."""
-        return LensNetScorer(
-            self.net, name=f"{self.name} causal", version=self.version, floors=self.floors, causal=True
-        )
 
     def worth(self, view: LensView) -> Mapping[NodeRef, float]:
         """What each entry's detail is predicted to be worth, in the units of the training's targets.
@@ -197,12 +176,8 @@ class LensNetScorer:
         if not view.context.entries():
             return np.zeros((0, 1 + len(self.net.shape.features)))
         with torch.no_grad():
-            if not self._causal:
-                found: Values = self.net(self._reader.read(view)).double().numpy()
-                return found
-            places = range(len(view.context.entries()))
-            alone = [self.net(self._reader.read_before(view, at))[-1:] for at in places]
-        return torch.cat(alone).double().numpy()
+            found: Values = self.net(self._reader.read(view)).double().numpy()
+        return found
 
 
 def _tail_gists(tree: LifetimeTree, until: int) -> torch.Tensor:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs_focus.lens.scoring import LensView, SpreadFloors, as_of, by_entry, scores_of
+from amgs_focus.lens.scoring import LensView, SpreadFloors, by_entry, scores_of
 from amgs_focus.options import OPTIONS
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
@@ -96,24 +96,14 @@ Rows = NDArray[np.float32]
 
 
 class LinearLens:
-    """A FocusScorer of features and weights alone. weights: by feature; those that are not named weigh 0.
+    """A FocusScorer of features and weights alone. weights: by feature; those that are not named weigh 0."""
 
-    causal: each entry is scored from what stands before it and in it, the control of the C1/C2 tests.
-    """
-
-    def __init__(
-        self, weights: Mapping[str, float], floors: SpreadFloors, *, name: str, version: int, causal: bool = False
-    ) -> None:
+    def __init__(self, weights: Mapping[str, float], floors: SpreadFloors, *, name: str, version: int) -> None:
         self.weights = dict(weights)
         self.floors = floors
         self.name = name
         self.version = version
-        self._causal = causal
         self._features: LensFeatures | None = None
-
-    def twin(self) -> LinearLens:
-        """The causal control with the same weights."""
-        return LinearLens(self.weights, self.floors, name=f"{self.name} causal", version=self.version, causal=True)
 
     def worth(self, view: LensView) -> Mapping[NodeRef, float]:
         """What each entry's detail is predicted to be worth, in the units of the training's targets.
@@ -132,12 +122,8 @@ class LinearLens:
         """(entries, len(NAMES)), in the precision that the weights were solved in."""
         if self._features is None or self._features.tree is not view.tree:
             self._features = LensFeatures(view.tree)
-        count = len(view.context.entries())
-        if not count:
+        if not view.context.entries():
             return np.zeros((0, len(NAMES)), np.float32)
-        if self._causal:
-            alone = [self._features.of(as_of(view, at))[-1] for at in range(count)]
-            return np.stack(alone).astype(np.float32)
         return self._features.of(view).astype(np.float32)
 
     def _summands(self, features: Rows) -> dict[str, Values]:

@@ -110,18 +110,6 @@ def scores_of(
     return Scores(np.clip(total, -1.0, 1.0), spread, share)
 
 
-def as_of(view: LensView, at: int) -> LensView:
-    """What a causal twin sees: the entries up to `at`, as when the lifetime ended with that entry. A question that was
-    asked later is not there yet; how rare its words are is counted over the whole lifetime.
-    """
-    context = view.context
-    seen = context.entries()[: at + 1]
-    until = max(entry.end for entry in seen)
-    prefix = replace(context, items=seen, lifetime=until, tail_blocks=0)
-    asked = [span.end for span in view.tree.spans() if span.kind == "question"]
-    return LensView(prefix, view.tree, view.question if asked and asked[-1] <= until else ())
-
-
 class TailSimilarity:
     """The baseline: similarity to the question and the last tokens, from token statistics alone.
 

@@ -1,5 +1,4 @@
-"""The telemetry that MegaContext asks for, from a trace alone: loss, swaps, residency, latency, utilization,
-and alarms for what can go wrong in the loop.
+"""The telemetry that MegaContext asks for, from a trace alone: loss, swaps, residency, latency, utilization.
 
 An iteration is a refocus and the tokens decoded until the next one. An entry's stay is counted in refocuses,
 from the one that put it in place (or in which it left the tail) to the one in which it was gone. Weights & Biases gets
@@ -13,23 +12,16 @@ import importlib.util
 import json
 import math
 import statistics
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from amgs_focus.codec import plain, rounded
 from amgs_focus.errors import ConfigurationError
-from amgs_focus.records import Action, Measurement, NodeRef, Refocus, StepRecord, tail_start
+from amgs_focus.records import NodeRef, Refocus, StepRecord, tail_start
 from amgs_focus.trace.events import Trace
 from amgs_focus.trace.lineage import TraceBranch
-
-SPIKE = 3.0  # times the median of an iteration's milliseconds a token
-FLIPS, WITHIN = 3, 8  # opposite actions on one node, within so many refocuses
-JUMP = 0.2  # nats, beyond two standard errors
-LEAST = 20  # tokens on either side before a mean is compared
-
-AlarmKind = Literal["ping_pong", "oscillation", "latency", "boundary", "drift"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +47,6 @@ class Iteration:
     predicted_ms: float
     taken: int = 0
     given_back: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Alarm:
-    """Something that the loop should not do, at a step, with the number that gave it away."""
-
-    kind: AlarmKind
-    step: int
-    value: float
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +87,6 @@ class Telemetry:
     latency_p95_ms: float
     token_budget_utilization: float
     histogram: tuple[tuple[int, int], ...]
-    alarms: tuple[Alarm, ...]
 
 
 def telemetry(trace: Trace, line: TraceBranch) -> Telemetry:
@@ -117,7 +98,6 @@ def telemetry(trace: Trace, line: TraceBranch) -> Telemetry:
     found = stays(refocuses, settings)
     losses = [one.loss_at_h for one in iterations if one.loss_at_h is not None]
     latencies = [one.latency_ms for one in iterations]
-    measured = [event.record for event in trace.events if isinstance(event.record, Measurement)]
     return Telemetry(
         branch=line.name,
         horizon=horizon,
@@ -130,13 +110,6 @@ def telemetry(trace: Trace, line: TraceBranch) -> Telemetry:
         latency_p95_ms=sorted(latencies)[math.ceil(0.95 * len(latencies)) - 1] if latencies else 0.0,
         token_budget_utilization=_mean([one.token_budget_utilization for one in iterations]),
         histogram=tuple(sorted(Counter(found.ended).items())),
-        alarms=(
-            *ping_pongs(refocuses, int(settings["cooldown"])),
-            *oscillations(refocuses),
-            *_spikes(iterations),
-            *_boundaries(steps, int(settings["block_size"])),
-            *_drift(measured),
-        ),
     )
 
 
@@ -157,37 +130,6 @@ def stays(refocuses: Sequence[Refocus], settings: Mapping[str, Any]) -> Stays:
         since = {node: since.get(node, at) for node in present}
     last = len(refocuses) - 1
     return Stays(tuple(ended), tuple(last - began for began in since.values()))
-
-
-def ping_pongs(refocuses: Sequence[Refocus], cooldown: int) -> tuple[Alarm, ...]:
-    """Actions that undo one of at most `cooldown` refocuses before: what the cooldown exists to prevent."""
-    last: dict[NodeRef, tuple[Action, int]] = {}
-    found = []
-    for refocus in refocuses:
-        for one in refocus.applied:
-            kind, when = last.get(one.node, (one.kind, 0))
-            if kind != one.kind and refocus.number - when <= cooldown:
-                said = f"{one.node} was {_done(one.kind)} {refocus.number - when} refocuses after the opposite"
-                found.append(Alarm("ping_pong", refocus.step, refocus.number - when, said))
-            last[one.node] = (one.kind, refocus.number)
-    return tuple(found)
-
-
-def oscillations(refocuses: Sequence[Refocus]) -> tuple[Alarm, ...]:
-    """Nodes that went back and forth FLIPS times within WITHIN refocuses; each told once."""
-    flips: defaultdict[NodeRef, list[int]] = defaultdict(list)
-    last: dict[NodeRef, Action] = {}
-    found: dict[NodeRef, Alarm] = {}
-    for refocus in refocuses:
-        for one in refocus.applied:
-            if last.get(one.node, one.kind) != one.kind:
-                flips[one.node].append(refocus.number)
-            last[one.node] = one.kind
-            recent = [number for number in flips[one.node] if number > refocus.number - WITHIN]
-            if len(recent) >= FLIPS and one.node not in found:
-                said = f"{one.node} flipped {len(recent)} times within {WITHIN} refocuses"
-                found[one.node] = Alarm("oscillation", refocus.step, len(recent), said)
-    return tuple(found.values())
 
 
 def _iterations(refocuses: Sequence[Refocus], steps: Sequence[StepRecord], horizon: int) -> list[Iteration]:
@@ -218,55 +160,8 @@ def _iterations(refocuses: Sequence[Refocus], steps: Sequence[StepRecord], horiz
     return found
 
 
-def _spikes(iterations: Sequence[Iteration]) -> tuple[Alarm, ...]:
-    """Iterations after the first, which reads everything, that took far longer a token than the others."""
-    timed = [(one, one.latency_ms / one.tokens) for one in iterations[1:] if one.tokens]
-    if len(timed) < 5:
-        return ()
-    usual = statistics.median(each for _, each in timed)
-    return tuple(
-        Alarm(
-            "latency", one.step, each / usual, f"{each:.0f} ms a token after refocus {one.refocus}, {usual:.0f} usually"
-        )
-        for one, each in timed
-        if usual > 0 and each > SPIKE * usual
-    )
-
-
-def _boundaries(steps: Sequence[StepRecord], block_size: int) -> tuple[Alarm, ...]:
-    """Whether the first token of a block is harder to foresee than the others."""
-    first = [step.nll for step in steps if (step.lifetime - 1) % block_size == 0]
-    rest = [step.nll for step in steps if (step.lifetime - 1) % block_size]
-    jump, error = _difference(first, rest)
-    if jump - 2 * error <= JUMP:
-        return ()
-    said = f"first tokens of blocks cost {jump:.2f} nats more than the others"
-    return (Alarm("boundary", steps[-1].step, jump, said),)
-
-
-def _drift(measured: Sequence[Measurement]) -> tuple[Alarm, ...]:
-    """Whether gists came to cost more, from the first half of the measurements to the second."""
-    half = len(measured) // 2
-    jump, error = _difference([one.gain for one in measured[half:]], [one.gain for one in measured[:half]])
-    if jump - 2 * error <= JUMP:
-        return ()
-    return (Alarm("drift", measured[-1].step, jump, f"gists cost {jump:.2f} nats more than at first"),)
-
-
-def _difference(these: Sequence[float], those: Sequence[float]) -> tuple[float, float]:
-    """Difference of the means and its standard error; (0, 0) when there is too little to compare."""
-    if min(len(these), len(those)) < LEAST:
-        return 0.0, 0.0
-    error = statistics.variance(these) / len(these) + statistics.variance(those) / len(those)
-    return statistics.fmean(these) - statistics.fmean(those), error**0.5
-
-
 def _mean(values: Sequence[float]) -> float:
     return statistics.fmean(values) if values else 0.0
-
-
-def _done(kind: Action) -> str:
-    return {"expand": "expanded", "collapse": "collapsed"}[kind]
 
 
 def begin_wandb_run(project: str, asked_by: str, **said: Any) -> Any:

@@ -188,7 +188,6 @@ def telemetry(result: Telemetry) -> ResultTable:
         f"{result.latency_ms:.0f} ms, p95 {result.latency_p95_ms:.0f} · utilization "
         f"{result.token_budget_utilization:.2f}",
         f"stays that ended, in refocuses: {stays}" if stays else "",
-        *(f"! {alarm.kind.replace('_', ' ')} at step {alarm.step}: {alarm.message}" for alarm in result.alarms),
     ]
     columns = "refocus:n step:n loss:score actions:n swap:score residency:score time:ms used:score dirty:n"
     columns += " taken:n back:n"

@@ -11,7 +11,6 @@ from amgs.api.frames import Frames as Frames
 from amgs.api.gateway import GatewayLog as GatewayLog
 from amgs.api.graph import Graph as Graph
 from amgs.api.lifecycle import Lifecycle as Lifecycle
-from amgs.api.simulation import Simulation as Simulation
 from amgs.api.sources import SourceLibrary as SourceLibrary
 from amgs.client import AsyncMemoryClient as AsyncMemoryClient
 from amgs.client import MemoryClient as MemoryClient
@@ -60,6 +59,7 @@ from amgs.memory import Memory as Memory
 from amgs.opening import FallbackWarning as FallbackWarning
 from amgs.opening import open as open
 from amgs.settings import Settings as Settings
+from amgs.simulation import Simulation as Simulation
 from amgs.text.embedding import Embedder as Embedder
 from amgs.text.embedding import HashingEmbedder as HashingEmbedder
 from amgs.text.entities import EntityRecogniser as EntityRecogniser

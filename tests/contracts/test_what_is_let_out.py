@@ -122,7 +122,7 @@ def test_a_served_memory_opens_no_file_asks_no_address_and_starts_no_program_tha
     assert heard == []
 
 
-_LONG = ("montecarlo",)
+_LONG = ("simulate",)
 """Draws a year many times, from settings alone."""
 
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amgs.api.simulation import Decay
 from amgs.clock import FixedClock
 from amgs.errors import AmgsError, BudgetError, InputError, UnknownBlockError, UsageError, WeightsError
 from amgs.ingest.raw_blocks import RawBlock
@@ -288,7 +289,7 @@ def test_a_count_that_is_none_is_said(strange: Memory, wrong: Any) -> None:
         lambda: strange.lifecycle.plan_enhancement(limit=wrong),
         lambda: strange.lifecycle.plan_pruning(limit=wrong),
         lambda: strange.lifecycle.reviews(limit=wrong),
-        lambda: strange.simulation.enhance(draws=wrong),
+        lambda: strange.simulate(Decay(), draws=wrong),
     )
     for ask in asked:
         with pytest.raises(UsageError) as caught:
@@ -335,7 +336,7 @@ def test_a_wrong_lambda_or_confidence_changes_nothing(strange: Memory, wrong: fl
         lambda: strange.forecast(days=wrong),
         lambda: strange.forecast(threshold=wrong),
         lambda: strange.decay_curve(some.id, days=wrong),
-        lambda: strange.simulation.enhance(days=wrong),
+        lambda: strange.simulate(Decay(), days=wrong),
     ):
         with pytest.raises(UsageError) as caught:
             ask()

@@ -20,7 +20,7 @@ from amgs_app.server.routes import offered
 from tests.service.serving import client, served
 from tests.tui.poison import made
 
-_LEFT_OUT = "focus|montecarlo|events|metrics|verify|enhance|communities"
+_LEFT_OUT = "focus|simulate|events|metrics|verify|enhance|communities"
 """What takes long, or never ends; `service` asks it too."""
 _HEX = "3e" * 32
 """What stands wherever a string may stand: a block's id is one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,7 +45,7 @@ def test_enhance_shows_first_and_applies_what_is_named(session: Operator) -> Non
     copies = next(p for p in plan.proposals if p.kind == "duplicate")
     assert copies.id in {row[0] for row in table_of(plan).rows}
     assert session.engine.memory.block(block_id(OWL)).status == "consolidated"
-    do(session, f"montecarlo enhance --only {copies.id} --draws 4")
+    do(session, f"simulate enhance --only {copies.id} --draws 4")
     assert do(session, f"enhance --only {copies.id}").proposals == (copies,)
     done = do(session, f"enhance --only {copies.id} --apply")
     assert [p.id for p in done.proposals] == [copies.id]
@@ -66,45 +65,39 @@ def test_a_hard_pruning_asks_for_two_words(session: Operator) -> None:
     assert session.engine.memory.block(block_id(OWL)).status == "pruned"
 
 
-def test_every_simulation_is_a_verb_that_writes_nothing_and_repeats(session: Operator, tmp_path: Path) -> None:
-    questions = tmp_path / "q.jsonl"
-    asked = {"id": "1", "question": "Where is the barn owl?", "kind": "x", "answers": ["notes/0.md"]}
-    questions.write_text(json.dumps(asked))
+SIMULATIONS = ("prune --threshold 0.5", 'insert "The barn owl came back."', "decay --pace 1 --pace 3", "enhance")
+
+
+@pytest.mark.parametrize("change", SIMULATIONS)
+def test_a_simulation_repeats_reports_and_can_be_cancelled(session: Operator, change: str) -> None:
     counter = session.engine.memory.change_counter
-    lines = (
-        f"montecarlo prune --draws 2 --days 60 --threshold 0.5 --questions {questions}",
-        "montecarlo evolve --draws 2 --days 20 --steps 2 --rate 3",
-        'montecarlo insert "The barn owl came back to the water tower." --draws 3',
-        "montecarlo stability --draws 2 --pace 1 --pace 3",
-    )
-    for line in lines:
-        assert to_json(do(session, line)) == to_json(do(session, line))
-    pruning = do(session, lines[0])
-    assert pruning.questions == 1 and pruning.recall_now == 1.0 and len(pruning.ways) == 4
-    assert [s.pace for s in do(session, lines[3]).scenarios] == [1.0, 1.0, 3.0]
+    for more in ("", " --synthetic 30"):
+        line = f"simulate {change} --draws 3 --days 20{more}"
+        first = do(session, line)
+        assert to_json(first) == to_json(do(session, line)) and len(first.rows) >= 3
+    call = standard().parse(f"simulate {change} --draws 3")
+    assert call is not None
+    seen: list[int] = []
+    progress = Progress(lambda done, total, doing: seen.append(done))
+    session.run(call, progress)
+    assert seen[-1] == 2
+    progress.cancel()
+    with pytest.raises(Cancelled):
+        session.run(call, progress)
     assert session.engine.memory.change_counter == counter
 
 
 @pytest.mark.parametrize(
     ("line", "told"),
-    [("insert", "no text to insert"), ("evolve --noise 0.2", "takes no --noise"), ("stability owl", "takes no TEXT")],
+    [
+        ("insert", "no text to insert"),
+        ("decay --threshold 0.2", "takes no --threshold"),
+        ("decay owl", "takes no TEXT"),
+    ],
 )
 def test_a_simulation_takes_its_own_options_alone(session: Operator, line: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        do(session, f"montecarlo {line}")
-
-
-def test_a_simulation_reports_and_can_be_cancelled(session: Operator) -> None:
-    for line in ("prune", "evolve", "insert owl", "stability", "enhance"):
-        call = standard().parse(f"montecarlo {line} --draws 5")
-        assert call is not None
-        seen: list[int] = []
-        progress = Progress(lambda done, total, doing, seen=seen: seen.append(done))  # type: ignore[misc]
-        session.run(call, progress)
-        assert seen[-1] == 4
-        progress.cancel()
-        with pytest.raises(Cancelled):
-            session.run(call, progress)
+        do(session, f"simulate {line}")
 
 
 def test_the_frame_assembled_last_is_there_in_the_next_session(session: Operator) -> None:

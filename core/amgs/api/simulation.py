@@ -1,260 +1,226 @@
-"""`memory.simulation`: what a change, time or noise would come to; it reads a memory and never writes."""
+"""`memory.simulate`: what proposed edges, a pruning, a new block or other decay would come to; nothing is written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 
 import numpy as np
 
 from amgs.api.context import MemoryContext
-from amgs.calibration.questions import Labelled, Question, label
-from amgs.calibration.questions import recall as recall_of
 from amgs.clock import as_utc, earlier
+from amgs.decay import hours_between
 from amgs.errors import UsageError
-from amgs.graph.centrality import BRIEF_BYTES
 from amgs.identity import block_id, canonical
 from amgs.lifecycle import consolidate
-from amgs.lifecycle.change import Change, joined
-from amgs.lifecycle.proposals import Proposal
-from amgs.lifecycle.prune_criteria import signals
-from amgs.retrieval import waterfall
-from amgs.simulation import enhance, evolve, insert, prune, stability
-from amgs.simulation.access import AccessWorld, world
-from amgs.simulation.draws import Mask, spread
-from amgs.storage.block_columns import BlockFacts
+from amgs.lifecycle.change import Change
+from amgs.simulation import Quantiles, Scenario, Simulation, UncertainGraph, draw
 from amgs.storage.blocks import NumberedBlock
 from amgs.types import Block, BlockFilter, Edge, Progress
 
-_LIVE = BlockFilter()
-_K = 10
-_DEEP = 100
+_LIVE = BlockFilter(statuses=("raw", "consolidated"))
 _MEASURED_DAYS = 30.0
 _UNUSED = 5.0
-"""Accesses a day where the log of the last thirty days has none."""
+"""Uses a day where the log of the last thirty days has none."""
+_POINTS = 8
+"""Insertion points that are compared."""
 
 
-class Simulation:
-    """See the package."""
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """Prune in each cycle under each threshold of relevance: where the other signs are low as well, and by it alone."""
 
-    def __init__(self, context: MemoryContext, means: Callable[[], consolidate.ConsolidationInputs]) -> None:
-        """means: what consolidation would plan with."""
-        self._context = context
-        self._means = means
+    thresholds: Sequence[float] = ()
 
-    def enhance(
-        self,
-        proposals: Sequence[Proposal] = (),
-        *,
-        days: float = 30.0,
-        draws: int = 64,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> enhance.EnhancementForecast:
-        """What the graph comes to after `days` without the proposals of enhancement and with them."""
-        change = joined(p.change for p in proposals) if proposals else Change()
-        return enhance.simulate(
-            enhance.scene(self._context.storage),
-            change,
-            now=self._context.clock.now(),
-            days=days,
-            draws=draws,
-            seed=seed,
-            progress=progress,
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """Add this text, with each link that consolidation would make alone, and with all of them."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decay:
+    """Let everything fade at these multiples of its pace."""
+
+    paces: Sequence[float] = (1.0, 0.5, 2.0, 4.0)
+
+
+SimulatedChange = Change | Pruning | Insertion | Decay
+
+
+@dataclass
+class _Scene:
+    """The blocks and edges of all scenarios, by id and by what they are."""
+
+    blocks: dict[str, Block]
+    edges: dict[Edge, None] = field(default_factory=dict)
+
+    def join(self, edges: Iterable[Edge]) -> None:
+        self.edges |= dict.fromkeys(e for e in edges if e.source_id in self.blocks and e.target_id in self.blocks)
+
+    def scenario(self, name: str, blocks: Iterable[str], edges: Iterable[Edge]) -> Scenario:
+        ids, joined = set(blocks), set(edges)
+        return Scenario(
+            name,
+            np.array([i in ids for i in self.blocks], np.bool_),
+            np.array([e in joined and e.source_id in ids and e.target_id in ids for e in self.edges], np.bool_),
         )
 
-    def evolve(
-        self,
-        *,
-        days: float = 90.0,
-        draws: int = 64,
-        seed: int = 0,
-        steps: int = 6,
-        rate: float | None = None,
-        progress: Progress | None = None,
-    ) -> evolve.Evolution:
-        """The memory after `days` of decay and of `rate` accesses a day, as the last month had them without one."""
-        facts, under = self._ground(rate)
-        threshold = self._context.settings.decay.threshold
-        lived = evolve.evolve(
-            under, days=days, draws=draws, seed=seed, steps=steps, threshold=threshold, progress=progress
-        )
-        places = evolve.undecided(lived)
-        titles = self._titles(facts, places)
-        return evolve.Evolution(
-            days=days,
-            draws=draws,
-            seed=seed,
-            rate=under.rate,
-            threshold=threshold,
-            checkpoints=lived.checkpoints,
-            sure=int((lived.survives >= 0.95).sum()),
-            lost=int((lived.survives <= 0.05).sum()),
-            open=tuple(
-                evolve.Fate(
-                    str(facts.ids[i]),
-                    titles[str(facts.ids[i])],
-                    round(float(lived.survives[i]), 6),
-                    spread(lived.uses[:, i]),
-                )
-                for i in places
-            ),
-            top_stays=lived.top_stays,
+    def graph(self, uses: Mapping[str, int], now: datetime) -> UncertainGraph:
+        blocks, edges = tuple(self.blocks.values()), tuple(self.edges)
+        place = {i: at for at, i in enumerate(self.blocks)}
+        keys: dict[object, int] = {}
+
+        def floats(values: Iterable[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+            return np.fromiter(values, np.float64)
+
+        used = floats(uses.get(b.id, 0) for b in blocks)
+        return UncertainGraph(
+            idle=floats(max(0.0, hours_between(b.last_reinforced_at, now)) for b in blocks),
+            decay=floats(b.decay_lambda for b in blocks),
+            uses=used,
+            confidence=floats(b.confidence for b in blocks),
+            exempt=np.array([b.is_self_component or b.decay_lambda <= 0 for b in blocks], np.bool_),
+            chance=(1 + used) / (1 + used).sum(),
+            source=np.array([place[e.source_id] for e in edges], np.int64),
+            target=np.array([place[e.target_id] for e in edges], np.int64),
+            relation=np.array([e.relation_type for e in edges], object),
+            weight=floats(e.weight for e in edges),
+            belief=floats(e.confidence for e in edges),
+            edge_idle=floats(max(0.0, hours_between(e.last_reinforced_at, now)) for e in edges),
+            edge_decay=floats(e.decay_lambda for e in edges),
+            luck=np.array([keys.setdefault(e.key, len(keys)) for e in edges], np.int64),
         )
 
-    def prune(
-        self,
-        *,
-        thresholds: Sequence[float] = (),
-        days: float = 180.0,
-        cycle: float = 30.0,
-        draws: int = 32,
-        seed: int = 0,
-        rate: float | None = None,
-        lowest: float | None = None,
-        questions: Sequence[Question] = (),
-        progress: Progress | None = None,
-    ) -> prune.PruningFutures:
-        """Ways to prune beside each other: each threshold of relevance with each number of the other signs."""
-        context = self._context
-        facts, under = self._ground(rate)
-        with context.derived.reading() as state:
-            view, scores = state.graph.view(), state.graph.measures().importance()
-        central = dict(zip(view.nodes.tolist(), scores.tolist(), strict=True))
-        own = context.settings.pruning
-        tried = prune.ways(tuple(thresholds) or (own.relevance / 5, own.relevance, min(1.0, own.relevance * 4)))
-        asked = self._asked(questions, progress)
-        found = prune.futures(
-            under,
-            signals(facts, central, context.storage.forecasts.judged(), context.clock.now()),
-            tried,
-            own,
-            lowest=lowest or 0.0,
-            days=days,
-            cycle=cycle,
-            draws=draws,
-            seed=seed,
-            recall=None if not asked else lambda gone: _recall(asked, facts, gone),
-            progress=progress,
-        )
-        return replace(found, questions=len(asked))
 
-    def insert(
-        self, text: str, *, days: float = 30.0, draws: int = 64, seed: int = 0, progress: Progress | None = None
-    ) -> insert.Insertion:
-        """Where a text would take hold, if it were ingested and consolidated now; of a text that is there already, how
-        its links will last.
-        """
-        context = self._context
-        content = canonical(text)
-        if not content:
-            raise UsageError("An empty text cannot be inserted.", way_out="Give some words.")
-        now = context.clock.now()
-        here = enhance.scene(context.storage)
-        key = block_id(content)
-        known = key in here.titles and context.storage.blocks.get([key])[key].status == "consolidated"
-        if known:
-            block = context.storage.blocks.get([key])[key]
-            edges: tuple[Edge, ...] = tuple(
-                e
-                for e in context.storage.edges.touching([key])
-                if e.source_id in here.titles and e.target_id in here.titles
+def simulate(
+    context: MemoryContext,
+    means: Callable[[], consolidate.ConsolidationInputs],
+    change: SimulatedChange,
+    *,
+    draws: int,
+    seed: int,
+    days: float,
+    rate: float | None,
+    progress: Progress | None,
+) -> Simulation:
+    """Draw what a change comes to after some days of use; see `Memory.simulate`."""
+    now, storage, pruning = context.clock.now(), context.storage, context.settings.pruning
+    live = {b.id: b for b in storage.blocks.select(_LIVE, order="arrival")}
+    scene = _Scene(dict(live))
+    scene.join(storage.edges.everything())
+    here = tuple(scene.edges)
+    points: tuple[str, ...] = ()
+    match change:
+        case Change():
+            scenarios = _changed(scene, live, here, change)
+        case Pruning(thresholds):
+            tried = sorted(set(thresholds)) or [
+                pruning.relevance / 5,
+                pruning.relevance,
+                min(1.0, pruning.relevance * 4),
+            ]
+            _within(tried, 1.0, "relevance threshold")
+            never = scene.scenario("no pruning", live, here)
+            scenarios = [never]
+            for alone, name in ((False, "all signs"), (True, "relevance alone")):
+                scenarios += [replace(never, name=f"{name}, under {t:g}", threshold=t, alone=alone) for t in tried]
+        case Decay(paces):
+            _within(paces, 1000.0, "decay multiple")
+            usual = scene.scenario("", live, here)
+            scenarios = [replace(usual, name=f"decay × {pace:g}", pace=pace) for pace in paces]
+        case Insertion(text):
+            block, links = _planned(context, means, text, live, here, now)
+            scene.blocks[block.id] = block
+            scene.join(links)
+            others = [e for e in here if block.id not in e.key[:2]]
+            ends = {e: live[e.target_id if e.source_id == block.id else e.source_id] for e in links}
+            new, best = (
+                list(scene.blocks).index(block.id),
+                sorted(links, key=lambda e: -e.weight * e.confidence)[:_POINTS],
             )
-        else:
-            last, *_ = context.storage.assemblies.standing()
-            plan = consolidate.plan(
-                [NumberedBlock(last + 1, Block(key, content, now, now), 0)],
-                consolidate.link_context(context.storage),
-                self._means(),
-                now=now,
-                change_counter=context.storage.change_counter,
-            )
-            block, edges = plan.items[0].block, plan.items[0].edges
-        return insert.insert(
-            key,
-            block.title,
-            block.category,
-            edges,
-            here,
-            now=now,
-            days=days,
-            draws=draws,
-            seed=seed,
-            known=known,
-            progress=progress,
-        )
-
-    def stability(
-        self,
-        *,
-        noise: float = 0.3,
-        loss: float = 0.1,
-        days: float = 30.0,
-        paces: Sequence[float] = (0.5, 1.0, 2.0, 4.0),
-        draws: int = 32,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> stability.Stability:
-        """How firm centrality and components stand under noise on the edges, today and after `days` at each pace."""
-        facts, under = self._ground(0.0)
-        found = stability.shake(
-            under, noise=noise, loss=loss, days=days, paces=paces, draws=draws, seed=seed, progress=progress
-        )
-        worst = np.lexsort((np.arange(len(found.top)), found.firm.mean(axis=0)))[:10].tolist()
-        titles = self._titles(facts, [found.top[i] for i in worst])
-        return stability.Stability(
-            noise=noise,
-            loss=loss,
-            draws=draws,
-            seed=seed,
-            scenarios=found.scenarios,
-            least=tuple(
-                stability.Firmness(
-                    str(facts.ids[found.top[i]]),
-                    titles[str(facts.ids[found.top[i]])],
-                    tuple(round(float(s), 6) for s in found.firm[:, i]),
-                )
-                for i in worst
-            ),
-            components_now=found.components_now,
-        )
-
-    # --- what they rest on ------------------------------------------------------------------------------
-
-    def _ground(self, rate: float | None) -> tuple[BlockFacts, AccessWorld]:
-        context, now = self._context, self._context.clock.now()
-        facts = context.storage.block_columns.facts(_LIVE)
-        if rate is None:
-            since = earlier(as_utc(now), timedelta(days=_MEASURED_DAYS))
-            events = context.storage.reinforcements.count(since=since)
-            rate = events / _MEASURED_DAYS or _UNUSED
-        with context.derived.reading() as state:
-            view = state.graph.view()
-        return facts, world(facts, view, now, rate, context.storage.block_columns.brief(BRIEF_BYTES))
-
-    def _titles(self, facts: BlockFacts, places: Sequence[int]) -> dict[str, str]:
-        found = self._context.storage.blocks.get([str(facts.ids[i]) for i in places])
-        return {i: block.title for i, block in found.items()}
-
-    def _asked(
-        self, questions: Sequence[Question], progress: Progress | None
-    ) -> list[tuple[tuple[str, ...], Labelled]]:
-        """Each question that has an answer, with its best hits, deep enough to lose some."""
-        context = self._context
-        asked = []
-        labelled = label(questions, lambda source: context.storage.blocks.with_source(source))
-        for number, one in enumerate(labelled):
-            if progress is not None:
-                progress(number, len(labelled), "asking")
-            with context.derived.searching() as sources:
-                request = waterfall.RetrievalRequest(one.question.text)
-                hits = waterfall.search(request, sources, _DEEP).hits
-            asked.append((tuple(hit.block.id for hit in hits), one))
-        return asked
+            ways = [
+                ("all links", links),
+                *((f"{ends[e].title} ({e.relation_type}, {ends[e].id[:8]})", [e]) for e in best),
+            ]
+            scenarios = [replace(scene.scenario(n, scene.blocks, [*others, *some]), watched=new) for n, some in ways]
+            points = tuple(ends[e].id for e in best)
+    facts = storage.block_columns.facts(_LIVE)
+    uses = dict(zip(facts.ids.tolist(), facts.reinforcements.tolist(), strict=True))
+    if rate is None:
+        since = earlier(as_utc(now), timedelta(days=_MEASURED_DAYS))
+        rate = storage.reinforcements.count(since=since) / _MEASURED_DAYS or _UNUSED
+    rows = draw(
+        scene.graph(uses, now),
+        scenarios,
+        draws=draws,
+        seed=seed,
+        days=days,
+        rate=rate,
+        relevance=context.settings.decay.threshold,
+        limits=pruning,
+        progress=progress,
+    )
+    if points:
+        rows, points = _ordered(rows, points)
+    return Simulation(days, draws, seed, rate, rows, points)
 
 
-def _recall(asked: Sequence[tuple[tuple[str, ...], Labelled]], facts: BlockFacts, gone: Mask) -> float:
-    """Mean recall@10 when the pruned blocks fall out of the hits and others move up."""
-    lost = set(facts.ids[gone].tolist())
-    return float(np.mean([recall_of([i for i in hits if i not in lost][:_K], one) for hits, one in asked]))
+def _changed(scene: _Scene, live: Mapping[str, Block], here: Sequence[Edge], change: Change) -> list[Scenario]:
+    """Without the change and with it."""
+    gone = {b.id for _, b in change.blocks if b.status in ("archived", "pruned")} | {b.id for b in change.taken}
+    back = {b.id: b for _, b in change.blocks if b.status in ("raw", "consolidated")}
+    scene.blocks |= back | {b.id: b for b in change.made}
+    edges = {e.key: e for e in here}
+    for old, new in change.edges:
+        if new is not None:
+            # A merge hands on edges that its block may have already.
+            edges[new.key] = new if old is not None else edges.get(new.key, new)
+        elif old is not None:
+            edges.pop(old.key, None)
+    scene.join(edges.values())
+    after = [i for i in scene.blocks if i not in gone]
+    return [scene.scenario("as it is", live, here), scene.scenario("changed", after, edges.values())]
+
+
+def _planned(
+    context: MemoryContext,
+    means: Callable[[], consolidate.ConsolidationInputs],
+    text: str,
+    live: Mapping[str, Block],
+    here: Sequence[Edge],
+    now: datetime,
+) -> tuple[Block, list[Edge]]:
+    """The block that a text would be and the links that consolidation would give it, or those it has."""
+    if not (content := canonical(text)):
+        raise UsageError("An empty text cannot be inserted.", way_out="Give some words.")
+    key = block_id(content)
+    if key in live and live[key].status == "consolidated":
+        return live[key], [e for e in here if key in e.key[:2]]
+    last, *_ = context.storage.assemblies.standing()
+    plan = consolidate.plan(
+        [NumberedBlock(last + 1, Block(key, content, now, now), 0)],
+        consolidate.link_context(context.storage),
+        means(),
+        now=now,
+        change_counter=context.storage.change_counter,
+    )
+    item = plan.items[0]
+    return item.block, [e for e in item.edges if {e.source_id, e.target_id} <= {*live, key}]
+
+
+def _ordered(rows: Sequence[Quantiles], points: Sequence[str]) -> tuple[tuple[Quantiles, ...], tuple[str, ...]]:
+    """The insertion points in falling order of how far they reach, behind all links together."""
+    names = list(dict.fromkeys(row.scenario for row in rows))
+    reach = {row.scenario: row.median for row in rows if row.measure == "within two steps"}
+    order = sorted(range(1, len(names)), key=lambda at: -reach[names[at]])
+    found = [row for at in (0, *order) for row in rows if row.scenario == names[at]]
+    return tuple(found), tuple(points[at - 1] for at in order)
+
+
+def _within(values: Sequence[float], most: float, what: str) -> None:
+    if wrong := [v for v in values if not 0 < v <= most]:
+        raise UsageError(f"Invalid {what}: {wrong[0]:g}.", way_out=f"Give a value above 0, at most {most:g}.")

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from amgs.api.gateway import GatewayLog
     from amgs.api.graph import Graph
     from amgs.api.lifecycle import Lifecycle
-    from amgs.api.simulation import Simulation
+    from amgs.api.simulation import SimulatedChange
     from amgs.api.sources import SourceLibrary
     from amgs.diagnosis.diagnosing import Diagnosing
+    from amgs.simulation import Simulation
     from amgs.types import Progress, Vector
 
 
@@ -127,12 +128,23 @@ class OpenMemory(WingParts):
 
         return Calibration(self._context)
 
-    @property
-    def simulation(self) -> Simulation:
-        """What a change, a pruning, time, a new block or noise will come to, by simulation."""
-        from amgs.api.simulation import Simulation
+    def simulate(
+        self,
+        change: SimulatedChange,
+        draws: int = 64,
+        seed: int = 0,
+        *,
+        days: float = 30.0,
+        rate: float | None = None,
+        progress: Progress | None = None,
+    ) -> Simulation:
+        """Draw what a change would come to after some days (AMGS §7.6): a `Change` of blocks and edges as `enhance`
+        proposes it, a `Pruning`, an `Insertion` or a `Decay`. rate: uses a day, as in the last month without one.
+        """
+        from amgs.api.simulation import simulate
 
-        return Simulation(self._context, self.lifecycle.means)
+        means = self.lifecycle.means
+        return simulate(self._context, means, change, draws=draws, seed=seed, days=days, rate=rate, progress=progress)
 
     @property
     def erasure(self) -> Erasure:

@@ -18,7 +18,7 @@ NOUNS = (
     "source",
     "consolidation_plan",
     "maintenance",
-    "montecarlo",
+    "simulate",
     "block",
     "entity",
     "edge",
@@ -79,10 +79,10 @@ if TYPE_CHECKING:
     from amgs_app.operations import graph as graph
     from amgs_app.operations import lifecycle as lifecycle
     from amgs_app.operations import maintenance as maintenance
-    from amgs_app.operations import montecarlo as montecarlo
     from amgs_app.operations import question as question
     from amgs_app.operations import script as script
     from amgs_app.operations import search as search
+    from amgs_app.operations import simulate as simulate
     from amgs_app.operations import source as source
     from amgs_app.operations import traffic as traffic
     from amgs_app.operations import tuning as tuning

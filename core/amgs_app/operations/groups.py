@@ -43,7 +43,7 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "prune",
             "review",
             "secrets",
-            "montecarlo",
+            "simulate",
             "traffic",
         ),
         "Screen, scripts and settings": (

@@ -31,7 +31,7 @@ from tests.safety.hostile.draws import WORDS, Draws, patience
 from tests.tui.headless_world import write_corpus
 
 PLAIN = ("dome", "@1", "@2", "0", "1", "2", "3", "0.5", "all", "SESSION", "SELF", "L1#0", "motor.md", "x.json")
-TAKES_LONG = ("tune", "montecarlo")
+TAKES_LONG = ("tune", "simulate")
 """Commands that compute for minutes when their arguments are right: only what they cannot take is given to them."""
 PLACES = ("out", "data", "work", "text", "labels", "run")
 LEADS_OUTSIDE = ("/", "~", "C:")

@@ -1,0 +1,152 @@
+"""The simulation is a function of its seed, and agrees with the exact answer where the case is small enough for one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from amgs.api.simulation import Decay, Insertion, Pruning
+from amgs.errors import UsageError
+from amgs.lifecycle.change import Change, joined
+from amgs.memory.synthetic import synthetic_memory
+from amgs.settings import PruningSettings
+from amgs.simulation import ALIVE, BELIEF, DECAY_SPREAD, Quantiles, Scenario, UncertainGraph, draw
+from tests.engine.lifecycle_world import lively
+
+DAYS, RATE = 20.0, 0.8
+HOURS = 24.0 * DAYS
+
+
+def _graph(pairs: list[tuple[int, int]], weight: list[float], n: int = 4, **changed: Any) -> UncertainGraph:
+    """Blocks with unlike chances and decays; sure edges that do not decay."""
+    m, chance = len(pairs), np.arange(1.0, n + 1)
+    graph = UncertainGraph(
+        idle=np.linspace(0.0, 30.0, n),
+        decay=np.linspace(0.004, 0.02, n),
+        uses=np.zeros(n),
+        confidence=np.zeros(n),
+        exempt=np.zeros(n, np.bool_),
+        chance=chance / chance.sum(),
+        source=np.array([a for a, _ in pairs], np.int64),
+        target=np.array([b for _, b in pairs], np.int64),
+        relation=np.array(["related"] * m, object),
+        weight=np.array(weight),
+        belief=np.ones(m),
+        edge_idle=np.zeros(m),
+        edge_decay=np.zeros(m),
+        luck=np.arange(m),
+    )
+    return replace(graph, **changed)
+
+
+def _draw(graph: UncertainGraph, *ways: dict[str, Any], **given: Any) -> dict[tuple[str, str], Quantiles]:
+    """The rows of scenarios with all blocks and edges, by the number of the scenario and the measure."""
+    n, m = graph.idle.size, graph.source.size
+    every = [
+        Scenario(str(at), np.ones(n, np.bool_), np.ones(m, np.bool_), **way) for at, way in enumerate(ways or [{}])
+    ]
+    asked = {"draws": 400, "seed": 1, "days": DAYS, "rate": RATE, "relevance": 0.2} | given
+    rows = draw(graph, every, limits=PruningSettings(), **asked)
+    return {(row.scenario, row.measure): row for row in rows}
+
+
+def test_what_holds_without_use_is_decay_alone() -> None:
+    graph = _graph([(0, 1)], [0.9])
+    level = np.exp(-graph.decay * (graph.idle + HOURS))
+    blocks = _draw(graph, rate=0.0)["0", "blocks"]
+    assert blocks.low == blocks.high == float((level >= 0.2).sum())
+
+
+@pytest.mark.parametrize(("pairs", "weight"), [([], []), ([(0, 1), (1, 2), (0, 1)], [0.5, 0.3, 0.2])])
+def test_what_holds_in_use_is_the_exact_share(pairs: list[tuple[int, int]], weight: list[float]) -> None:
+    """A block holds when it still does without a use, or was used late enough, by itself or over an edge."""
+    graph = _graph(pairs, weight)
+    missed = np.ones((4, 4))
+    for (a, b), strength in zip(pairs, weight, strict=True):
+        missed[a, b] *= 1.0 - strength
+        missed[b, a] *= 1.0 - strength
+    direct = RATE / 24.0 * graph.chance
+    rates = direct + (1.0 - missed) @ direct
+    lasts = -math.log(0.2) / graph.decay
+    holds = np.where(graph.idle + HOURS <= lasts, 1.0, 1.0 - np.exp(-rates * np.minimum(HOURS, lasts)))
+    assert ((holds > 0.05) & (holds < 0.95)).sum() >= 2, "the case has something to decide"
+    counts = [_draw(graph, draws=1, seed=seed)["0", "blocks"].median for seed in range(1200)]
+    assert np.mean(counts) == pytest.approx(holds.sum(), abs=0.1)
+
+
+def test_an_edge_holds_with_the_chance_of_its_belief_and_its_pace() -> None:
+    edge: dict[str, Any] = {"belief": np.array([0.6]), "edge_decay": np.array([0.004])}
+    graph = _graph([(0, 1)], [0.5], **edge)
+    z = np.linspace(-6, 6, 2001)
+    x = (np.arange(100_000) + 0.5) / 100_000
+    log = (0.6 * BELIEF - 1) * np.log(x) + (0.4 * BELIEF - 1) * np.log1p(-x)
+    above = 1.0 - np.cumsum(np.exp(log)) / np.exp(log).sum()
+    least = ALIVE / (0.5 * np.exp(-0.004 * np.exp(DECAY_SPREAD * z) * 720.0))
+    normal = np.exp(-z * z / 2)
+    exact = (np.interp(least, x, above, left=1.0, right=0.0) * normal).sum() / normal.sum()
+    assert 0.05 < exact < 0.95
+    alive = [_draw(graph, draws=1, seed=seed, days=30.0, rate=0.0)["0", "edges"].median for seed in range(1200)]
+    assert np.mean(alive) == pytest.approx(exact, abs=0.04)
+
+
+def test_looser_pruning_takes_more_and_misses_more_and_spares_the_self() -> None:
+    graph = _graph([(0, 1), (2, 3)], [0.5, 0.5], exempt=np.array([False, False, False, True]))
+    rows = _draw(graph, {}, {"threshold": 0.3}, {"threshold": 0.9}, {"threshold": 0.9, "alone": True}, days=300.0)
+    strict, loose, alone = ([rows[s, m].median for m in ("blocks", "misses")] for s in "123")
+    assert rows["0", "misses"].high == 0.0
+    assert strict[0] >= loose[0] >= alone[0] >= 1 and strict[1] <= loose[1] <= alone[1] and alone[1] > 0
+
+
+def test_faster_decay_dissolves_the_graph() -> None:
+    graph = _graph([(0, 1), (1, 2)], [0.9, 0.8], edge_decay=np.full(2, 0.01))
+    rows = _draw(graph, {"pace": 0.1}, {"pace": 100.0}, days=10.0, rate=0.0, draws=4)
+    assert rows["0", "edges"].median == 2 and rows["0", "components"].median == 2
+    assert rows["1", "edges"].median == 0 and rows["1", "components"].median == 4
+    assert rows["1", "edges"].change == -2 and rows["1", "top 20 that stay"].median == 0.0
+
+
+def test_the_same_seed_gives_the_same_future_and_no_change_moves_nothing() -> None:
+    with lively() as memory:
+        before = memory.change_counter
+        first = memory.simulate(Change(), 8, 3, days=10)
+        assert first == memory.simulate(Change(), 8, 3, days=10) != memory.simulate(Change(), 8, 4, days=10)
+        assert {row.change for row in first.rows if row.scenario == "changed"} == {0.0}
+        plan = memory.lifecycle.plan_enhancement(kinds=["duplicate", "split"])
+        merged = memory.simulate(joined(p.change for p in plan.proposals), 8, days=1)
+        assert any(row.change for row in merged.rows)
+        assert memory.change_counter == before, "a simulation writes nothing"
+
+
+def test_the_insertion_points_stand_in_order_of_their_reach() -> None:
+    with lively() as memory:
+        found = memory.simulate(Insertion("The barn owl came back to the water tower."), 4)
+        reach = [row.median for row in found.rows if row.measure == "within two steps"]
+        assert found.blocks and len(reach) == len(found.blocks) + 1
+        assert reach[1:] == sorted(reach[1:], reverse=True) and reach[0] >= reach[1]
+        with pytest.raises(UsageError, match="empty text"):
+            memory.simulate(Insertion(" \n"))
+
+
+@pytest.mark.parametrize("change", [Decay(), Pruning(), Insertion("ba be bi"), Change()])
+def test_an_invented_memory_answers_alike_for_one_seed(change: Decay | Pruning | Insertion | Change) -> None:
+    rows = []
+    for seed in (5, 5, 6):
+        with synthetic_memory(40, seed) as memory:
+            rows.append(memory.simulate(change, 3, 1, days=40).rows)
+    assert rows[0] == rows[1] != rows[2]
+    assert all(math.isfinite(row.median) and row.low <= row.median <= row.high for row in rows[0])
+
+
+def test_senseless_numbers_are_refused() -> None:
+    with lively() as memory:
+        for change in (Pruning([0.0]), Pruning([math.nan]), Decay([-1.0])):
+            with pytest.raises(UsageError, match="Invalid"):
+                memory.simulate(change)
+        wrong: dict[str, Any]
+        for wrong in ({"days": -1.0}, {"draws": 0}, {"rate": -1.0}, {"rate": 1e9}, {"rate": math.nan}):
+            with pytest.raises(UsageError, match="Cannot simulate"):
+                memory.simulate(Decay(), **wrong)

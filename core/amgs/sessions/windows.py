@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
@@ -121,6 +121,17 @@ def tokens_of_all(session: Session, turns: Sequence[Turn]) -> int:
     return sum(tokens_of(session, turn) for turn in turns)
 
 
+def tokens_dropped(session: Session, boundary: Turn, kept: Collection[int] = ()) -> int:
+    """Tokens that a compaction dropped, or would have dropped had it kept some turns: estimated, and no more than their
+    share of what the file counts for the window. Some of what stands in a file, such as thoughts, reaches no model.
+    """
+    gone = [turn for turn in dropped_at(session, boundary) if turn.number not in kept]
+    tokens = tokens_of_all(session, gone)
+    counted = boundary.boundary.before if boundary.boundary else None
+    stood = tokens_of_all(session, _standing(session, boundary.number - 1)[0])
+    return tokens * counted // stood if counted and stood > counted else tokens
+
+
 def window_at(session: Session, number: int) -> SessionWindow:
     """The window that was read for the turn with a number, or that holds it where it is no answer of the model.
 
@@ -151,9 +162,10 @@ def opening_after(session: Session, boundary: Turn) -> tuple[Turn, ...]:
     kept, _ = _standing(session, boundary.number)
     made = list(kept)
     for turn in after_boundary(session, boundary):
-        if turn.kind not in ("summary", "injected"):
+        if turn.kind in ("summary", "injected"):
+            made.append(turn)
+        elif turn.kind != "thinking":
             break
-        made.append(turn)
     return tuple(made)
 
 

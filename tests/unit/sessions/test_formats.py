@@ -24,7 +24,7 @@ from amgs.sessions import building, opening
 from amgs.sessions.formats import gemini_cli, opencode
 from amgs.sessions.opening import FORMATS, first_records, open_session, sessions_in
 from amgs.sessions.turn import Boundary, Session, Turn
-from amgs.sessions.windows import dropped_at, requests, window_at
+from amgs.sessions.windows import dropped_at, opening_after, requests, window_at
 from amgs.types.usage import Usage
 from tests.unit.sessions.mutations import mutated
 
@@ -670,6 +670,23 @@ def test_opencode() -> None:
     assert session.turn(5).usage == Usage(500, 100, 300, 60)
     assert told([turn for turn in session.turns if turn.abandoned]) == [("said", "Plant roses.")]
     assert session.evidence["part: wind"] == 1
+
+
+@pytest.mark.parametrize("broken", [{"error": {"name": "aborted"}}, {"time": {"created": 1_772_615_160_000}}])
+def test_a_compaction_of_opencode_that_was_broken_off_drops_nothing(broken: Any, tmp_path: Path) -> None:
+    whole = json.loads((FIXTURES / "opencode.json").read_text())
+    summary = next(one for one in whole["messages"] if (one["info"] or {}).get("summary"))
+    summary["parts"].insert(0, {"type": "reasoning", "text": "What must stay?"})
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(whole))
+    (boundary,) = open_session(path).boundaries
+    assert [turn.kind for turn in opening_after(open_session(path), boundary)][-1] == "summary"
+    summary["info"] |= broken
+    path.write_text(json.dumps(whole))
+    session = open_session(path)
+    assert session.boundaries == ()
+    assert session.evidence["part: compaction"] == 1
+    assert "summary" not in {turn.kind for turn in session.turns}
 
 
 def database(path: Path) -> Path:

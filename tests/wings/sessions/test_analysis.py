@@ -5,13 +5,22 @@ from __future__ import annotations
 import gc
 import json
 import weakref
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import amgs_app.views.sessions as sessions_views
 from amgs.sessions.turn import Place, Session, Turn
-from amgs.sessions.windows import characters_a_token, dropped_at, opening_after, requests, tokens_of_all, window_at
+from amgs.sessions.windows import (
+    characters_a_token,
+    dropped_at,
+    opening_after,
+    requests,
+    tokens_dropped,
+    tokens_of_all,
+    window_at,
+)
 from amgs.types.conversation import ToolCall
 from amgs.wings.sessions.cache import cache_line
 from amgs.wings.sessions.controls import KindRate, at_random, by_kind, harness, instead, recent_only
@@ -127,6 +136,23 @@ def test_a_file_that_was_changed_and_is_read_again_is_reopened(file: ClaudeFile)
     assert found["reopened"].seconds == 20
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", ""),
+        ("", "\n<system-reminder>\n" + "Think of the gate before you go on.\n" * 40 + "</system-reminder>"),
+        ("Chunk ID: 4f2a9c\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n", ""),
+    ],
+)
+def test_a_file_that_the_agent_wrote_is_reopened_whatever_is_put_around_it(
+    file: ClaudeFile, before: str, after: str
+) -> None:
+    file.call("Write", "The file was written.", file_path=STORE, content="\n".join(LISTING.split("\n")[:6]))
+    file.compact("The store was begun.")
+    file.read(STORE, before + "\n".join(LISTING.split("\n")[:6]) + after)
+    assert kinds(file.open()) == ["reopened"]
+
+
 def test_reading_the_second_time_after_a_compaction_is_no_regret(file: ClaudeFile) -> None:
     compacted(file)
     file.read(STORE)
@@ -194,6 +220,27 @@ def long_session(file: ClaudeFile) -> Session:
     return file.open()
 
 
+def test_no_more_is_dropped_than_the_window_held(file: ClaudeFile) -> None:
+    for n in range(30):
+        file.run(f"make part-{n}", f"built part {n} of the orchard wall, {n * 37} stones " * 40)
+    file.compact("The wall stands.", preTokens=3_000)
+    session = file.open()
+    (boundary,) = session.boundaries
+    assert tokens_of_all(session, dropped_at(session, boundary)) > 3_000
+    (loss,) = losses(session)
+    assert loss.tokens == harness(session, ()).dropped == tokens_dropped(session, boundary) == 3_000
+    kept = {turn.number for turn in session.main[:30]}
+    assert 0 < tokens_dropped(session, boundary, kept) < 3_000
+
+
+def test_a_price_is_none_where_the_same_is_as_frequent_elsewhere(file: ClaudeFile) -> None:
+    found = regrets(long_session(file))
+    told = review(file.open())
+    assert told.price[0] == sum(one.tokens for one in found) > 0
+    often = replace(told, kinds=tuple(replace(row, elsewhere=row.rate) for row in told.kinds))
+    assert [words for words in often.wrong if "needed again" in words] == []
+
+
 def test_what_compactions_cause_is_told_beside_what_is_done_again_anyway(file: ClaudeFile) -> None:
     session = long_session(file)
     rows = {row.kind: row for row in by_kind(session, regrets(session))}
@@ -213,7 +260,10 @@ def test_a_way_to_drop_is_judged_by_what_it_kept(file: ClaudeFile) -> None:
     nothing = instead(session, found, "nothing", lambda *_: ())
     assert nothing.tokens == whole.tokens
     assert recent_only(session, found).regrets <= 1
-    assert 0 <= at_random(session, found).regrets <= 1
+    drawn = at_random(session, found)
+    assert 0 <= drawn.regrets <= 1
+    assert drawn.spread is not None
+    assert drawn.spread[0] <= drawn.tokens <= drawn.spread[1]
 
 
 # --- the cache, rules, the outlook -------------------------------------------------------------------------

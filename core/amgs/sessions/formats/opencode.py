@@ -2,8 +2,9 @@
 
 A session is messages, and a message parts: `message.data` and `part.data` in the database, `message` and `part` under
 `storage` in the folders. A record is a message or a part; a part `tool` is a call and its result. A compaction is a
-part `compaction` of the user, and the next message of the model with `summary`. Results that were pruned say when. What
-the user took back is named by `revert` of the session. A subagent is a session of its own that names its parent.
+part `compaction` of the user; it took place once a message of the model with `summary` that answers it is finished.
+Results that were pruned say when. What the user took back is named by `revert` of the session. A subagent is a session
+of its own that names its parent.
 
 Source: `message-v2.ts` and `session.sql.ts` of the opencode repository.
 """
@@ -42,6 +43,8 @@ class _Reading:
             version=text(about.get("version")),
         )
         self._records = 0
+        self._summed: set[str] = set()
+        """Messages that asked for a compaction which was finished."""
         self._last: dict[str, Usage] = {}
         """Of each agent, the tokens of its last request."""
         self._opened: dict[str, Turn] = {}
@@ -59,6 +62,7 @@ class _Reading:
             if at := milliseconds(fields(fields(part.get("state")).get("time")).get("compacted")):
                 self._pruned.append((at, text(part.get("callID"))))
         self._pruned.sort()
+        self._summed = {text(one.info.get("parentID")) for one in every if one.info and _is_finished_summary(one.info)}
         for one in every:
             self._message(one, [later.id for later in every if later.agent == one.agent])
 
@@ -120,7 +124,7 @@ class _Reading:
         who: Role = "assistant" if role == "assistant" else "user"
         told = text(part.get("text"))
         if kind == "text" and told and part.get("ignored") is not True:
-            is_summary = who == "assistant" and info.get("summary") is True
+            is_summary = who == "assistant" and _is_finished_summary(info)
             put_in = who == "user" and part.get("synthetic") is True
             what: TurnKind = "summary" if is_summary else "injected" if put_in else "said"
             self.made.turn(place, who, what, told, **more)
@@ -133,7 +137,7 @@ class _Reading:
             self.made.turn(place, "user", "injected", f"[file {name or text(part.get('mime'))}]", **more)
         elif kind == "subtask" and (asked := text(part.get("prompt"))):
             self.made.turn(place, who, "injected", asked, **more)
-        elif kind == "compaction":
+        elif kind == "compaction" and more["id"] in self._summed:
             last = self._last.get(more["agent"])
             start = text(part.get("tail_start_id"))
             kept = tuple(ids[ids.index(start) : ids.index(more["id"])]) if start in ids else ()
@@ -150,6 +154,12 @@ class _Reading:
             told = content_text(state.get("output" if status == "completed" else "error"))
             given = more | {"usage": None, "answers": call.id, "failed": status == "error"}
             self.made.turn(place, "tool", "result", told, **given)
+
+
+def _is_finished_summary(info: Record) -> bool:
+    """Whether a message is the summary of a compaction that neither failed nor was broken off."""
+    ended = info.get("finish") or fields(info.get("time")).get("completed")
+    return info.get("summary") is True and bool(ended) and not info.get("error")
 
 
 def _usage(tokens: Record) -> Usage:

@@ -11,14 +11,23 @@ from dataclasses import dataclass
 from typing import Final
 
 from amgs.sessions.turn import Session, Turn
-from amgs.sessions.windows import after_boundary, dropped_at, opening_after, tokens_of, tokens_of_all, window_at
+from amgs.sessions.windows import (
+    after_boundary,
+    dropped_at,
+    opening_after,
+    tokens_dropped,
+    tokens_of,
+    tokens_of_all,
+    window_at,
+)
 from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, RegretKind, regrets_between
 
 PLACES: Final = 12
 """Places without a compaction that are looked at in a session: each takes tens of milliseconds of a long one."""
 _FOLLOWING: Final = 120
 """Turns that are looked at after a place, in a session without a compaction."""
-_DRAWS: Final = 20
+DRAWS: Final = 20
+"""How often dropping at random is drawn."""
 _LEAST_BEFORE, _LEAST_AFTER = 40, 20
 """Turns before and after a place without which it says nothing."""
 
@@ -33,12 +42,14 @@ Chosen = Callable[[Session, Turn, Sequence[Turn], int], Collection[int]]
 class DropOutcome:
     """What a way to drop cost at the compactions of a session. dropped: tokens that left the window. regrets: how many
     spans were needed again, of the kinds that compactions cause. tokens: what getting them again put into the window.
+    spread: of the mean of some draws, the least and the most such tokens.
     """
 
     name: str
     dropped: int
     regrets: float
     tokens: float
+    spread: tuple[float, float] | None = None
 
     @property
     def rate(self) -> float:
@@ -63,11 +74,16 @@ class KindRate:
     counted: bool
 
     @property
+    def exceeds(self) -> bool:
+        """Whether the rate is above that of other places, as far as there are any."""
+        return self.elsewhere is None or self.rate > self.elsewhere
+
+    @property
     def standing(self) -> str:
         """Whether the figure stands out in this session, in words."""
         if self.elsewhere is None:
             return "there is no place to hold it against"
-        if self.rate <= self.elsewhere:
+        if not self.exceeds:
             return "as frequent elsewhere"
         if self.regrets < _ENOUGH or self.rate < 2 * self.elsewhere:
             return "too seldom to tell"
@@ -99,7 +115,7 @@ def harness(session: Session, found: Sequence[Regret]) -> DropOutcome:
 
 def dropped_tokens(session: Session) -> int:
     """Tokens that all compactions of a session dropped, estimated."""
-    return sum(tokens_of_all(session, dropped_at(session, boundary)) for boundary in session.boundaries)
+    return sum(tokens_dropped(session, boundary) for boundary in session.boundaries)
 
 
 def counted(found: Sequence[Regret]) -> list[Regret]:
@@ -122,11 +138,11 @@ def elsewhere(session: Session, *, places: int = PLACES, seed: int = 7) -> tuple
     found: list[Regret] = []
     stood = 0
     for turn in random.Random(seed).sample(fit, min(places, len(fit))):
-        before = window_at(session, turn.number - 1).turns
+        window = window_at(session, turn.number - 1)
         later = [one for one in main if one.number >= turn.number][:length]
         end = next((n for n, one in enumerate(later) if one.number in marks), len(later))
-        found += regrets_between(session, turn.number, before, later[:end])
-        stood += tokens_of_all(session, before)
+        found += regrets_between(session, turn.number, window.turns, later[:end])
+        stood += min(window.tokens, tokens_of_all(session, window.turns))
     return found, stood
 
 
@@ -140,7 +156,7 @@ def instead(session: Session, found: Sequence[Regret], name: str, choose: Chosen
     for boundary in session.boundaries:
         gone = dropped_at(session, boundary)
         kept = set(choose(session, boundary, gone, budget_of(session, boundary)))
-        dropped += tokens_of_all(session, [turn for turn in gone if turn.number not in kept])
+        dropped += tokens_dropped(session, boundary, kept)
         left += [one for one in own if one.boundary == boundary.number and not _has(session, one, kept)]
     return DropOutcome(name, dropped, len(left), sum(one.tokens for one in left))
 
@@ -153,12 +169,13 @@ def at_random(session: Session, found: Sequence[Regret], seed: int = 7) -> DropO
         del boundary
         return _filled(session, rng.sample(gone, len(gone)), budget)
 
-    drawn = [instead(session, found, "at random", draw) for _ in range(_DRAWS)]
+    drawn = [instead(session, found, "at random", draw) for _ in range(DRAWS)]
     return DropOutcome(
         "at random",
-        round(sum(one.dropped for one in drawn) / _DRAWS),
-        sum(one.regrets for one in drawn) / _DRAWS,
-        sum(one.tokens for one in drawn) / _DRAWS,
+        round(sum(one.dropped for one in drawn) / DRAWS),
+        sum(one.regrets for one in drawn) / DRAWS,
+        sum(one.tokens for one in drawn) / DRAWS,
+        (min(one.tokens for one in drawn), max(one.tokens for one in drawn)),
     )
 
 

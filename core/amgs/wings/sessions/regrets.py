@@ -1,7 +1,7 @@
 """What a compaction dropped and the session needed again, told by the session's own future and by rules alone.
 
 A span that was dropped is regretted where afterwards, in the same window,
-- reopened: the agent reads a file again that it had read and changed, and finds at least 80 % of it as it left it;
+- reopened: the agent reads a file that it had changed or written, and finds at least 80 % of it as it left it;
 - reread: it reads a file again that it had read and not changed, and finds at least 80 % of it as it was;
 - rerun: it runs the same command again with nearly the same result, though in between it changed no file and ran
 nothing
@@ -55,6 +55,12 @@ _CHANGES = re.compile(
     r"|restore|rm|sed -i|stash|touch|update|up)\b|>"
 )
 """Commands that may change files, or what other commands show."""
+_AROUND = re.compile(
+    r"<system-reminder>.*?</system-reminder>|\A(?:(?:Command|Chunk ID|Wall time|Process exited|Original token count"
+    r"|Script completed)\b[^\n]*\n)+(?:Output:[ \t]*\n)?",
+    re.DOTALL,
+)
+"""What a program puts around a result, anew each time."""
 _LINE_NUMBER = re.compile(r"^\s*(?:[\w./@+-]+:)?\d+\s*[→│|:\t-]\s?|^[\w./@+-]+:\s?")
 
 
@@ -145,7 +151,8 @@ def _of_steps(
         if sum(map(len, step.lines)) < _LEAST or step.result is None or step.result.failed or key in again:
             continue
         again.add(key)
-        same = [one for target in step.targets for one in known[step.action.kind, target]]
+        kinds = ("write", "read") if step.action.kind == "read" else (step.action.kind,)
+        same = [one for kind in kinds for target in step.targets for one in known[kind, target]]
         own = [written[target] for target in step.targets if target in written]
         kind, source = _needed(step, same, own, where, changed, settled)
         if kind is not None:
@@ -306,8 +313,8 @@ def _known_lines(session: Session) -> dict[int, tuple[str, ...]]:
 
 
 def _lines(told: str) -> tuple[str, ...]:
-    """The lines of a result that say something, without their numbers."""
-    plain = (_LINE_NUMBER.sub("", line).strip() for line in told.split("\n"))
+    """The lines of a result that say something, without their numbers and what the program puts around."""
+    plain = (_LINE_NUMBER.sub("", line).strip() for line in _AROUND.sub("", told).split("\n"))
     return tuple(line for line in plain if len(line) >= 12)
 
 

@@ -145,8 +145,11 @@ class SessionReview:
 
     @property
     def price(self) -> tuple[int, float]:
-        """(tokens, seconds) of getting again what compactions dropped, of the kinds that they cause."""
-        own = [one for one in self.regrets if any(row.kind == one.kind and row.counted for row in self.kinds)]
+        """(tokens, seconds) of getting again what compactions dropped, of the kinds that they cause, where that is more
+        than elsewhere in the session.
+        """
+        counted = {row.kind for row in self.kinds if row.counted and row.exceeds}
+        own = [one for one in self.regrets if one.kind in counted]
         return sum(one.tokens for one in own), sum(one.seconds or 0.0 for one in own)
 
 

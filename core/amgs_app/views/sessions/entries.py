@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amgs.text.plural import plural
+from amgs.wings.sessions.controls import DRAWS
 from amgs_app.render.catalogue import entry
 from amgs_app.render.drawing import tabled
 from amgs_app.render.sheet import ResultTable, cut, facts, sheet
 from amgs_app.views.sessions.figures import CAUSES
-from amgs_app.views.sessions.first_page import CLASSES, COLUMNS, rows_of, shown_rows
+from amgs_app.views.sessions.first_page import CLASSES, COLUMNS, rate_told, rows_of, shown_rows
 from amgs_app.views.sessions.row_fields import CELLS, cells_of
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from amgs.wings.sessions.controls import KindRate
+    from amgs.wings.sessions.controls import DropOutcome, KindRate
     from amgs.wings.sessions.listing import FoundTurns, SessionListing
     from amgs.wings.sessions.losses import LostClass
     from amgs.wings.sessions.regrets import Regret
@@ -47,7 +48,7 @@ NONE_HERE = (
     " the program; it looks in the folders of Claude Code, Codex, opencode, Gemini CLI, Copilot CLI and others."
 )
 _WHY = {
-    "reopened": "read again a file that it had read and changed",
+    "reopened": "read again a file that it had changed or written",
     "reread": "read again a file that it had read",
     "rerun": "ran the same command again",
     "searched": "searched for what it had found",
@@ -229,7 +230,7 @@ def _price_told(result: SessionReview) -> str:
     if not result.losses:
         return ""
     if not tokens:
-        return "nothing that was dropped was needed again"
+        return "nothing that was dropped was needed again more than elsewhere"
     return f"needed again after a compaction: {tokens:,} tokens, {seconds:,.0f} s; `--view regret` shows each"
 
 
@@ -366,10 +367,8 @@ def _ordered(result: SessionRegrets) -> list[Regret]:
 
 
 def _kind_told(row: KindRate) -> str:
-    rate = f"{row.rate:,.1f} tokens for 1,000 dropped"
-    anyway = "" if row.elsewhere is None else f", {row.elsewhere:,.1f} elsewhere"
     apart = "" if row.counted else "; not counted as a price, see docs/results/sessions.md"
-    return f"{row.kind}: {_WHY[row.kind]}: {plural(row.regrets, 'time')}, {rate}{anyway}: {row.standing}{apart}"
+    return f"{row.kind}: {_WHY[row.kind]}: {plural(row.regrets, 'time')}, {rate_told(row)}{apart}"
 
 
 def _rounded(seconds: float | None) -> int | None:
@@ -381,8 +380,19 @@ def session_replay(result: SessionReplay) -> ResultTable:
     rows = [
         (one.name, one.dropped, round(one.regrets, 1), round(one.tokens), round(one.rate, 1)) for one in result.outcomes
     ]
-    notes = ("each keeps as many tokens as the compaction kept; the future is that of the session as it was",)
+    notes = (
+        "each keeps as many tokens as the compaction kept; the future is that of the session as it was",
+        _ways_told(result.outcomes),
+    )
     return sheet("Other ways to drop as much", "way dropped:n again:n tokens:n rate:n", rows, notes)
+
+
+def _ways_told(outcomes: Sequence[DropOutcome]) -> str:
+    """Whether any way differs from chance in this session."""
+    low, high = next((one.spread for one in outcomes if one.spread is not None), (0.0, 0.0))
+    apart = [one.name for one in outcomes if not low <= one.tokens <= high]
+    drawn = f"what {DRAWS} draws at random needed again, {low:,.0f} to {high:,.0f} tokens"
+    return f"outside {drawn}: {', '.join(apart)}" if apart else f"no way differs from chance: all are within {drawn}"
 
 
 @entry(figure=tabled)

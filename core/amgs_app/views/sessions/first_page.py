@@ -10,6 +10,7 @@ from amgs.text.plural import plural
 from amgs_app.render.figures.format import short_count
 
 if TYPE_CHECKING:
+    from amgs.wings.sessions.controls import KindRate
     from amgs.wings.sessions.review import SessionReview
     from amgs.wings.sessions.work import FileUse, WindowShare
 
@@ -95,12 +96,20 @@ def _compactions(review: SessionReview) -> Iterator[PageRow]:
         yield PageRow("compactions", loss.trigger or "not said", what, loss.boundary, tokens=loss.tokens)
 
 
+def rate_told(row: KindRate) -> str:
+    """How much was needed again, beside other places of the session, and whether that stands out."""
+    anyway = "" if row.elsewhere is None else f", {row.elsewhere:,.1f} elsewhere"
+    return f"{row.rate:,.1f} tokens for 1,000 dropped{anyway}: {row.standing}"
+
+
 def _again(review: SessionReview) -> Iterator[PageRow]:
-    counted = {row.kind for row in review.kinds if row.counted}
+    counted = {row.kind: row for row in review.kinds if row.counted and row.regrets}
     for one in sorted(review.regrets, key=lambda one: -one.tokens):
         if one.kind in counted:
             what = f"{_short(review, one.what)} (of turn {one.before}, dropped at {one.boundary})"
             yield PageRow("needed again", one.kind, what, one.after, None, one.tokens, one.seconds, alarm=True)
+    for row in counted.values():
+        yield PageRow("needed again", "in all", rate_told(row), None, row.regrets, row.tokens)
 
 
 def _window(review: SessionReview) -> Iterator[PageRow]:

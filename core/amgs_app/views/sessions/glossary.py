@@ -11,7 +11,10 @@ TERMS: Final = (
     ("word for word", "Of what was dropped, what the new window holds as it was said."),
     ("in other words", "What it holds otherwise: a file's name without its folder, a sentence by most of its words."),
     ("gone", "What it does not hold at all."),
-    ("reopened", "A file that the agent had read and changed, and read again after the compaction."),
+    (
+        "reopened",
+        "A file that the agent had changed or written, and read again after the compaction, as it had left it.",
+    ),
     (
         "reread, rerun, searched, repeated, recalled",
         "Done again after a compaction; shown beside what is done again elsewhere, and not counted as its price.",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from amgs_app.pages.charts import ChartLine, draw_lines
 from amgs_app.pages.html_page import HtmlSection, page
 from amgs_app.render.catalogue import table_of
-from amgs_app.render.sheet import sheet
 from amgs_app.views.sessions.results import SessionCache, SessionLosses, SessionRegrets
 
 if TYPE_CHECKING:
@@ -30,25 +29,6 @@ def of_session(result: SessionReview, palettes: tuple[Palette, Palette], *, reda
         HtmlSection("Lost", table_of(SessionLosses(facts, result.losses)), own=("class",)),
         HtmlSection("Needed again", table_of(SessionRegrets(facts, result.regrets, result.kinds)), own=("kind",)),
         HtmlSection("The cache", table_of(SessionCache(facts, result.cache)), own=("because",)),
-        HtmlSection(
-            "Done again anyway",
-            sheet(
-                "",
-                "kind times:n after:n elsewhere:n counted",
-                (
-                    (
-                        row.kind,
-                        row.regrets,
-                        round(row.rate, 1),
-                        None if row.elsewhere is None else round(row.elsewhere, 1),
-                        "yes" if row.counted else "no",
-                    )
-                    for row in result.kinds
-                ),
-                ("Tokens for 1,000 that were dropped, after compactions and at other places of the session.",),
-            ),
-            own=("kind", "counted"),
-        ),
     ]
     return page(title, f"{_NOTE} {_CLOSED if redacted else _OPEN}", sections, palettes, redacted=redacted)
 

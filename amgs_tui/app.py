@@ -17,7 +17,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from amgs_app import operations
-from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.canvas import Canvas
 from amgs_app.terminal.printable import printable, printable_line
 from amgs_app.terminal.screen import Symbols
 from amgs_app.terminal.themes import Palette, to_textual

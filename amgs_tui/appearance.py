@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.canvas import Canvas
 from amgs_app.terminal.screen import Symbols
 from amgs_app.terminal.themes import Palette, load_all, shipped_folder, to_textual
 from amgs_tui.keys import own_commands, remap

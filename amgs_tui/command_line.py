@@ -37,7 +37,7 @@ class CommandLine:
         """The operations, once the session is open: the screen does not wait for its thread."""
         if self.state.overview is None:
             return None
-        from amgs_app.operations.standard import standard
+        from amgs_app.calls.standard import standard
 
         return standard()
 

@@ -9,7 +9,7 @@ from textual.binding import ActiveBinding, Binding
 from textual.content import Content
 
 from amgs_app.reference.glossary import SCREEN, TERMS, Words
-from amgs_app.render.figures.glyphs import wrap
+from amgs_app.render.glyphs import wrap
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.lists import ListPane

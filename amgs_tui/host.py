@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from amgs.types import Block, Frame
     from amgs_app.calls.call import Call
-    from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.render.canvas import Canvas
     from amgs_app.results.overview import Overview
     from amgs_app.terminal.screen import Symbols
     from amgs_app.terminal.themes import Palette

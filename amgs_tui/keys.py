@@ -124,7 +124,7 @@ def own_commands(
     wanted: lines by key. offered: as in remap; no pane may use the key for something else. keymap: the keys that the
     settings gave to other actions.
     """
-    from amgs_app.operations.standard import standard
+    from amgs_app.calls.standard import standard
     from amgs_app.shell.script import piped
     from amgs_app.terminal.line import LineError
 

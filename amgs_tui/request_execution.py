@@ -8,7 +8,7 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from amgs.errors import StoreCorruptError, StoreLockedError, StoreTooNewError, as_refusal
-from amgs_app.operations.hints import way_out_of
+from amgs_app.calls.hints import way_out_of
 from amgs_app.terminal.exit_codes import code_of
 from amgs_tui.messages import Answer, EngineRequest, Failed
 
@@ -51,7 +51,7 @@ def failure(request: EngineRequest, error: BaseException, *, fatal: bool = False
 
 def run_through_registry(operator: Any, request: EngineRequest, progress: Progress) -> Answer:
     """The one way an action is carried out: as a Call from the registry."""
-    from amgs_app.operations.standard import standard
+    from amgs_app.calls.standard import standard
 
     registry = standard()
     call = registry.parse(request.line) if request.line else registry.call(request.command, **request.arguments)
@@ -67,7 +67,7 @@ def run_through_registry(operator: Any, request: EngineRequest, progress: Progre
 
 def kind_of(request: EngineRequest) -> Kind:
     """The kind of a request by its command; a line that names none is refused at once."""
-    from amgs_app.operations.standard import standard
+    from amgs_app.calls.standard import standard
     from amgs_app.terminal.line import LineError, split
 
     words: Sequence[str] = ()

@@ -244,7 +244,7 @@ class ResultRouter:
 
     def _operator_finished(self, event: Finished) -> None:
         """Say what came of it, show the pane that has it, and have the others look again."""
-        from amgs_app.operations.hints import hint_by_keys
+        from amgs_app.calls.hints import hint_by_keys
         from amgs_app.render.catalogue import entry_of, sentence_of
 
         took = f", in {seconds(event.elapsed)}" if event.elapsed >= WORTH_SAYING else ""

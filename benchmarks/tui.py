@@ -267,8 +267,8 @@ def _paint(view: FocusView) -> float:
     """Milliseconds to draw a map and to lay it out in cells."""
     from rich.console import Console
 
-    from amgs_app.render.figures import focus
-    from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.focus import figure as focus
+    from amgs_app.render.canvas import Canvas
 
     console = Console(file=StringIO(), width=198, height=58, color_system="truecolor")
     began = perf_counter()

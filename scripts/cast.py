@@ -50,7 +50,7 @@ class Cue:
 
 def cues(script: str) -> Iterator[Cue]:
     """What a script asks of the recording; raises ScriptError for a command there is not."""
-    from amgs_app.operations.standard import standard
+    from amgs_app.calls.standard import standard
     from amgs_app.shell.script import parse_step
 
     for number, line in enumerate(script.splitlines(), 1):

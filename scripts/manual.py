@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from amgs_app import __version__
+from amgs_app.calls.groups import PANELS
 from amgs_app.calls.operation import Operation
-from amgs_app.operations.groups import PANELS
-from amgs_app.operations.standard import standard
+from amgs_app.calls.standard import standard
 from amgs_app.terminal.exit_codes import ExitCode
 
 

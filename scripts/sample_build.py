@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from amgs.clock import FixedClock, SystemClock
 from amgs.memory import Memory
-from amgs_app.operations.workspace import LAST, LAYOUT, written
 from amgs_app.panes.layout import Layout
 from amgs_app.places.corpus import sample_corpus
 from amgs_app.places.sample_store import FACTS, STORE, archive
+from amgs_app.workplace.arrangement_commands import LAST, LAYOUT, written
 
 if TYPE_CHECKING:
     from amgs.text.embedding import Embedder

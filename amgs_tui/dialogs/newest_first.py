@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from amgs_app.render.figures.format import short_ids
+from amgs_app.render.format import short_ids
 from amgs_app.results.service_event import ServiceEvent
 from amgs_app.terminal.printable import printable_line
 from amgs_tui.command_log import RunCommand

@@ -20,8 +20,8 @@ from amgs.errors import UsageError
 from amgs_app import operations
 from amgs_app.panes.layout import PANE_KEYS, PANES
 from amgs_app.panes.row_filter import said
-from amgs_app.render.figures.canvas import Canvas
-from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.canvas import Canvas
+from amgs_app.render.empty_state import notice
 from amgs_app.terminal.printable import printable_line
 from amgs_tui.dialogs.questions import choose
 from amgs_tui.keys import hide

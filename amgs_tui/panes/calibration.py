@@ -9,9 +9,9 @@ from rich.text import Text
 from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.panes.row_fields import of_forecasts, queued, verdict_of
-from amgs_app.render.figures.canvas import Canvas
-from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import share
+from amgs_app.render.canvas import Canvas
+from amgs_app.render.empty_state import notice
+from amgs_app.render.format import share
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from amgs.calibration.results import CalibrationPlan, OutcomeGroups
     from amgs.types import ForecastCase, JournalEntry, Reliability
+    from amgs_app.calibration.commands import GroupKind, Verdict
     from amgs_app.calls.call import Call
-    from amgs_app.operations.calibration import GroupKind, Verdict
     from amgs_app.panes.row_filter import Row
     from amgs_app.results.memory import ForecastList
     from amgs_tui.host import Host
@@ -219,13 +219,13 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         if self.table is None:
             return notice(canvas, "Calibration", (), self.waits)
         if self.plan is not None:
-            from amgs_app.render.figures import recalibration
+            from amgs_app.calibration import figure_recalibration as recalibration
 
             return recalibration.plan(self.plan, canvas, cursor=self.cursor)
         if not self.table.forecasts and self.group is None:
             keys = ("2  assemble a frame", "u x  judge there which blocks were useful")
             return notice(canvas, "No forecasts yet", keys, "Every block that a frame selects is a forecast.")
-        from amgs_app.render.figures import calibration
+        from amgs_app.calibration import figure as calibration
 
         return calibration.calibration(
             self.table,
@@ -244,10 +244,10 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             return {}
         canvas = self.canvas()
         if self.plan is not None:
-            from amgs_app.render.figures import recalibration
+            from amgs_app.calibration import figure_recalibration as recalibration
 
             return recalibration.rows_of_plan(self.plan, canvas, cursor=self.cursor)
-        from amgs_app.render.figures import calibration
+        from amgs_app.calibration import figure as calibration
 
         return calibration.rows_of_calibration(
             self.table,
@@ -296,7 +296,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         self._begins, self.cursor = True, 0
 
     def action_whole(self) -> None:
-        from amgs_app.render.figures.calibration import is_queue
+        from amgs_app.calibration.figure import is_queue
 
         if self.table is not None:
             self.queue = not is_queue(self.table, self.bin, self.queue)

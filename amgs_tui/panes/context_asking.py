@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from amgs.text.plural import plural
 from amgs_app import operations
-from amgs_app.render.figures.format import ago
+from amgs_app.render.format import ago
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.panes.context_wish import CONFIGURATIONS, STRATEGIES, fate_of
 

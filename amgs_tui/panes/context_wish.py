@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         SpanFate,
     )
     from amgs_app.calls.call import Call
-    from amgs_app.render.figures.canvas import Region
+    from amgs_app.render.canvas import Region
 
 
 STRATEGIES: Final[Mapping[ContextStrategy, str]] = {
@@ -173,8 +173,8 @@ class ContextView:
     @property
     def drawn(self) -> Callable[[Region], None] | None:
         """What draws it in the place of what was said."""
+        from amgs_app.conversation.figure_views import draw_survival, draw_table
         from amgs_app.render.catalogue import table_of
-        from amgs_app.render.figures.conversation_views import draw_survival, draw_table
 
         shown = self.result
         if shown is None:

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from amgs_app import operations
 from amgs_app.panes.row_fields import of_changes, of_spans
-from amgs_app.render.figures.canvas import Canvas, Figure
-from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.canvas import Canvas, Figure
+from amgs_app.render.empty_state import notice
 from amgs_tui.panes.context_asking import ContextAsking
 from amgs_tui.panes.context_wish import ContextView, ContextWish, last_of, title_of, view_of
 from amgs_tui.panes.conversation_keys import BINDINGS
@@ -318,7 +318,8 @@ follows the agents: what the model had in front of it when it answered, and what
         return self._figure(canvas).render()
 
     def _figure(self, canvas: Canvas) -> Figure:
-        from amgs_app.render.figures import conversation, conversation_comparison
+        from amgs_app.conversation import figure as conversation
+        from amgs_app.conversation import figure_comparison as conversation_comparison
 
         if self.comparison is not None:
             return conversation_comparison.figure(

@@ -9,8 +9,8 @@ from rich.text import Text
 from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.panes.row_fields import of_falling
-from amgs_app.render.figures.canvas import Canvas
-from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.canvas import Canvas
+from amgs_app.render.empty_state import notice
 from amgs_tui.dialogs.questions import confirm
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from amgs.lifecycle.decay_forecast import DecayPreview
     from amgs.types import CategoryCurves, DecayCurve, Forecast, ForecastRow
+    from amgs_app.calls.arguments import ProfileName
     from amgs_app.calls.call import Call
-    from amgs_app.operations.arguments import ProfileName
     from amgs_app.panes.row_filter import Row
     from amgs_tui.host import Host
 
@@ -169,7 +169,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         if self.curve is None and self.curves is not None and not self.curves.curves:
             keys = ("1  the inbox: c consolidates it", "/  find a block to see its curve")
             return notice(canvas, "Nothing fades yet", keys, "Blocks fade once they are consolidated.")
-        from amgs_app.render.figures import decay
+        from amgs_app.decay import figure as decay
 
         curve = self.curve if self.view != "categories" else None
         categories: dict[str, decay.Series] = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from amgs.text.plural import plural
 from amgs_app import operations
-from amgs_app.render.figures.format import share
+from amgs_app.render.format import share
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.weight_editor import step_value

@@ -11,8 +11,8 @@ from textual import events
 
 from amgs_app import operations
 from amgs_app.panes.row_fields import of_entries
-from amgs_app.render.figures.canvas import Canvas
-from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.canvas import Canvas
+from amgs_app.render.empty_state import notice
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.map_cursor import Axis, MapCursor, entry_holding, view_in
@@ -246,7 +246,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
                 "An assembled frame becomes what the language model remembers; "
                 "this pane shows how much of it is held in detail.",
             )
-        from amgs_app.render.figures import focus
+        from amgs_app.focus import figure as focus
 
         return focus.focus(
             self.view,
@@ -277,7 +277,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
         from amgs_focus.views import EntryExplanation
 
         if isinstance(result, EntryExplanation):
-            from amgs_app.render.figures import focus
+            from amgs_app.focus import figure as focus
             from amgs_tui.dialogs.reader import TextReader
 
             def draw(width: int) -> Text:
@@ -395,7 +395,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
     def action_zoom(self, direction: int) -> None:
         """One level of the tree deeper, or out."""
         if self.view is not None:
-            from amgs_app.render.figures.focus_columns import zooms
+            from amgs_app.render.level_columns import zooms
 
             steps = zooms(self.view, self.axis)
             place = max(n for n, each in enumerate(steps) if each <= max(1.0, self.zoom))
@@ -405,7 +405,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
     def action_pan(self, direction: int) -> None:
         """Half of what is in sight to the side, without moving the cursor."""
         if self.view is not None:
-            from amgs_app.render.figures.focus_columns import window
+            from amgs_app.render.level_columns import window
 
             start, end = window(self.view, self.axis, self.zoom, self.left_edge)
             self.pan += direction * max(1, (end - start) // 2)
@@ -426,7 +426,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
         offset = event.get_content_offset(self)
         if offset is None or self.view is None:
             return
-        from amgs_app.render.figures import focus
+        from amgs_app.focus import figure as focus
 
         place = focus.entry_at(
             self.view, self.canvas(), offset.x, axis=self.axis, zoom=self.zoom, offset=self.left_edge

@@ -9,8 +9,8 @@ from textual import events
 
 from amgs_app import operations
 from amgs_app.panes.row_fields import listed, of_candidates
-from amgs_app.render.figures.canvas import Canvas
-from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.canvas import Canvas
+from amgs_app.render.empty_state import notice
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from amgs.types import Candidate, Frame, SearchResult
+    from amgs_app.calibration.commands import Verdict
     from amgs_app.calls.call import Call
-    from amgs_app.operations.calibration import Verdict
     from amgs_app.panes.row_filter import Row
     from amgs_app.results.memory import FrameList, LastFrame
     from amgs_tui.host import Host
@@ -171,11 +171,12 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             self.repaint()
 
     def rows_on_screen(self) -> Mapping[int, int] | None:
-        from amgs_app.render.figures import frame
+        from amgs_app.frames import figure as frame
+        from amgs_app.search import figure as search
 
         places = self.shown_places
         if self.search is not None:
-            return frame.rows_of_search(self.search, self.canvas(), cursor=self.cursor, shown=places)
+            return search.rows_of_search(self.search, self.canvas(), cursor=self.cursor, shown=places)
         if self.frame is None:
             return {}
         return frame.rows_of_frame(self.frame, self.canvas(), cursor=self.cursor, show=self.show, shown=places)
@@ -210,11 +211,12 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
                 keys,
                 "A frame is the text that a question gets: what memory holds on it, within a budget.",
             )
-        from amgs_app.render.figures import frame
+        from amgs_app.frames import figure as frame
+        from amgs_app.search import figure as search
 
         places = self.shown_places
         if self.search is not None:
-            return frame.search(self.search, canvas, cursor=self.cursor, shown=places)
+            return search.search(self.search, canvas, cursor=self.cursor, shown=places)
         return frame.frame(
             self.frame,
             canvas,
@@ -232,7 +234,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         overview = self.host.overview
         if overview is None or self.frame is None or self.frame.candidates:
             return ""
-        from amgs_app.operations.hints import hint_by_keys
+        from amgs_app.calls.hints import hint_by_keys
 
         return hint_by_keys(self.frame, overview.store.blocks)
 

@@ -11,8 +11,8 @@ from textual import events
 from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.panes.row_fields import of_neighbours, shown_neighbours
-from amgs_app.render.figures.canvas import Canvas
-from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.canvas import Canvas
+from amgs_app.render.empty_state import notice
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import show
 from amgs_tui.panes.edge_editing import EDITING, EdgeDrafting
@@ -134,7 +134,7 @@ strongest path to any other block."""
         selected = self.host.selected
         if self.found is None and self.stats is None:
             return notice(canvas, "The graph", (), self.waits)
-        from amgs_app.render.figures import graph
+        from amgs_app.graph import figure as graph
 
         if selected is None or self.found is None:
             if self.stats is None or not self.stats.nodes:

@@ -10,8 +10,8 @@ from rich.text import Text
 from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.panes.row_fields import of_raw
-from amgs_app.render.figures.canvas import Canvas
-from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.canvas import Canvas
+from amgs_app.render.empty_state import notice
 from amgs_tui.keys import show
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.plan_correcting import CORRECTING, PlanCorrecting
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from amgs.lifecycle.revision import RevisionPlan
     from amgs.types import ConsolidationItem
     from amgs_app.calls.call import Call
+    from amgs_app.memory.figure import RevisionRow
     from amgs_app.panes.row_filter import Row
-    from amgs_app.render.figures.revision import RevisionRow
     from amgs_app.results.memory import Inbox
     from amgs_tui.host import Host
 
@@ -60,7 +60,7 @@ class RevisionRows:
     @property
     def rows(self) -> Sequence[RevisionRow]:
         """What becomes of each text of a source."""
-        from amgs_app.render.figures.revision import rows_of
+        from amgs_app.memory.figure import rows_of
 
         return rows_of(self.plan) if self.plan is not None else ()
 
@@ -71,7 +71,7 @@ class RevisionRows:
         return "plan: nothing has changed yet · d back to the raw blocks"
 
     def draw(self, canvas: Canvas, plan: RevisionPlan, cursor: int) -> Text:
-        from amgs_app.render.figures.revision import revision
+        from amgs_app.memory.figure import revision
 
         return revision(plan, canvas, operation=self._carried_out, cursor=cursor)
 
@@ -268,7 +268,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
         if self.revision.plan is not None:
             return self.revision.draw(canvas, self.revision.plan, self.cursor)
         if self.draft is not None:
-            from amgs_app.render.figures.plan import plan
+            from amgs_app.lifecycle.figure_plan import plan
 
             return plan(
                 self.draft,
@@ -284,7 +284,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
             )
         if not self.inbox.total:
             return self._nothing(canvas)
-        from amgs_app.render.figures import inbox
+        from amgs_app.lifecycle import figure_inbox as inbox
 
         return inbox.inbox(
             self.inbox.blocks,

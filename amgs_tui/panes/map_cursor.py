@@ -57,15 +57,15 @@ class MapCursor:
 
     def left_edge(self, view: FocusView, place: int) -> int:
         """The lifetime token at the left edge of the map, with the cursor on the entry at this place."""
-        from amgs_app.render.figures.focus_columns import offset_for
+        from amgs_app.render.level_columns import offset_for
 
         middle = offset_for(view, place, self.axis, self.zoom)
         return max(0, min(middle + self.pan, view.lifetime - 1))
 
     def tokens_in_sight(self, view: FocusView, place: int) -> tuple[int, int] | None:
         """The lifetime tokens [start, end) that are read one by one; None where too many are in sight."""
-        from amgs_app.render.figures.focus_columns import window
-        from amgs_app.render.figures.focus_tokens import is_read
+        from amgs_app.focus.figure_tokens import is_read
+        from amgs_app.render.level_columns import window
 
         start, end = window(view, self.axis, self.zoom, self.left_edge(view, place))
         return (start, end) if is_read(start, end) else None

@@ -10,9 +10,9 @@ from textual import events
 from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.panes.row_fields import of_operations
-from amgs_app.render.figures.canvas import Canvas
-from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.stations import PANE_OF, STATIONS
+from amgs_app.render.canvas import Canvas
+from amgs_app.render.empty_state import notice
+from amgs_app.workplace.stations import PANE_OF, STATIONS
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
@@ -131,7 +131,7 @@ then undoes the change under the cursor; later changes that depend on it have to
     def draw(self, canvas: Canvas) -> Text:
         if self.overview is None:
             return notice(canvas, "Overview", (), self.waits)
-        from amgs_app.render.figures import overview
+        from amgs_app.workplace import figure as overview
 
         return overview.overview(
             self.overview.store,
@@ -153,7 +153,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         offset = event.get_content_offset(self)
         if offset is None or self.overview is None:
             return
-        from amgs_app.render.figures.overview import pane_at
+        from amgs_app.workplace.figure import pane_at
 
         host = self.host
         pane = pane_at(*offset, self.canvas(), self.overview.store, host.last_frame, host.lifetime)
@@ -207,7 +207,7 @@ then undoes the change under the cursor; later changes that depend on it have to
     def action_next(self) -> None:
         """The next step of the loop into the command line, to be changed or entered."""
         if self.overview is not None:
-            from amgs_app.render.figures.overview import next_step
+            from amgs_app.workplace.figure import next_step
 
             line = next_step(self.overview.store, self.host.last_frame, self.host.lifetime)
             self.host.command(line)

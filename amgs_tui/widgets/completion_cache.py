@@ -91,7 +91,7 @@ def complete(registry: Registry | None, line: str, known: CompletionCache) -> li
     """What the line may become; nothing before the operations are loaded."""
     if registry is None:
         return []
-    from amgs_app.operations import completion
+    from amgs_app.calls import completion
 
     found = completion.complete(registry, line, known, known.listed)
     return [Completion(each.label or each.text, line[: len(line) - each.replaces] + each.text) for each in found]

@@ -56,7 +56,7 @@ class HeaderLine(Widget):
         if facts.status is None:
             # The picture needs the engine's types, which are not imported before the first paint.
             return Content.assemble((" amgs", "bold $accent"), "   ", (printable_line(facts.store), "$foreground"))
-        from amgs_app.render.figures import header
+        from amgs_app.workplace import figure_header as header
 
         canvas = self._host.canvas(self.size.width, 1)
         return header.header(

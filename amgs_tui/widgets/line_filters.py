@@ -8,7 +8,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from amgs_app.render.figures.canvas import in_ascii
+from amgs_app.render.canvas import in_ascii
 from amgs_app.terminal.printable import UNSAFE
 
 

@@ -18,10 +18,12 @@ import typer.main
 from amgs.errors import hide_secrets
 from amgs_app import __version__
 from amgs_app.calls.call import Call
+from amgs_app.calls.groups import EXAMPLES, FRONT_ENDS, PANELS, describe
 from amgs_app.calls.operation import Operation, unwrap
 from amgs_app.calls.parsing import callback_of, for_typer
 from amgs_app.calls.plain_values import PlainCommand, PlainGroup
 from amgs_app.calls.registry import Registry
+from amgs_app.calls.standard import beginning_with, standard
 from amgs_app.command_line.front_ends import one_shot, open_demo, open_shell, open_workstation, run_script, serve_web
 from amgs_app.command_line.global_options import (
     ANNOTATIONS,
@@ -43,8 +45,6 @@ from amgs_app.command_line.global_options import (
     Version,
 )
 from amgs_app.command_line.service_commands import new_token, run_agents, serve_gateway, serve_memory, speak_mcp
-from amgs_app.operations.groups import EXAMPLES, FRONT_ENDS, PANELS, describe
-from amgs_app.operations.standard import beginning_with, standard
 from amgs_app.shell.output import complain, intended
 from amgs_app.terminal.exit_codes import IN_ONE_LINE, ExitCode
 from amgs_app.terminal.line import near

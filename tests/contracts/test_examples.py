@@ -9,10 +9,10 @@ import typer
 import typer.core
 import typer.main
 
+from amgs_app.calls.groups import EXAMPLES
 from amgs_app.calls.operation import Operation
+from amgs_app.calls.standard import standard
 from amgs_app.cli import build
-from amgs_app.operations.groups import EXAMPLES
-from amgs_app.operations.standard import standard
 from amgs_app.terminal.line import split
 
 OPERATIONS = tuple(standard())

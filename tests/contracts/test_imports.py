@@ -12,8 +12,7 @@ import pytest
 
 from amgs.clock import SystemClock
 from amgs.memory import Memory
-from amgs_app import operations
-from amgs_app.operations.standard import beginning_with, standard
+from amgs_app.calls.standard import FIRST_WORDS, beginning_with, standard
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,8 +51,11 @@ MODELS = {"torch", "transformers", "spacy"}
             {"textual", "amgs", "amgs_app", "amgs_tui", "duckdb"},
         ),
         ("import amgs_focus.records", "amgs_focus.records", {"torch", "transformers"}),
-        (every_module("amgs_app.operations"), "amgs_app.operations.lifecycle", {*MODELS, "textual", "duckdb"}),
-        (every_module("amgs_app.render.figures"), "amgs_app.render.figures.frame", {*MODELS, "textual", "duckdb"}),
+        *(
+            (every_module(f"amgs_app.{subject}"), f"amgs_app.{subject}.rows", {*MODELS, "textual", "duckdb"})
+            for subject in ("lifecycle", "frames")
+        ),
+        (every_module("amgs_app.render"), "amgs_app.render.canvas", {*MODELS, "textual", "duckdb"}),
         (every_module("amgs_app"), "amgs_app.shell.script", {"textual", "amgs_tui"}),
         (
             "import amgs_app.shell.prompt, amgs_app.cli, amgs_app.render.snapshot",
@@ -96,11 +98,13 @@ def test_a_search_by_words_imports_no_other_command_and_shows_its_result_alone(t
         "from amgs_app import cli\n"
         f"assert cli.run(['--store', {str(path)!r}, 'search', 'dome', '--layer', 'keyword']) == 0\n"
     )
-    assert {"amgs_app.operations.search", "amgs_app.render.entries.search"} <= found
-    commands = {name for name in found if name.startswith("amgs_app.operations.")}
-    kept = {"search", "standard", "groups", "arguments", "hints"}
-    assert commands == {f"amgs_app.operations.{name}" for name in kept}
-    assert {name for name in found if name.startswith("amgs_app.render.entries.")} == {"amgs_app.render.entries.search"}
+    assert {"amgs_app.search.commands", "amgs_app.search.rows"} <= found
+    assert {name for name in found if re.match(r"amgs_app\.\w+\.(\w+_)?commands$", name)} - {
+        "amgs_app.command_line.service_commands"
+    } == {"amgs_app.search.commands"}
+    assert {name for name in found if name.startswith("amgs_app.") and name.endswith("rows")} == {
+        "amgs_app.search.rows"
+    }
     assert found & {*MODELS, "tokenizers", "scipy", "networkx", "pyarrow", "amgs_focus.records"} == set()
     libraries = {"asyncio", "ssl", "pydantic_settings", "rapidfuzz", "rustworkx"}
     assert found & libraries == set()
@@ -119,7 +123,7 @@ def test_a_search_by_words_imports_no_other_command_and_shows_its_result_alone(t
     assert [name for name in found if re.match(r"amgs\.wings\.\w+\.", name)] == []
 
 
-@pytest.mark.parametrize("word", [*operations.FIRST_WORDS, "verify", "focus"])
+@pytest.mark.parametrize("word", [*FIRST_WORDS, "verify", "focus"])
 def test_a_first_word_brings_all_operations_that_begin_with_it(word: str) -> None:
     known = beginning_with(word)
     assert known is not None

@@ -14,14 +14,14 @@ from textual.binding import Binding
 from amgs import Memory
 from amgs.wing_registry import loaded, wings
 from amgs_app import cli
+from amgs_app.calls.groups import EXAMPLES
 from amgs_app.calls.shared_options import SHARED_OPTIONS, flag_of
+from amgs_app.calls.standard import standard
 from amgs_app.command_line.service_commands import new_token
-from amgs_app.operations.groups import EXAMPLES
-from amgs_app.operations.script import METRICS
-from amgs_app.operations.standard import standard
 from amgs_app.reference import glossary
 from amgs_app.server.answer_schema import returned_by
 from amgs_app.settings import every_setting
+from amgs_app.workplace.script_commands import METRICS
 from amgs_tui.keys import EVERYWHERE as KEYS
 from amgs_tui.panes.by_key import PANE_TYPES
 from amgs_tui.widgets.keybar import name_key

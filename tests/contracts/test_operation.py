@@ -12,13 +12,13 @@ import pytest
 import typer.main
 
 from amgs_app.calls.call import Call
+from amgs_app.calls.completion import complete
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import Operation, call_from_json, operation
 from amgs_app.calls.registry import Registry
+from amgs_app.calls.standard import standard
 from amgs_app.cli import build
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.completion import complete
-from amgs_app.operations.standard import standard
 from amgs_app.render.encode import to_json
 from amgs_app.session.operator import Operator
 from amgs_app.shell.output import as_text
@@ -139,7 +139,7 @@ def test_completion_offers_its_name_its_options_its_choices_and_its_blocks(
 
 
 async def test_the_palette_offers_it(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amgs_app.operations.standard.standard", lambda: registry)
+    monkeypatch.setattr("amgs_app.calls.standard.standard", lambda: registry)
     async with drive(World(raw=1), (120, 40)) as driven:
         await driven.press("ctrl+p")
         await driven.type("tally")

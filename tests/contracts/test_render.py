@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from amgs_app.operations.standard import standard
+from amgs_app.calls.standard import standard
 from amgs_app.panes.layout import PANES
+from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import entries, entry_of, page_of, sentence_of, table_of
 from amgs_app.render.encode import to_json
-from amgs_app.render.figures.canvas import Canvas
 from amgs_app.shell.output import as_text
 from amgs_tui.panes.by_key import PANE_TYPES
 from tests.tui.poison import NOW, made
 from tests.tui.result_types import every_type, results_of
 
 APP = Path(__file__).parents[2] / "core" / "amgs_app"
-HINTS = APP / "operations" / "hints.py"
+HINTS = APP / "calls" / "hints.py"
 """What a result lacks, and the command or the key for it: no matter of how it is shown."""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from amgs_app.calls.registry import Registry
-from amgs_app.operations.standard import standard
+from amgs_app.calls.standard import standard
 
 SCREEN = Path(__file__).parents[2] / "amgs_tui"
 HANDED_ON = frozenset(

@@ -23,10 +23,10 @@ from amgs_app.attached.asks import ASKS
 from amgs_app.attached.connection import AttachedConnection
 from amgs_app.calls.marks import Parameter, split_annotation
 from amgs_app.calls.operation import Operation, Right, call_from_json
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.gateway.upstream import Upstream
 from amgs_app.models.model_server import ModelServer
-from amgs_app.operations.standard import standard
 from amgs_app.server.attach_routes import _asked_of
 from amgs_app.server.request_model import request_model
 from amgs_app.server.routes import closed, offered, routes

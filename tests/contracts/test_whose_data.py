@@ -14,7 +14,7 @@ from amgs.clock import SystemClock
 from amgs.memory import Memory
 from amgs_app import cli
 from amgs_app.calls.operation import Operation
-from amgs_app.operations.standard import standard
+from amgs_app.calls.standard import standard
 
 WRITING = [each for each in standard() if each.writes]
 """Every command that changes a store or the working context."""

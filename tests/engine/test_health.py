@@ -13,7 +13,7 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle.schedule import Due
 from amgs.memory import Memory
 from amgs.types import BlockFilter, HealthLine
-from amgs_app.operations.standard import standard
+from amgs_app.calls.standard import standard
 from tests.engine.lifecycle_world import lively
 from tests.engine.memory_world import NOW, open_memory
 

@@ -22,11 +22,11 @@ from amgs.storage.opening import open_storage
 from amgs.types.conversation import ContextMessage
 from amgs.types.gateway import GatewayExchange, GatewayPrompt
 from amgs.types.usage import Usage
+from amgs_app.exchanges.rows import exchange_list, gateway_exchange
 from amgs_app.gateway.formats.anthropic_messages import AnthropicMessages
 from amgs_app.gateway.formats.openai import ChatCompletions, Responses
 from amgs_app.gateway.formats.spoken import Format
 from amgs_app.gateway.prompts import prompts_in
-from amgs_app.render.entries.gateway import exchange_list, gateway_exchange
 from amgs_app.results.memory import ExchangeList
 from tests.gateway.recorder import gateway, recorder
 from tests.gateway.test_gateway_faults import ask, ended

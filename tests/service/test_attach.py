@@ -17,7 +17,9 @@ from amgs.types import Progress
 from amgs_app import cli
 from amgs_app.attached.remote_engine import RemoteEngine
 from amgs_app.engine import Options
-from amgs_app.operations import focus, focus_lifetime, lifecycle
+from amgs_app.focus import commands as focus
+from amgs_app.focus import lifetime_commands as focus_lifetime
+from amgs_app.lifecycle import commands as lifecycle
 from amgs_app.places.folders import ENDING, address_at
 from amgs_app.server.tokens import Caller, Tokens, digest
 from amgs_app.session.operator import Operator

@@ -13,7 +13,7 @@ import pytest
 
 from amgs import wire
 from amgs.types import UndoPlan
-from amgs_app.render.figures.format import undoing
+from amgs_app.render.format import undoing
 from amgs_app.server import automatic_consolidation, service
 from tests.gateway.recorder import gateway, recorder
 from tests.service.serving import NOW, client, served

@@ -16,7 +16,7 @@ from amgs.errors import BusyError, TooMuchError, TooSlowError
 from amgs.problems import status_of
 from amgs_app.attached.remote_engine import RemoteEngine
 from amgs_app.engine import Options
-from amgs_app.operations import search
+from amgs_app.search import commands as search
 from amgs_app.server.asking import Asked, Service
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.limits import LARGEST, MOST_WAITING, Limits, Rates, Turns

@@ -11,8 +11,8 @@ import pytest
 
 from amgs import wire
 from amgs.types import SearchResult
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import standard
 from amgs_app.places.folders import ENDING, address_at
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.routes import routes

@@ -13,7 +13,7 @@ import jsonschema_rs
 import pytest
 
 from amgs.types import Block, Weights
-from amgs_app.operations.standard import standard
+from amgs_app.calls.standard import standard
 from amgs_app.render.encode import plain, to_json
 from amgs_app.server.answer_schema import AnswerSchemas, returned_by
 from amgs_app.server.routes import offered

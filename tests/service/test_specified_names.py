@@ -9,7 +9,7 @@ import httpx2
 import jsonschema_rs
 import pytest
 
-from amgs_app.operations.standard import standard
+from amgs_app.calls.standard import standard
 from amgs_app.server.request_model import SPECIFIED
 from amgs_app.server.routes import NAMED, offered
 from tests.service.serving import client, served

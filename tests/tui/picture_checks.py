@@ -8,7 +8,7 @@ from dataclasses import replace
 from rich.cells import cell_len
 from rich.text import Text
 
-from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.canvas import Canvas
 from amgs_app.terminal.themes import Palette
 
 Draw = Callable[[Canvas], Text]

@@ -252,7 +252,7 @@ def test_escape_stops_what_the_operator_has_running_and_not_the_look_beside_it(d
 
 
 def test_every_command_has_a_kind_and_none_that_touches_the_model_runs_beside_another() -> None:
-    from amgs_app.operations.standard import standard
+    from amgs_app.calls.standard import standard
 
     kinds = {command.name: kind_of(EngineRequest(1, command.name)) for command in standard()}
     beside = {name for name, kind in kinds.items() if kind == "beside"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from textual.widget import Widget
 
-from amgs_app.operations.standard import standard
+from amgs_app.calls.standard import standard
 from amgs_app.results.memory import ReviewList
 from amgs_focus.views import FocusView
 from amgs_tui.dialogs.reader import TextReader

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.text import Text
 
-from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.canvas import Canvas
 from amgs_tui.panes.focus import FocusPane
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World

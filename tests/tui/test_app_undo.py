@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine
-from amgs_app.operations.standard import standard
 from amgs_app.session.operator import Operator
 from amgs_tui.dialogs.dialog import Confirm
 from amgs_tui.dispatcher import ASK_FIRST

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from amgs.types import COMPONENTS, Weights
-from amgs_app.operations.arguments import read_weights
+from amgs_app.calls.arguments import read_weights
 from amgs_tui import clipboard
 from amgs_tui.panes.weight_editor import shift_weights, write_weights
 from tests.tui.app_drive import drive

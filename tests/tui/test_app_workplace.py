@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import UsageError
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import standard
 from amgs_app.panes.layout import Layout
 from amgs_app.session.operator import Operator
 from tests.tui.app_drive import drive

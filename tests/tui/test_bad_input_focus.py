@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from amgs.errors import UsageError
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import standard
 from amgs_app.session.operator import Operator
 from amgs_focus.errors import CheckpointError, CtxError, TraceError, WindowBudgetError
 from amgs_focus.gist.checkpoint import save_checkpoint

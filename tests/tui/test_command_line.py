@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from amgs_app import cli
+from amgs_app.calls.groups import NOUNS, PANELS
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.groups import NOUNS, PANELS
-from amgs_app.operations.standard import standard
 from amgs_app.session.operator import Operator
 
 NOW = "2026-03-01T09:00:00Z"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from amgs.storage.frames import FrameStorage
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import standard
 from amgs_app.session.operator import Operator
 from tests.tui.headless_world import NOW, write_corpus
 

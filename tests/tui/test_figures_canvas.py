@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from amgs_app.render.figures.canvas import Canvas, Figure, clean, cut, cut_middle, in_ascii, ink, width_of
-from amgs_app.render.figures.format import age, half_life, milliseconds, share, short_count, signed, span
-from amgs_app.render.figures.glyphs import apportion, window_of, wrap
+from amgs_app.render.canvas import Canvas, Figure, clean, cut, cut_middle, in_ascii, ink, width_of
+from amgs_app.render.format import age, half_life, milliseconds, share, short_count, signed, span
+from amgs_app.render.glyphs import apportion, window_of, wrap
 from tests.tui.figure_samples import NOW
 
 ROOT = Path(__file__).parents[2]

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_app.render.figures import focus
-from amgs_app.render.figures.canvas import Canvas
-from amgs_app.render.figures.focus_columns import Axis, columns, offset_for, past_levels, window, zooms
-from amgs_app.render.figures.focus_map import GUTTER
+from amgs_app.focus import figure as focus
+from amgs_app.render.canvas import Canvas
+from amgs_app.render.level_columns import Axis, columns, offset_for, past_levels, window, zooms
+from amgs_app.render.level_map import GUTTER
 from amgs_app.terminal.themes import Palette
 from amgs_focus.records import Band, Reason, TokenSpan
 from amgs_focus.views import REASON_LETTERS, EntryView, FocusView

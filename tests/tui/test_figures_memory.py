@@ -10,22 +10,20 @@ from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.lifecycle.revision import PieceRevision, Revision, RevisionPlan
 from amgs.types import FramePart, JournalEntry
 from amgs.types.calibration import FrameCoverage
-from amgs_app.operations.hints import hint_by_keys
+from amgs_app.calibration import figure as calibration
+from amgs_app.calibration import figure_recalibration as recalibration
+from amgs_app.calls.hints import hint_by_keys
+from amgs_app.decay import figure as decay
+from amgs_app.frames import figure as frame
+from amgs_app.graph import figure as graph
+from amgs_app.graph.figure_layout import PlacedNode, place
+from amgs_app.lifecycle import figure_inbox as inbox
+from amgs_app.lifecycle import figure_plan as plan
+from amgs_app.memory import figure as revision
 from amgs_app.panes.row_fields import listed
-from amgs_app.render.figures import (
-    block,
-    calibration,
-    decay,
-    frame,
-    graph,
-    inbox,
-    overview,
-    plan,
-    recalibration,
-    revision,
-)
-from amgs_app.render.figures.canvas import Canvas
-from amgs_app.render.figures.graph_layout import PlacedNode, place
+from amgs_app.render import block_card as block
+from amgs_app.render.canvas import Canvas
+from amgs_app.workplace import figure as overview
 from tests.tui import figure_samples as samples
 
 SIZES = [Canvas(80, 24), Canvas(120, 40), Canvas(200, 60), Canvas(60, 15)]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from amgs.storage.blocks import BlockStorage
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import look_of, standard
+from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import draw
-from amgs_app.render.figures.canvas import Canvas
 from amgs_app.session.operator import Operator
 from tests.engine.memory_world import NOW, write_notes
 
@@ -63,7 +63,7 @@ def test_the_figure_of_a_block_reads_the_ends_of_its_edges(session: Operator, mo
     ends = {end for edge in session.engine.memory.edges(result.block.id) for end in (edge.source_id, edge.target_id)}
     assert ends  # else there is nothing to read
     with blocks_read(monkeypatch) as read:
-        draw(session, result, Canvas(100, 30), look_of(session))
+        draw(session, result, Canvas(100, 30), session.look_at)
     assert read == ends
 
 
@@ -73,5 +73,5 @@ def test_the_figure_of_a_plan_reads_the_ends_of_its_edges(session: Operator, mon
     ends = {end for item in result.items for edge in item.edges for end in (edge.source_id, edge.target_id)}
     assert ends
     with blocks_read(monkeypatch) as read:
-        draw(session, result, Canvas(100, 30), look_of(session))
+        draw(session, result, Canvas(100, 30), session.look_at)
     assert read <= ends and len(read) < 20

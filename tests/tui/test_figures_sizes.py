@@ -6,23 +6,22 @@ import pytest
 from rich.cells import cell_len
 
 from amgs.lifecycle.plan_editing import PlanDraft
-from amgs_app.render.figures import (
-    block,
-    calibration,
-    conversation,
-    conversation_comparison,
-    decay,
-    diagnosis,
-    focus,
-    frame,
-    graph,
-    header,
-    inbox,
-    overview,
-    plan,
-    recalibration,
-)
-from amgs_app.render.figures.canvas import Canvas
+from amgs_app.calibration import figure as calibration
+from amgs_app.calibration import figure_recalibration as recalibration
+from amgs_app.conversation import figure as conversation
+from amgs_app.conversation import figure_comparison as conversation_comparison
+from amgs_app.decay import figure as decay
+from amgs_app.diagnosis import figure as diagnosis
+from amgs_app.focus import figure as focus
+from amgs_app.frames import figure as frame
+from amgs_app.graph import figure as graph
+from amgs_app.lifecycle import figure_inbox as inbox
+from amgs_app.lifecycle import figure_plan as plan
+from amgs_app.render import block_card as block
+from amgs_app.render.canvas import Canvas
+from amgs_app.search import figure as hits
+from amgs_app.workplace import figure as overview
+from amgs_app.workplace import figure_header as header
 from tests.tui import figure_samples as samples
 from tests.tui.picture_checks import Draw, check_picture
 
@@ -45,7 +44,7 @@ PICTURES: dict[str, Draw] = {
     "block odd": lambda c: block.block(ODD, c, now=samples.NOW),
     "frame": lambda c: frame.frame(FRAME, c, selected=FRAME.candidates[3].block.id),
     "frame text": lambda c: frame.frame(FRAME, c, show="text", text_offset=3),
-    "search": lambda c: frame.search(samples.search(), c, selected=samples.search().hits[20].block.id),
+    "search": lambda c: hits.search(samples.search(), c, selected=samples.search().hits[20].block.id),
     "diagnosis": lambda c: diagnosis.diagnosis(samples.diagnosis(), c),
     "candidate": lambda c: frame.candidate(FRAME.candidates[0], FRAME.weights, c),
     "graph": lambda c: graph.neighbourhood(NEAR, c, now=samples.NOW, selected=NEAR.blocks[5].id),
@@ -101,7 +100,7 @@ EMPTY: dict[str, Draw] = {
     "plan": lambda c: plan.plan(None, c),
     "block": lambda c: block.block(None, c, now=samples.NOW),
     "frame": lambda c: frame.frame(None, c),
-    "search": lambda c: frame.search(None, c),
+    "search": lambda c: hits.search(None, c),
     "graph": lambda c: graph.neighbourhood(None, c),
     "graph alone": lambda c: graph.neighbourhood(samples.neighbourhood(0, 0), c),
     "decay": lambda c: decay.decay(c, now=samples.NOW),

@@ -11,8 +11,8 @@ import torch
 
 from amgs.clock import parse_instant
 from amgs.errors import AmgsError, UsageError
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import standard
 from amgs_app.render.catalogue import table_of
 from amgs_app.results.focus import FocusFeedback
 from amgs_app.session.operator import Operator

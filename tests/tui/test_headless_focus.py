@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from amgs.errors import UsageError
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import look_of, standard
+from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import draw
-from amgs_app.render.figures.canvas import Canvas
 from amgs_app.results.focus import BranchList, Replayed, RunPosition, SettingChanged
 from amgs_app.session.operator import Operator
 from amgs_app.shell.output import write
@@ -171,7 +171,7 @@ def test_every_verb_has_a_table_and_json_and_what_the_pane_shows_a_picture(
             write(result, form)
             assert capsys.readouterr().out.strip()
         if call.operation.pane == "focus":
-            assert draw(desk.session, result, Canvas(100, 30), look_of(desk.session)).plain.count("\n") == 29
+            assert draw(desk.session, result, Canvas(100, 30), desk.session.look_at).plain.count("\n") == 29
 
 
 def test_the_manual_runs_as_it_stands(desk: Desk) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from amgs.errors import InputError, UsageError
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import look_of, standard
+from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import draw
 from amgs_app.render.encode import to_json
-from amgs_app.render.figures.canvas import Canvas
 from amgs_app.results.focus import CorpusRead, Purged, Rebuilt, SpanDescribed, SpanList
 from amgs_app.session.operator import Operator
 from amgs_app.shell.output import as_text, exit_code_of
@@ -45,7 +45,7 @@ class Desk:
         assert as_text(result, "table", width=100)
         json.loads(to_json(result))
         if call.operation.pane is not None:
-            draw(self.session, result, Canvas(100, 30), look_of(self.session))
+            draw(self.session, result, Canvas(100, 30), self.session.look_at)
         return result
 
 

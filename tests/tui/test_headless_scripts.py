@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs_app.operations.standard import standard
+from amgs_app.calls.standard import standard
 from amgs_app.shell.script import parse_script
 from tests.tui.headless_world import Amgs
 

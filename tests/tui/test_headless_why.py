@@ -14,9 +14,9 @@ from rich.console import Console
 
 from amgs.retrieval.features import FEATURES
 from amgs.types import Block, Explanation, LayerVerdict, Weights
+from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import page_of
-from amgs_app.render.entries.search import PARTS
-from amgs_app.render.figures.canvas import Canvas
+from amgs_app.search.rows import PARTS
 from amgs_app.shell.output import as_text
 from amgs_app.terminal.themes import Palette
 from tests.tui.headless_world import Amgs

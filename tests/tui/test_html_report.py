@@ -13,10 +13,10 @@ import pytest
 from amgs.clock import parse_instant
 from amgs.types import Reliability
 from amgs.types.calibration import CoursePoint, ReliabilityBin
-from amgs_app.operations.report import palettes
 from amgs_app.pages.charts import ChartLine, draw_bars, draw_lines
 from amgs_app.pages.html_page import HtmlSection, page
 from amgs_app.pages.memory_report import draw_calibration
+from amgs_app.pages.writing import palettes
 from amgs_app.render.sheet import facts, sheet
 from tests.tui.headless_world import NOW, Amgs
 

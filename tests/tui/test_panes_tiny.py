@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from amgs_app.decay import figure as decay_picture
 from amgs_app.engine import Engine
-from amgs_app.render.figures import decay as decay_picture
-from amgs_app.render.figures import frame as frame_picture
-from amgs_app.render.figures import graph as graph_picture
-from amgs_app.render.figures import inbox as inbox_picture
-from amgs_app.render.figures import overview
-from amgs_app.render.figures.canvas import Canvas
+from amgs_app.frames import figure as frame_picture
+from amgs_app.graph import figure as graph_picture
+from amgs_app.lifecycle import figure_inbox as inbox_picture
+from amgs_app.render.canvas import Canvas
 from amgs_app.session.operator import Operator
+from amgs_app.workplace import figure as overview
 from amgs_tui.dialogs.finder import Finder
 from amgs_tui.dialogs.palette import Action, ActionPalette, matching
 from amgs_tui.panes.decay import DecayPane

@@ -13,11 +13,11 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from amgs.errors import AmgsError
-from amgs_app.operations.standard import standard
+from amgs_app.calls.standard import standard
+from amgs_app.render.canvas import Canvas, Figure, clean
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
-from amgs_app.render.figures.canvas import Canvas, Figure, clean
-from amgs_app.render.figures.glyphs import wrap
+from amgs_app.render.glyphs import wrap
 from amgs_app.render.sheet import to_lines
 from amgs_app.results.session import Shown
 from amgs_app.shell.output import as_text, complain, progress_on

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import standard
 from amgs_app.session.operator import Operator
 from amgs_app.shell.script import parse_script, run_steps
 from amgs_tui.panes.frame import FramePane

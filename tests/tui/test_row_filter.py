@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import UsageError
-from amgs_app.operations.standard import look_of, standard
+from amgs_app.calls.standard import standard
 from amgs_app.panes.row_filter import ListFilter, Listing, Row, places
 from tests.tui.test_app_workplace import run, session
 
@@ -113,8 +113,8 @@ def test_what_the_rows_cannot_answer_is_refused_and_changes_nothing(tmp_path: Pa
 
 
 def test_a_snapshot_shows_the_rows_as_they_were_sifted(tmp_path: Path) -> None:
+    from amgs_app.render.canvas import Canvas
     from amgs_app.render.catalogue import draw
-    from amgs_app.render.figures.canvas import Canvas
 
     with session(tmp_path) as one:
         for text in ("The dome motor stalled.", "The dome was cleaned.", "Snow on the dome road."):
@@ -122,5 +122,5 @@ def test_a_snapshot_shows_the_rows_as_they_were_sifted(tmp_path: Path) -> None:
         run(one, "consolidate")
         run(one, "filter frame snow")
         found = one.run(standard().call("search", query="dome"))
-        drawn = draw(one, found, Canvas(100, 30), look_of(one)).plain
+        drawn = draw(one, found, Canvas(100, 30), one.look_at).plain
         assert "1 shown of 3 hits" in drawn and "Snow on the dome road" in drawn and "cleaned" not in drawn

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from amgs.types import JournalEntry, UndoPlan
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import standard
 from amgs_app.render.catalogue import sentence_of
-from amgs_app.render.figures.format import undoing
+from amgs_app.render.format import undoing
 from amgs_app.session.operator import Operator
 from tests.engine.memory_world import NOW, write_notes
 

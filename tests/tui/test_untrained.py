@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import standard
-from amgs_app.render.figures.canvas import Canvas
-from amgs_app.render.figures.focus import focus
+from amgs_app.focus.figure import focus
+from amgs_app.render.canvas import Canvas
 from amgs_app.render.sentences import UNTRAINED, WARNING
 from amgs_app.session.operator import Operator
 from amgs_app.shell.output import as_text

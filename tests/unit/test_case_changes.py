@@ -10,7 +10,7 @@ from amgs.diagnosis.cases import compare
 from amgs.errors import InputError
 from amgs.exchange.question_cases import read_run, write_run
 from amgs.types.question_case import CaseChange, CaseHit, CaseOutcome, QuestionCase
-from amgs_app.render.case_report import MARK, code, markdown
+from amgs_app.diagnosis.case_report import MARK, code, markdown
 from amgs_app.results.memory import CasesTested
 
 CASE = QuestionCase("Why did the dome stall?", ("E-17",))

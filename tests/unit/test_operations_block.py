@@ -11,7 +11,8 @@ from amgs.ingest.metadata import tagged
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.types import BlockFilter
 from amgs_app.engine import Engine, Options
-from amgs_app.operations import block, edge
+from amgs_app.graph import edge_commands as edge
+from amgs_app.memory import commands as block
 from amgs_app.render.catalogue import table_of
 from amgs_app.results.memory import BlockList
 from amgs_app.session.operator import Operator

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from amgs_app.operations.completion import complete
-from amgs_app.operations.standard import standard
+from amgs_app.calls.completion import complete
+from amgs_app.calls.standard import standard
 
 
 def offered(line: str) -> list[str]:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import typer.main
 
+from amgs_app.calls.groups import PANELS
 from amgs_app.calls.registry import Registry
 from amgs_app.calls.shared_options import SHARED_OPTIONS, flag_of
+from amgs_app.calls.standard import standard
 from amgs_app.cli import build
-from amgs_app.operations.groups import PANELS
-from amgs_app.operations.standard import standard
 from amgs_app.results.session import CommandGroups, HelpList
 from amgs_app.shell.output import as_text
 from amgs_app.terminal.line import LineError

@@ -13,8 +13,8 @@ import pytest
 from amgs.api.exchange import ForeignImport
 from amgs.errors import AmgsError, InputError
 from amgs.types import Block
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import standard
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
 from amgs_app.session.operator import Operator

@@ -10,7 +10,9 @@ import pytest
 from amgs.errors import UsageError
 from amgs.types import Block, BlockFilter
 from amgs_app.engine import Engine, Options
-from amgs_app.operations import consolidation_plan, lifecycle, maintenance
+from amgs_app.lifecycle import care_commands as maintenance
+from amgs_app.lifecycle import commands as lifecycle
+from amgs_app.lifecycle import plan_commands as consolidation_plan
 from amgs_app.render.catalogue import table_of
 from amgs_app.session.operator import Operator
 

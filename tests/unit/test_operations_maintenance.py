@@ -11,8 +11,8 @@ import pytest
 from amgs.errors import Cancelled, UsageError
 from amgs.identity import block_id
 from amgs.types import Progress
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import standard
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
 from amgs_app.session.operator import Operator

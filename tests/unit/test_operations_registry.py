@@ -15,7 +15,7 @@ from amgs_app.calls.call import Call
 from amgs_app.calls.marks import Parameter
 from amgs_app.calls.operation import Operation
 from amgs_app.calls.registry import Registry
-from amgs_app.operations.standard import standard
+from amgs_app.calls.standard import standard
 from amgs_app.terminal.line import LineError
 
 SPINE = """

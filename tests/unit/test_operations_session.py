@@ -17,8 +17,8 @@ import pytest
 from amgs.clock import FixedClock
 from amgs.errors import InputError, UsageError
 from amgs.text.tokenizer import TokenCounter, find_tokenizer
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import standard
 from amgs_app.places.corpus import CorpusClock, open_corpus, sample_corpus, shipped
 from amgs_app.results.memory import BlockDetail
 from amgs_app.session.operator import Operator

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from rich.text import Text
 
 from amgs.text.plural import plural
-from amgs_app.render.figures.canvas import Canvas, Figure, Region
-from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.canvas import Canvas, Figure, Region
+from amgs_app.render.empty_state import notice
 from amgs_app.terminal.line import quote
 from amgs_app.views import packs
 from amgs_app.views.packs.row_fields import of_packs, of_proposals, of_routed

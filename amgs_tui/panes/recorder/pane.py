@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from rich.text import Text
 
 from amgs.text.plural import plural
-from amgs_app.render.figures.canvas import Canvas, Figure
-from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.canvas import Canvas, Figure
+from amgs_app.render.empty_state import notice
 from amgs_app.terminal.line import quote
-from amgs_app.views.recorder import commands, figures
+from amgs_app.views.recorder import commands
+from amgs_app.views.recorder import figure as figures
 from amgs_tui.keys import show
 from amgs_tui.panes.lists import ListPane
 
@@ -209,7 +210,7 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         return figure.rows if figure is not None else {}
 
     def draw(self, canvas: Canvas) -> Text:
-        from amgs_app.views.recorder.entries import HOW
+        from amgs_app.views.recorder.rows import HOW
 
         if self.traffic is not None and self.empty:
             ways = (":record  listen here; amgs record does so in another terminal",)

@@ -10,8 +10,8 @@ from rich.text import Text
 from textual import events
 
 from amgs.text.plural import plural
-from amgs_app.render.figures.canvas import Canvas, Figure
-from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.canvas import Canvas, Figure
+from amgs_app.render.empty_state import notice
 from amgs_app.views.sessions import commands
 from amgs_app.views.sessions.row_fields import of_sessions
 from amgs_tui.keys import show
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from amgs.wings.sessions.review import SessionReview
     from amgs_app.calls.call import Call
     from amgs_app.panes.row_filter import Row
-    from amgs_app.views.sessions.figures import SessionRow
+    from amgs_app.views.sessions.figure import SessionRow
     from amgs_app.views.sessions.results import SessionText, SessionWhy
     from amgs_tui.host import Host
 
@@ -206,7 +206,7 @@ written is followed."""
     @property
     def lines(self) -> Sequence[SessionRow]:
         """The rows of the view."""
-        from amgs_app.views.sessions import figures
+        from amgs_app.views.sessions import figure as figures
         from amgs_app.views.sessions.results import SessionTurns, SessionWindowShown
 
         palette, review = self.host.palette, self.review
@@ -253,7 +253,7 @@ written is followed."""
         return {} if self.empty else self._figure(self.canvas()).rows
 
     def draw(self, canvas: Canvas) -> Text:
-        from amgs_app.views.sessions.entries import NONE_HERE
+        from amgs_app.views.sessions.rows import NONE_HERE
 
         if self.empty and self.listing is None:
             return notice(canvas, "Sessions", (), "Looking for sessions …")
@@ -267,7 +267,7 @@ written is followed."""
         return self._figure(canvas).render()
 
     def _figure(self, canvas: Canvas) -> Figure:
-        from amgs_app.views.sessions import figures
+        from amgs_app.views.sessions import figure as figures
 
         if self.review is not None:
             row = self.row
@@ -319,7 +319,7 @@ written is followed."""
 
     def on_click(self, event: events.Click) -> None:
         """A click on a tab opens its view, one on a row puts the cursor there."""
-        from amgs_app.views.sessions.figures import tab_at
+        from amgs_app.views.sessions.figure import tab_at
 
         offset = event.get_content_offset(self)
         tab = tab_at(offset.x, offset.y) if offset is not None and self.review is not None else None

@@ -15,9 +15,9 @@ from amgs.errors import AmgsError, UsageError
 from amgs_app.calls.call import Call
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.shared_options import flag_of
+from amgs_app.calls.standard import standard
 from amgs_app.command_line.global_options import ANNOTATIONS, SWITCHES, Globals, Screen
 from amgs_app.gc_tuning import rare_collections
-from amgs_app.operations.standard import standard
 from amgs_app.places.corpus import shipped
 from amgs_app.places.paths import write_whole
 from amgs_app.shell.output import advise, agreed, check_format, exit_code_of, progress_on, say, write

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from amgs import extras
 from amgs.errors import UsageError
+from amgs_app.calls.arguments import Configuration
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.command_line.global_options import Globals
-from amgs_app.operations.arguments import Configuration
 from amgs_app.shell.output import say
 
 if TYPE_CHECKING:

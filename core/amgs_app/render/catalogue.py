@@ -1,7 +1,7 @@
 """How each type of result is shown: one entry a type, with its table, its figure where it has one, and its sentence.
 
-The entries stand by noun under `entries`; whoever shows a result asks here, whatever the front end. A type without an
-entry is shown by its fields, so a new operation needs one only where that is not enough.
+The entries stand in the `rows` of each subject; whoever shows a result asks here, whatever the front end. A type
+without an entry is shown by its fields, so a new operation needs one only where that is not enough.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-    from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.render.canvas import Canvas
     from amgs_app.render.sheet import ResultTable
     from amgs_app.session.operator import Operator
 
-NOUNS = (
-    "blocks",
-    "calibration",
-    "consolidation",
-    "conversation",
-    "decay",
-    "diagnosis",
-    "focus",
-    "frames",
-    "graph",
-    "journal",
-    "lifetime",
-    "maintenance",
-    "runs",
-    "search",
-    "gateway",
-    "workstation",
+MODULES = (
+    "calibration.rows",
+    "conversation.rows",
+    "decay.rows",
+    "diagnosis.rows",
+    "exchanges.rows",
+    "focus.lifetime_rows",
+    "focus.rows",
+    "focus.trace_rows",
+    "frames.rows",
+    "graph.rows",
+    "lifecycle.care_rows",
+    "lifecycle.rows",
+    "memory.rows",
+    "search.rows",
+    "store.rows",
+    "workplace.rows",
 )
-"""The modules under `entries`. They import no engine: a type is known by its name, of which there is one."""
+"""The modules with entries. They import no engine: a type is known by its name, of which there is one."""
 
 _INCLUDED: list[str] = []
 
-_OFTEN = ("search",)
+_OFTEN = ("search.rows",)
 """Where results are looked for first: importing every module takes longer than a quick command."""
 
 R = TypeVar("R")
@@ -112,7 +112,7 @@ def entries() -> Mapping[str, ResultEntry[Any]]:
     """Every entry, by the name of its type."""
     found: dict[str, ResultEntry[Any]] = {}
     of_wings = (view.entries for view in views().values())
-    for module in (*(_module(noun) for noun in NOUNS), *of_wings, *_INCLUDED):
+    for module in (*(_module(place) for place in MODULES), *of_wings, *_INCLUDED):
         for kind, each in _entries_in(module).items():
             if found.setdefault(kind, each) is not each:
                 raise ValueError(f"{kind} has two entries.")
@@ -125,8 +125,8 @@ def _entries_in(module: str) -> Mapping[str, ResultEntry[Any]]:
     return {each.kind: each for each in found if isinstance(each, ResultEntry)}
 
 
-def _module(noun: str) -> str:
-    return f"amgs_app.render.entries.{noun}"
+def _module(place: str) -> str:
+    return f"amgs_app.{place}"
 
 
 def entry_of(kind: type) -> ResultEntry[Any]:
@@ -134,9 +134,9 @@ def entry_of(kind: type) -> ResultEntry[Any]:
 
     Raises TypeError for what is no frozen dataclass either, which is a fault of the program.
     """
-    for noun in _OFTEN:
-        if kind.__name__ in _entries_in(_module(noun)):
-            return _entries_in(_module(noun))[kind.__name__]
+    for place in _OFTEN:
+        if kind.__name__ in _entries_in(_module(place)):
+            return _entries_in(_module(place))[kind.__name__]
     known = entries()
     for each in kind.__mro__:
         if each.__name__ in known:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from amgs.types import Edge
     from amgs_app.panes.layout import Pane
     from amgs_app.panes.row_filter import Row
-    from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.render.canvas import Canvas
     from amgs_app.session.operator import Operator
     from amgs_focus.records import SpanSource
     from amgs_focus.views import FocusView
@@ -38,18 +38,11 @@ def titles_of_view(operator: Operator, view: FocusView | None, more: Sequence[Sp
     return operator.engine.memory.titles({one for one in ids if one})
 
 
-def drawn_view(operator: Operator, result: FocusView | None, canvas: Canvas) -> Text:
-    """The figure of a working context; None where nothing is open."""
-    from amgs_app.render.figures.focus import focus
-
-    return focus(result, canvas, titles=titles_of_view(operator, result))
-
-
 def tabled(operator: Operator, result: Any, canvas: Canvas) -> Text:
     """A result's table as a figure: as many of its lines as there is room for."""
     del operator
+    from amgs_app.render.canvas import Figure, ink
     from amgs_app.render.catalogue import table_of
-    from amgs_app.render.figures.canvas import Figure, ink
     from amgs_app.render.sheet import to_lines
 
     sheet = Figure(canvas)
@@ -61,8 +54,3 @@ def tabled(operator: Operator, result: Any, canvas: Canvas) -> Text:
         sheet.fill(0, sheet.height - 1, sheet.width, " ")
         sheet.put(0, sheet.height - 1, f"… {hidden + 1:,} more", ink(sheet.palette.muted), width=sheet.width)
     return sheet.render()
-
-
-def with_view(operator: Operator, result: Any, canvas: Canvas) -> Text:
-    """The figure of a result that says how the working context stands after it."""
-    return drawn_view(operator, result.view, canvas)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from amgs.text.plural import plural
 
 if TYPE_CHECKING:
+    from amgs.types import LayerReport
     from amgs.types.calibration import CoverageReview, FrameCoverage
     from amgs_focus.views import FocusView
 
@@ -77,3 +78,14 @@ def coverage_reviewed(given: CoverageReview) -> str:
         for one in given.levels
     ]
     return f"{asked}: what a question needs is held with {', '.join(promises)}"
+
+
+def layers_told(layers: tuple[LayerReport, ...]) -> str:
+    """What each layer of the waterfall brought, on one line."""
+    said = [
+        f"{each.layer} skipped ({each.skipped})"
+        if each.skipped
+        else f"{each.layer} {each.candidates_in}→{each.candidates_out} {each.milliseconds:.1f} ms"
+        for each in layers
+    ]
+    return " │ ".join(said)

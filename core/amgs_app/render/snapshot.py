@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from amgs.errors import InputError, UsageError
 from amgs_app.places.paths import write_whole
+from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import Look, draw, portable
 from amgs_app.render.encode import to_json
-from amgs_app.render.figures.canvas import Canvas
 from amgs_app.results.session import SnapshotFiles
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from amgs_app.attached.asks import ASKS, PACKAGES, RemoteAsk, ReportHere
 from amgs_app.attached.connection import CLIENT, LOOK
 from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation, call_from_json
-from amgs_app.operations.standard import standard
+from amgs_app.calls.standard import standard
 from amgs_app.server.asking import Asked, ByCaller, check_right
 from amgs_app.server.hosting import Lane
 from amgs_app.server.routes import closed

@@ -14,7 +14,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validato
 
 from amgs.errors import InputError
 from amgs.types import IngestReceipt
-from amgs_app.operations.lifecycle import given_metadata
+from amgs_app.lifecycle.commands import given_metadata
 from amgs_app.server.asking import Asked, ByCaller, check_right
 from amgs_app.server.hosting import Lane
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from amgs.errors import NotFoundError, StaleError
 from amgs.memory import Memory
 from amgs.types import JournalEntry, JournalPage, PlanApplied, ServedPlan
-from amgs_app.operations.maintenance import Concern
+from amgs_app.lifecycle.care_commands import Concern
 from amgs_app.server.asking import ByCaller, check_right
 from amgs_app.server.hosting import Lane
 

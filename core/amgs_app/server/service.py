@@ -22,8 +22,8 @@ from amgs import wire
 from amgs.errors import AmgsError, StaleError, StoreAwayError, TooMuchError
 from amgs.problems import MEDIA_TYPE, fault, problem
 from amgs_app import __version__
-from amgs_app.operations.hints import way_out_of
-from amgs_app.operations.standard import standard
+from amgs_app.calls.hints import way_out_of
+from amgs_app.calls.standard import standard
 from amgs_app.render.encode import plain
 from amgs_app.server import attach_routes, front_page, memory_routes, plans
 from amgs_app.server.asking import NAMESPACE, Asked, ByCaller, Service, identify

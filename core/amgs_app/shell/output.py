@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Literal, get_args
 
 from amgs.errors import AmgsError, UsageError, as_refusal
-from amgs_app.operations.hints import way_out_of
-from amgs_app.render.figures.format import undoing
+from amgs_app.calls.hints import way_out_of
+from amgs_app.render.format import undoing
 from amgs_app.terminal.exit_codes import ExitCode, code_of
 from amgs_app.terminal.printable import printable, printable_line
 from amgs_app.terminal.screen import draws
@@ -98,7 +98,7 @@ def say(text: str) -> None:
 
 def advise(engine: Engine, result: Any, out: IO[str] | None = None) -> None:
     """Say on stderr what to do next where a result is empty or incomplete."""
-    from amgs_app.operations.hints import hint
+    from amgs_app.calls.hints import hint
 
     said = hint(engine, result)
     if said:

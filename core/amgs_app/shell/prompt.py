@@ -102,7 +102,7 @@ def _prompted(operator: Operator, registry: Registry) -> Iterator[str]:
         from prompt_toolkit.completion import Completer, Completion
         from prompt_toolkit.history import FileHistory
 
-    from amgs_app.operations.completion import complete
+    from amgs_app.calls.completion import complete
     from amgs_app.places.folders import data_folder
 
     class CommandCompleter(Completer):

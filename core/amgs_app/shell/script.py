@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from amgs.errors import AmgsError, Cancelled, ExpectationError, InputError, UsageError
 from amgs_app.calls.call import Call
+from amgs_app.calls.hints import way_out_of
 from amgs_app.calls.registry import Registry
-from amgs_app.operations.hints import way_out_of
 from amgs_app.shell.output import Format, as_text, check_format, intended, write
 from amgs_app.terminal.exit_codes import code_of
 from amgs_app.terminal.line import LineError, split

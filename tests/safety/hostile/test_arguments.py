@@ -18,8 +18,8 @@ import pytest
 
 from amgs_app.calls.marks import Parameter
 from amgs_app.calls.operation import Operation
+from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import standard
 from amgs_app.render.encode import to_json
 from amgs_app.session.operator import Operator
 from amgs_app.shell.output import as_text, complain, intended

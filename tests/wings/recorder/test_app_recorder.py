@@ -18,7 +18,8 @@ from amgs.wings.recorder.foreign_memory import memory_of, of_store
 from amgs.wings.recorder.span_files import SpanWriter
 from amgs.wings.recorder.uses import review_scores
 from amgs_app.panes.layout import PANE_KEYS, PANES
-from amgs_app.views.recorder import figures, showing
+from amgs_app.views.recorder import figure as figures
+from amgs_app.views.recorder import showing
 from amgs_app.views.recorder.results import RecallScores
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.recorder.pane import RecorderPane

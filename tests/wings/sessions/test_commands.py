@@ -14,7 +14,7 @@ from amgs.wings.sessions.review import facts_of
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.sheet import to_lines
 from amgs_app.terminal.themes import Palette
-from amgs_app.views.sessions import figures
+from amgs_app.views.sessions import figure as figures
 from amgs_tui.__main__ import run
 from tests.wings.sessions.claude_world import LISTING, ClaudeFile
 

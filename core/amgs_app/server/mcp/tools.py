@@ -28,7 +28,7 @@ from amgs.text.plural import plural
 from amgs.text.quoting import quote_text
 from amgs.types import Block
 from amgs_app import __version__
-from amgs_app.operations.standard import standard
+from amgs_app.calls.standard import standard
 from amgs_app.server.asking import Asked, check_right
 from amgs_app.server.memory_routes import IngestRequest, take_in
 from amgs_app.server.table_routes import lane_of

@@ -11,9 +11,9 @@ VIEW: Final = WingView(
     about="Take in what the memory of another program does, by OpenTelemetry.",
     heading="Watch another memory",
     operations="amgs_app.views.recorder.commands",
-    entries="amgs_app.views.recorder.entries",
+    entries="amgs_app.views.recorder.rows",
     look="amgs_app.views.recorder.commands:recorded",
-    listing="amgs_app.views.recorder.figures:LISTING",
-    terms="amgs_app.views.recorder.figures:TERMS",
+    listing="amgs_app.views.recorder.figure:LISTING",
+    terms="amgs_app.views.recorder.figure:TERMS",
 )
 """What the application gains."""

@@ -458,7 +458,7 @@ def report(
     each compaction threw away, what was needed again beside what is done again anyway, and the cache.
     """
     from amgs.wings.sessions.review import review
-    from amgs_app.operations.report import palettes, written
+    from amgs_app.pages.writing import palettes, written
     from amgs_app.views.sessions.page import of_session
 
     text = of_session(review(open_named(name), progress), palettes(), redacted=redact)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from amgs.text.plural import plural
-from amgs_app.render.figures.format import short_count
+from amgs_app.render.format import short_count
 
 if TYPE_CHECKING:
     from amgs.wings.sessions.controls import KindRate

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from amgs_app.panes.row_filter import Listing, Row
-from amgs_app.render.figures.format import age, short_count, span
+from amgs_app.render.format import age, short_count, span
 
 if TYPE_CHECKING:
     from datetime import datetime

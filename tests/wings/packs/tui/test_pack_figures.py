@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.canvas import Canvas
 from amgs_app.views.packs.figures import packs, proposals, route
 from tests.tui import figure_samples as samples
 from tests.tui.picture_checks import Draw, check_picture

@@ -12,11 +12,11 @@ from rich.text import Text
 from amgs.text.plural import plural
 from amgs.types import Block
 from amgs.wings.packs.values import Pack, PackContent, PackRole, PackUsage
-from amgs_app.render.figures.block import content_lines
-from amgs_app.render.figures.canvas import Align, Canvas, Figure, Region, clean, cut, ink, width_of
-from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import ago, count, day, share, title_told
-from amgs_app.render.figures.glyphs import HeaderPart, ListPage, bar, facts_line, verdict_sign
+from amgs_app.render.block_card import content_lines
+from amgs_app.render.canvas import Align, Canvas, Figure, Region, clean, cut, ink, width_of
+from amgs_app.render.empty_state import notice
+from amgs_app.render.format import ago, count, day, share, title_told
+from amgs_app.render.glyphs import HeaderPart, ListPage, bar, facts_line, verdict_sign
 from amgs_app.views.packs.results import PackList
 
 ROLE_SIGNS: Final[dict[PackRole, str]] = {"source": "○", "learning": "◆"}

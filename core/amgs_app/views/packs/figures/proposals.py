@@ -10,10 +10,10 @@ from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs.wings.packs.values import PackAction, PackProposal
-from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, ink, width_of
-from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import share, short_id
-from amgs_app.render.figures.glyphs import HeaderPart, ListPage, bar, facts_line, wrap
+from amgs_app.render.canvas import Canvas, Figure, Region, clean, ink, width_of
+from amgs_app.render.empty_state import notice
+from amgs_app.render.format import share, short_id
+from amgs_app.render.glyphs import HeaderPart, ListPage, bar, facts_line, wrap
 from amgs_app.views.packs.figures.packs import beside_or_below
 
 MEANING: Final[Mapping[PackAction, str]] = MappingProxyType(

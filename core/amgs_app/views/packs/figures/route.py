@@ -10,9 +10,9 @@ from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs.wings.packs.values import PackRoute, QuestionIntent, RoutedPack
-from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, ink, width_of
-from amgs_app.render.figures.format import count, share
-from amgs_app.render.figures.glyphs import HeaderPart, ListPage, bar, facts_line, gauge_pieces
+from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, ink, width_of
+from amgs_app.render.format import count, share
+from amgs_app.render.glyphs import HeaderPart, ListPage, bar, facts_line, gauge_pieces
 from amgs_app.views.packs.figures.packs import Beside, beside_or_below, named
 
 _INTENTS: Final[Mapping[QuestionIntent, str]] = MappingProxyType(

@@ -1,0 +1,1 @@
+"""Forecasts, calibration, tuning and metrics."""

@@ -1,0 +1,1 @@
+"""Conversations, and what of one a model reads."""

@@ -1,0 +1,394 @@
+"""Conversations: `conversation add|list|show|resolve|keep|clear`, and what of one a model should read: `conversation
+optimise|why|restore|survival|validate`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Unpack
+
+from amgs.errors import InputError, UsageError
+from amgs.types.mentions import MentionType
+from amgs_app.calls.arguments import ContextGiven, Handle, Name, Previous, Query, StrategyName, read_context
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.results.memory import ConversationList, ConversationShown
+
+if TYPE_CHECKING:
+    from amgs.types import JournalEntry
+    from amgs.types.conversation import (
+        ContextComparison,
+        ConversationAdded,
+        ConversationKept,
+        ConversationStats,
+        OptimisedContext,
+        RestoredSpan,
+        SpanReason,
+    )
+    from amgs.types.conversation_views import (
+        ConversationActs,
+        ConversationExtract,
+        ConversationMemories,
+        ConversationSurvival,
+        ConversationTopics,
+    )
+    from amgs.types.mentions import ConversationEntities, ConversationResolved
+    from amgs_app.engine import Engine
+
+View = Literal["messages", "mentions", "entities", "topics", "acts", "memories", "summary", "stats"]
+LevelName = Literal["turn", "topic", "session", "cumulative"]
+RestoreLevelName = Literal["minimal", "standard", "detailed", "complete"]
+EntityType = Annotated[MentionType | None, Option("--type", metavar="TYPE", help="Only entities of this type.")]
+
+
+@operation(
+    "conversation add",
+    summary="Keep the messages of a conversation.",
+    synonyms=("add a chat", "load a chat"),
+    example="conversation add standup chat.jsonl",
+    writes=True,
+    creates=True,
+)
+def add(
+    engine: Engine,
+    conversation: Name,
+    file: Annotated[
+        Path | None,
+        Arg(metavar="FILE", help="An agent's session file, or JSON: a list of messages, or one a line."),
+        Takes("file"),
+    ] = None,
+    *,
+    messages: Annotated[
+        str | None, Option("--messages", metavar="JSON", help="The messages as a JSON list, instead of a file.")
+    ] = None,
+) -> ConversationAdded:
+    """Add messages to the end of a conversation, which is made if there is none of that name.
+
+    Messages are objects in the style of OpenAI or Anthropic, or `{"speaker": …, "text": …}`. They are kept exactly as
+    they are, and taken in as raw blocks; `consolidate` makes them searchable by meaning. `undo` takes them back.
+
+    Of a session file of Claude Code, Codex and other agents, the main conversation is taken: what was said, calls and
+    results of tools, summaries. Notes say what became of every record.
+    """
+    from amgs.conversation.messages import messages_in
+    from amgs.exchange.importers.parsing import parse
+    from amgs.sessions.conversation import conversations_in
+
+    if (file is None) == (messages is None):
+        raise UsageError("Give either FILE or --messages.", way_out="See `help conversation add`.")
+    if file is None:
+        return engine.memory.conversation.add(conversation, messages_in(_read(str(messages))))
+    sessions = conversations_in(file)
+    latest = next(sessions, None)
+    if latest is None:
+        return engine.memory.conversation.add(conversation, messages_in(parse(file)))
+    notes = list(latest.notes)
+    if not latest.messages:
+        raise InputError(f"{file} holds no message.", way_out=" ".join(notes))
+    if next(sessions, None) is not None:
+        notes.append("The file holds other sessions too; this is the latest. `import` takes them all.")
+    added = engine.memory.conversation.add(conversation, [one.message for one in latest.messages])
+    return replace(added, notes=(*notes, *added.notes))
+
+
+@operation(
+    "conversation list",
+    summary="List the conversations the memory holds.",
+    example="conversation list",
+    pane="conversation",
+)
+def conversations(engine: Engine) -> ConversationList:
+    """List conversations by name, with the number of their messages and when they began and ended."""
+    return ConversationList(engine.memory.conversation.list())
+
+
+_OF_VIEW: Final[dict[str, tuple[View, ...]]] = {
+    "handle": ("messages", "mentions"),
+    "limit": ("messages", "mentions", "entities"),
+    "least": ("mentions", "entities"),
+    "kind": ("entities",),
+    "closed": ("acts",),
+    "recent": ("memories",),
+    "level": ("summary",),
+    "sentences": ("summary",),
+}
+"""Which views each argument of `show` is for."""
+_TYPED: Final = {"handle": "HANDLE", "kind": "--type"}
+"""How those are typed that are not typed as they are called."""
+
+
+@operation(
+    "conversation show",
+    summary="Show a conversation: its messages, or one of seven views of them.",
+    synonyms=("topics", "summary", "open questions", "commitments"),
+    example="conversation show standup --view topics",
+    pane="conversation",
+)
+def show(
+    engine: Engine,
+    conversation: Name,
+    handle: Annotated[str, Arg(metavar="HANDLE", help="Only these: #12, or #12-15.")] = "",
+    *,
+    view: Annotated[
+        View,
+        Option(
+            "--view", metavar="VIEW", help="messages, mentions, entities, topics, acts, memories, summary or stats."
+        ),
+    ] = "messages",
+    limit: Annotated[
+        int | None, Option("--limit", metavar="N", min=1, help="Show at most N; default: 200 messages, 50 entities.")
+    ] = None,
+    least: Annotated[
+        float | None,
+        Option("--least", metavar="P", min=0.0, max=1.0, help="Minimum confidence, 0 to 1; default: 0.75."),
+    ] = None,
+    kind: EntityType = None,
+    closed: Annotated[bool, Option("--closed", help="Also show the acts that a later message closed.")] = False,
+    recent: Annotated[
+        int | None, Option("--recent", metavar="N", min=1, help="How many messages are at hand; default: 20.")
+    ] = None,
+    level: Annotated[
+        LevelName | None,
+        Option("--level", metavar="NAME", help="Of a summary: turn, topic, session; default: cumulative, all."),
+    ] = None,
+    sentences: Annotated[
+        int | None, Option("--sentences", metavar="N", min=1, help="Of a summary: at most N a part; default: 5.")
+    ] = None,
+) -> (
+    ConversationShown
+    | ConversationEntities
+    | ConversationTopics
+    | ConversationActs
+    | ConversationMemories
+    | ConversationExtract
+    | ConversationStats
+):
+    """Show the latest messages of a conversation, or those that a handle names, as they were said; or one view of it.
+
+    Its views:
+    - messages: as they were said: `conversation show standup "#12-15"`
+    - mentions: beside each message what its names, dates and pronouns refer to:
+      `conversation show standup --view mentions`
+    - entities: the people, places and things in it, the most often mentioned first:
+      `conversation show standup --view entities --type person`
+    - topics: in the order of time; those of one thread are on the same thing: `conversation show standup --view topics`
+    - acts: what was asked, wanted and promised and is still open: `conversation show standup --view acts --closed`
+    - memories: what is at hand, what is open, what is held by session, and the topics:
+      `conversation show standup --view memories --recent 20`
+    - summary: sentences, decisions, open questions, names, numbers, dates, paths and commands, always from the messages
+      themselves: `conversation show standup --view summary --level topic`
+    - stats: messages, tokens by role, calls of tools, and what waits: `conversation show standup --view stats`
+
+    A handle restores its messages; nothing is written.
+    """
+    given = {
+        "handle": handle,
+        "limit": limit,
+        "least": least,
+        "kind": kind,
+        "closed": closed,
+        "recent": recent,
+        "level": level,
+        "sentences": sentences,
+    }
+    for name, value in given.items():
+        if value not in (None, "", False) and view not in _OF_VIEW[name]:
+            views = " and ".join(f"`--view {each}`" for each in _OF_VIEW[name])
+            raise UsageError(
+                f"{_TYPED.get(name, f'--{name}')} means nothing with `--view {view}`.", way_out=f"It is for {views}."
+            )
+    held = engine.memory.conversation
+    least = 0.75 if least is None else least
+    match view:
+        case "entities":
+            entities = held.entities(conversation, type=kind, least=least)
+            return replace(entities, entities=entities.entities[: limit or 50])
+        case "topics":
+            return held.topics(conversation)
+        case "acts":
+            return held.acts(conversation, closed=closed)
+        case "memories":
+            return held.memories(conversation, recent=recent or 20)
+        case "summary":
+            return held.summary(conversation, level or "cumulative", sentences=sentences or 5)
+        case "stats":
+            return held.stats(conversation)
+    found = held.show(conversation, handle)
+    shown = found[-(limit or 200) :]
+    if view == "messages" or not shown:
+        return ConversationShown(conversation, shown, len(found))
+    mentions = held.mentions(conversation, f"#{shown[0].number}-{shown[-1].number}", least=least)
+    return ConversationShown(conversation, shown, len(found), mentions, held.stats(conversation).unresolved)
+
+
+@operation(
+    "conversation resolve",
+    summary="Resolve what the words of messages refer to, beside them.",
+    example="conversation resolve standup",
+    writes=True,
+)
+def resolve(engine: Engine, conversation: Name) -> ConversationResolved:
+    """Read the messages that were added since the last time with the parser, and keep what they mention: names with
+    their types, whose something is, whom pronouns mean, each with its confidence. The texts stay as they are.
+
+    Dates, amounts, addresses, paths and commands are kept by `conversation add` already. `undo` takes it back.
+    """
+    return engine.memory.conversation.resolve(conversation)
+
+
+@operation(
+    "conversation optimise",
+    summary="Choose what of a conversation a model should read, or compare two strategies.",
+    synonyms=("compact", "compress", "shorten"),
+    example='conversation optimise standup "who repairs the pump?" --budget 800',
+    pane="conversation",
+)
+def optimise(
+    engine: Engine,
+    conversation: Name,
+    query: Query = "",
+    *,
+    previous: Previous = "",
+    against: Annotated[
+        StrategyName | None,
+        Option("--against", metavar="NAME", help="Compare with what this strategy keeps at the same budget."),
+    ] = None,
+    **given: Unpack[ContextGiven],
+) -> OptimisedContext | ContextComparison:
+    """Show what is kept for a query, what becomes one line and what is left out, each with its reason and handle, and
+    what each stage does to the tokens.
+
+    Nothing is changed. What must be kept is kept whatever the query is: system prompts, pinned messages, the active
+    task, and what --keep names. A call of a tool is kept with its results or not at all. `conversation restore` gives
+    back what is left out.
+
+    With --against, show which messages one strategy keeps and the other does not.
+    """
+    if against is not None:
+        strategies = (against, given["strategy"] or "extractive")
+        shared = {name: value for name, value in read_context(given).items() if name in ("budget", "until", "keep")}
+        return engine.memory.conversation.compare(conversation, query, strategies=strategies, **shared)
+    return engine.memory.conversation.optimise(conversation, query, previous=previous, **read_context(given))
+
+
+@operation(
+    "conversation why",
+    summary="Explain why messages are kept or left out, and what would change that.",
+    example="conversation why standup '#12' \"who repairs the pump?\"",
+)
+def why(
+    engine: Engine, conversation: Name, handle: Handle, query: Query = "", **given: Unpack[ContextGiven]
+) -> SpanReason:
+    """Show why messages have their fate, and each of the smallest changes that would keep them whole: the budget that
+    would do, how much they would have to be worth, and what else would go if they had to stay.
+
+    Every answer is a plan that was made, not an estimate.
+    """
+    return engine.memory.conversation.why(conversation, handle, query, **read_context(given))
+
+
+@operation(
+    "conversation restore",
+    summary="Show messages that were left out, by their handle.",
+    example="conversation restore standup '#12'",
+)
+def restore(
+    engine: Engine,
+    conversation: Name,
+    handle: Handle,
+    *,
+    level: Annotated[
+        RestoreLevelName, Option("--level", metavar="NAME", help="minimal, standard, detailed; complete: the messages.")
+    ] = "complete",
+    most: Annotated[
+        int,
+        Option(
+            "--most", metavar="N", min=1, help="At most N sentences and findings of each kind; ignored for complete."
+        ),
+    ] = 12,
+) -> RestoredSpan:
+    """Show messages byte for byte as they were said, or at a shorter level: their decisions, names, numbers, dates,
+    paths, commands and ids (minimal), the sentences that weigh most too (standard), or every sentence that holds one of
+    them (detailed).
+
+    Nothing is said in other words: every piece has its handle. Beside it stands, for each class, what is in the text,
+    what is one handle away and what is lost.
+    """
+    return engine.memory.conversation.restore(conversation, handle, level, most=most)
+
+
+@operation(
+    "conversation keep",
+    summary="Keep messages whole in every context whose budget holds them.",
+    example="conversation keep standup '#12'",
+    writes=True,
+)
+def keep(
+    engine: Engine,
+    conversation: Name,
+    handle: Annotated[str, Arg(metavar="HANDLE", help="#12, or #12-15; default: show what is kept.")] = "",
+    *,
+    drop: Annotated[bool, Option("--drop", help="Stop keeping these; without a HANDLE, stop keeping any.")] = False,
+    budget: Annotated[
+        int | None, Option("--budget", metavar="TOKENS", min=1, help="Say whether a context of so many tokens can.")
+    ] = None,
+) -> ConversationKept:
+    """Have every context keep messages whole from now on, as long as the budget holds them: what a model reads next
+    through the gateway, and what `conversation optimise` shows. `undo` takes it back.
+    """
+    return engine.memory.conversation.keep(conversation, handle, drop=drop, budget=budget)
+
+
+@operation(
+    "conversation survival",
+    summary="Count what of a conversation a context keeps, by class.",
+    example='conversation survival standup "who repairs the pump?" --budget 800',
+    pane="conversation",
+)
+def survival(
+    engine: Engine, conversation: Name, query: Query = "", *, previous: Previous = "", **given: Unpack[ContextGiven]
+) -> ConversationSurvival:
+    """Show of how many decisions, commitments, names, numbers, dates, paths, commands and ids stand in the context of
+    `conversation optimise` word for word, how many are one handle away, and what is lost. Sentences that deny something
+    are a class of their own.
+    """
+    return engine.memory.conversation.survival(conversation, query, previous=previous, **read_context(given))
+
+
+@operation(
+    "conversation validate",
+    summary="Check a summary against a conversation.",
+    example='conversation validate standup "Ana repairs the pump."',
+)
+def validate(
+    engine: Engine,
+    conversation: Name,
+    text: Annotated[str, Arg(metavar="TEXT", help="What was made of it, as a model's summary.")],
+    *,
+    handle: Annotated[str, Option("--handle", metavar="HANDLE", help="The messages it summarises; default: all.")] = "",
+) -> ConversationSurvival:
+    """Show what of a conversation a text has word for word, what its handles bring back, what is lost, and each name,
+    number, date, path, command and id that it makes up.
+    """
+    return engine.memory.conversation.validate(conversation, text, handle)
+
+
+@operation(
+    "conversation clear",
+    summary="Drop a conversation: what only it holds is archived.",
+    synonyms=("erase", "remove"),
+    example="conversation clear standup",
+    writes=True,
+)
+def clear(engine: Engine, conversation: Name) -> JournalEntry:
+    """Let a conversation go: what no other source holds of it is archived. `undo` brings it back."""
+    return engine.memory.conversation.clear(conversation)
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"The messages are no JSON: {error}.", way_out="Give a list of objects.") from error

@@ -1,0 +1,373 @@
+"""A conversation as a model is given it: the history as a strip, its spans with their fates, and the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich.style import Style
+
+from amgs.text.plural import plural
+from amgs.types.conversation import (
+    SPAN_FATES,
+    ContextSpan,
+    ContextStrategy,
+    LedgerRow,
+    Message,
+    OptimisedContext,
+    SpanFate,
+)
+from amgs.types.mentions import ResolvedMention
+from amgs_app.conversation.figure_transcript import meanings
+from amgs_app.render.canvas import Canvas, Figure, Region, clean, cut, ink, width_of
+from amgs_app.render.format import count, milliseconds, share
+from amgs_app.render.glyphs import LEVELS, HeaderPart, ListPage, bar, facts_line, gauge_pieces, wrap
+from amgs_app.terminal.themes import Palette
+
+SIGNS: Final[dict[SpanFate, str]] = {"kept": "█", "masked": "▒", "digested": "▓", "dropped": "·"}
+MIXED: Final = "▚"
+"""A cell of the strip whose messages have different fates."""
+_WIDEST_CELL = 6
+_LEAST_REASON = 24
+_GUTTER = 40
+_WITH_GUTTER = 60
+"""From this width on what words mean stands beside them."""
+_BESIDE = 140
+"""From this width on the ledger and the originals stand beside the spans."""
+
+
+def fate_style(fate: SpanFate, palette: Palette) -> Style:
+    """The colour of a fate."""
+    colours = {"kept": palette.good, "masked": palette.warn, "digested": palette.accent, "dropped": palette.muted}
+    return ink(colours[fate])
+
+
+def figure(
+    result: OptimisedContext,
+    canvas: Canvas,
+    cursor: int | None = None,
+    rows: Sequence[ContextSpan] | None = None,
+    total: int | None = None,
+    originals: Sequence[Message] = (),
+    said: str | None = None,
+    about: str = "",
+    beside: Callable[[Region], None] | None = None,
+    mentions: Sequence[ResolvedMention] = (),
+) -> Figure:
+    """What of a conversation is kept, and what became of the rest; it knows which span each of its lines shows.
+
+    rows: the spans that are listed, None for all. cursor: among them. total: how many messages the
+    conversation has, where the context is of an earlier moment. originals: what the span under the cursor says, and
+    mentions: what its words mean. said: the model's answer to this context, None where there is none. about: stands
+    before the query. beside: draws what stands in the place of the originals.
+    """
+    sheet = Figure(canvas)
+    spans = result.spans if rows is None else rows
+    chosen = spans[cursor] if cursor is not None and 0 <= cursor < len(spans) else None
+    _head(sheet, result, total)
+    palette = sheet.palette
+    x = sheet.put(1, 1, f"{clean(about)} ? " if about else "? ", ink(palette.accent, bold=True))
+    sheet.put(x, 1, clean(result.query) or "no question", ink(palette.text), width=sheet.width - x - 1)
+    y = 2 + _strip(sheet.part(1, 2, sheet.width - 2), result, chosen)
+    rest = sheet.part(0, y)
+    if said is not None and rest.height >= 8:
+        needed = 1 + len(wrap(said or "nothing", max(8, rest.width - 2), 40))
+        high = min(max(3, rest.height // 4), needed)
+        _answer(rest.part(0, rest.height - high), said)
+        rest = rest.part(0, 0, None, rest.height - high)
+    if rest.width >= _BESIDE and rest.height >= 8:
+        left = rest.width * 11 // 20
+        _spans(rest.part(0, 0, left), spans, cursor, result.strategy)
+        side = rest.part(left + 2, 0)
+        tall = len(result.ledger) + 2
+        _ledger(side.part(0, 0, None, tall), result.ledger)
+        _beside(side.part(0, tall), chosen, originals, mentions, beside)
+        return sheet
+    detail = rest.height // (3 if beside is None else 2) if rest.height >= 11 else 0
+    if chosen is None and beside is None:
+        detail = 0
+    ledger = len(result.ledger) + 2 if rest.height >= 20 else 1 if rest.height >= 5 else 0
+    listed = max(0, rest.height - detail - ledger)
+    _spans(rest.part(0, 0, None, listed), spans, cursor, result.strategy)
+    if ledger == 1:
+        _ledger_line(rest.part(0, listed, None, 1), result.ledger)
+    elif ledger:
+        _ledger(rest.part(0, listed, None, ledger), result.ledger)
+    _beside(rest.part(0, listed + ledger), chosen, originals, mentions, beside)
+    return sheet
+
+
+# --- the head ---------------------------------------------------------------------------------------------
+
+
+def _head(sheet: Region, result: OptimisedContext, total: int | None) -> None:
+    palette = sheet.palette
+    quiet, plain = ink(palette.muted), ink(palette.text)
+    last = result.spans[-1].last if result.spans else 0
+    used = result.tokens / result.budget if result.budget else 0.0
+    facts = [
+        HeaderPart(1, ((cut(clean(result.conversation), 40), ink(palette.accent, bold=True)),)),
+        HeaderPart(
+            0,
+            (
+                (f"{count(result.tokens)}/{count(result.budget)} tok ", plain),
+                *gauge_pieces(used, 8, sheet.symbols, ink(palette.accent), ink(palette.faint)),
+            ),
+        ),
+        HeaderPart(3, ((f"of {count(result.history)}", quiet),)),
+        HeaderPart(2, ((result.strategy, plain),)),
+    ]
+    if total is not None and total > last:
+        facts.insert(1, HeaderPart(0, ((f"◂ after #{last} of {total}", ink(palette.warn, bold=True)),)))
+    if result.estimated:
+        facts.append(HeaderPart(4, (("tokens estimated", ink(palette.warn)),)))
+    if result.stable_prefix < 1:
+        facts.append(HeaderPart(5, ((f"{result.stable_prefix:.0%} unchanged at the beginning", quiet),)))
+    if result.milliseconds > 0:
+        facts.append(HeaderPart(6, ((milliseconds(result.milliseconds), quiet),)))
+    facts_line(sheet, 0, facts, x=1)
+
+
+# --- the strip --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StripCell:
+    """Neighbouring messages in one cell. fate: None where theirs differ."""
+
+    first: int
+    last: int
+    fate: SpanFate | None
+    worth: float
+
+
+def strip_cells(result: OptimisedContext, most: int) -> tuple[list[StripCell], int]:
+    """The messages in at most `most` cells of equal size, and how many messages a cell has."""
+    fates = [(n, span) for span in result.spans for n in range(span.first, span.last + 1)]
+    if not fates or most < 1:
+        return [], 1
+    size = -(-len(fates) // most)
+    cells = []
+    for start in range(0, len(fates), size):
+        group = fates[start : start + size]
+        kinds = {span.fate for _, span in group}
+        cells.append(
+            StripCell(
+                group[0][0],
+                group[-1][0],
+                kinds.pop() if len(kinds) == 1 else None,
+                max(result.worths[start : start + size] or [span.worth for _, span in group]),
+            )
+        )
+    return cells, size
+
+
+def _strip(region: Region, result: OptimisedContext, chosen: ContextSpan | None) -> int:
+    """The history from left to right, its worths and the cursor under it, and what the signs mean; gives the lines
+    that it takes.
+    """
+    palette = region.palette
+    size = sum(span.last - span.first + 1 for span in result.spans)
+    weighed = region.height >= 12 and any(span.worth > 0 for span in result.spans)
+    lines_a_row = 2 + weighed
+    rows = max(1, min(-(-size // max(1, region.width)), region.height // (5 * lines_a_row)))
+    cells, group = strip_cells(result, region.width * rows)
+    wide = max(1, min(_WIDEST_CELL, region.width // max(1, len(cells)))) if rows == 1 else 1
+    a_row = max(1, region.width // wide)
+    for place, cell in enumerate(cells):
+        row, x = divmod(place, a_row)
+        x, y = x * wide, row * lines_a_row
+        sign, style = (
+            (MIXED, ink(palette.text)) if cell.fate is None else (SIGNS[cell.fate], fate_style(cell.fate, palette))
+        )
+        here = chosen is not None and cell.first <= chosen.last and cell.last >= chosen.first
+        gap = 1 if wide >= 3 else 0
+        region.fill(x, y, wide - gap, sign, style)
+        if weighed and cell.worth > 0:
+            level = LEVELS[min(7, int(cell.worth * 8))]
+            region.fill(x, y + 1, wide - gap, level, ink(palette.part_similarity))
+        if here:
+            region.fill(x, y + lines_a_row - 1, wide - gap, "▲", ink(palette.accent, bold=True))
+    y = rows * lines_a_row
+    x = 0
+    for fate in SPAN_FATES:
+        number = result.count(fate)
+        if number or fate in ("kept", "dropped"):
+            pieces = [(SIGNS[fate], fate_style(fate, palette)), (f" {number:,} {fate}", ink(palette.text))]
+            if weighed and number:
+                pieces.append((f" {result.worth_of(fate):.0%}", ink(palette.part_similarity)))
+            x = region.pieces(x, y, pieces) + 2
+    if weighed:
+        x = region.put(x, y, "of the worth", ink(palette.part_similarity)) + 2
+    scale = "a message each" if group == 1 else f"{MIXED} differ · {group} messages a cell"
+    if width_of(scale) + x > region.width:
+        scale = scale.replace(" messages", "")
+    if width_of(scale) + x <= region.width:
+        region.put(region.width - width_of(scale), y, scale, ink(palette.muted))
+    return y + 1
+
+
+# --- the spans --------------------------------------------------------------------------------------------
+
+
+def _spans(region: Region, spans: Sequence[ContextSpan], cursor: int | None, strategy: ContextStrategy) -> None:
+    if region.height < 1:
+        return
+    palette = region.palette
+    page = ListPage.around(spans, region.height - 1, cursor)
+    quiet, plain = ink(palette.muted), ink(palette.text)
+    handle_w = max([6, *(width_of(span.handle) for span in spans)])
+    wide = region.width >= 84
+    fate_x = 2 + handle_w + 1
+    tokens_x = fate_x + 11
+    shown_x = tokens_x + 8
+    worth_x = shown_x + 8
+    because_x = worth_x + (13 if wide else 6)
+    region.put(2, 0, "handle", quiet)
+    region.put(fate_x, 0, "fate", quiet)
+    region.put(tokens_x, 0, "tokens", quiet, width=7, align="right")
+    region.put(shown_x, 0, "sent", quiet, width=7, align="right")
+    region.put(worth_x, 0, "worth", quiet)
+    if page.note and region.width >= because_x + 20:
+        region.put(because_x, 0, "because", quiet)
+        region.put(region.width - width_of(page.note) - 1, 0, page.note, quiet)
+    else:
+        region.put(because_x, 0, page.note or "because", quiet, width=region.width - because_x)
+
+    def paint(line: Region, span: ContextSpan, chosen: bool) -> None:
+        style = fate_style(span.fate, palette)
+        line.put(2, 0, span.handle, ink(palette.text, bold=chosen))
+        line.put(fate_x, 0, f"{SIGNS[span.fate]} {span.fate}", style)
+        line.put(tokens_x, 0, count(span.tokens), plain, width=7, align="right")
+        line.put(shown_x, 0, count(span.shown) if span.shown else "·", plain, width=7, align="right")
+        told = "·" if strategy == "mask" else share(span.worth)
+        x = line.put(worth_x, 0, told, plain, width=4)
+        if wide and span.worth > 0 and strategy != "mask":
+            line.put(x + 1, 0, bar(span.worth, 6, line.symbols), ink(palette.part_similarity))
+        line.put(because_x, 0, clean(span.because), quiet, width=line.width - because_x)
+
+    page.draw(region.part(0, 1), paint)
+
+
+# --- the ledger -------------------------------------------------------------------------------------------
+
+
+def _ledger_line(region: Region, ledger: Sequence[LedgerRow]) -> None:
+    """The ledger in one line: what each stage took and added, and what is left."""
+    if not ledger:
+        return
+    palette = region.palette
+    quiet, plain = ink(palette.muted), ink(palette.text)
+    pieces = [("ledger ", quiet), (count(ledger[0].before), plain)]
+    for row in ledger:
+        if row.taken or row.added:
+            taken = f" −{count(row.taken)}" if row.taken else ""
+            added = f" +{count(row.added)}" if row.added else ""
+            pieces += [(f"  {row.stage}", quiet), (taken + added, plain)]
+    pieces.append((f" = {count(ledger[-1].after)}", ink(palette.text, bold=True)))
+    region.pieces(1, 0, pieces, width=region.width - 2)
+
+
+def _ledger(region: Region, ledger: Sequence[LedgerRow]) -> None:
+    """A row a stage: tokens before, taken, added and after."""
+    if region.height < 2:
+        return
+    palette = region.palette
+    quiet, plain = ink(palette.muted), ink(palette.text)
+    region.rule(0, "Ledger")
+    for place, name in enumerate(("taken", "added", "after")):
+        region.put(10 + 9 * place, 1, name, quiet, width=8, align="right")
+    region.put(39, 1, "msgs", quiet, width=5, align="right")
+    for y, row in enumerate(ledger, start=2):
+        region.put(1, y, row.stage, ink(palette.text, bold=True), width=9)
+        region.put(10, y, f"−{count(row.taken)}" if row.taken else "·", plain, width=8, align="right")
+        region.put(19, y, f"+{count(row.added)}" if row.added else "·", plain, width=8, align="right")
+        region.put(28, y, count(row.after), plain, width=8, align="right")
+        region.put(39, y, count(row.messages), quiet, width=5, align="right")
+        if region.width >= 46 + _LEAST_REASON:
+            region.put(46, y, clean(row.because), quiet, width=region.width - 47)
+
+
+# --- what was said ----------------------------------------------------------------------------------------
+
+
+def _beside(
+    region: Region,
+    chosen: ContextSpan | None,
+    messages: Sequence[Message],
+    mentions: Sequence[ResolvedMention],
+    beside: Callable[[Region], None] | None,
+) -> None:
+    """Another result, or else what the span under the cursor says."""
+    if beside is not None:
+        beside(region)
+    else:
+        _originals(region, chosen, messages, mentions)
+
+
+def _originals(
+    region: Region, chosen: ContextSpan | None, messages: Sequence[Message], mentions: Sequence[ResolvedMention]
+) -> None:
+    if chosen is not None:
+        told = f"{chosen.fate}: {chosen.because}"
+        draw_originals(region, chosen.handle, chosen.first, chosen.last, told, messages, chosen.fate, mentions)
+
+
+def draw_originals(
+    region: Region,
+    handle: str,
+    first: int,
+    last: int,
+    told: str,
+    messages: Sequence[Message],
+    fate: SpanFate | None = None,
+    mentions: Sequence[ResolvedMention] = (),
+) -> None:
+    """The messages of a span as they were said, as many as there is room for, below what is told of them; beside them
+    stands what their words mean.
+    """
+    if region.height < 2:
+        return
+    gutter = min(_GUTTER, region.width // 3) if mentions and region.width >= _WITH_GUTTER else 0
+    wide = region.width - gutter
+    palette = region.palette
+    size = last - first + 1
+    region.rule(0, handle, plural(size, "message"), strong=True)
+    reason = wrap(told, max(8, region.width - 4), 2)
+    y = 1
+    for line in reason[: 0 if region.height < 3 else 1 if region.height < 6 else 2]:
+        if fate is not None:
+            region.put(1, y, SIGNS[fate] if y == 1 else " ", fate_style(fate, palette))
+        region.put(3, y, line, ink(palette.muted))
+        y += 1
+    for place, message in enumerate(messages):
+        room = region.height - y
+        more = size - place
+        if room < 1:
+            break
+        if room == 1 and more > 1 and place:
+            region.put(1, y, f"… {plural(more, 'more message')}", ink(palette.muted), width=region.width - 2)
+            break
+        who = clean(message.speaker or message.role)
+        calls = " ".join(f"{call.name}({call.arguments})" for call in message.calls)
+        head = f"#{message.number} {cut(who, 16)}: "
+        said = clean(f"{message.text} {calls}") or "says nothing"
+        most = max(1, room - (more > 1 and room > 1))
+        lines = wrap(head + said, max(8, wide - 2), most)
+        for below, text in enumerate(lines):
+            region.put(1, y + below, text, ink(palette.text))
+        region.put(1, y, head.rstrip(), ink(palette.accent))
+        meant = meanings(mentions, message.number)[:most] if gutter else []
+        for below, text in enumerate(meant):
+            region.put(wide, y + below, text, ink(palette.part_similarity), width=gutter - 1)
+        y += max(len(lines), len(meant))
+
+
+def _answer(region: Region, said: str) -> None:
+    """What the model said with this context in front of it."""
+    palette = region.palette
+    region.rule(0, "Answered", strong=True)
+    lines = wrap(said or "nothing", max(8, region.width - 2), max(1, region.height - 1))
+    for y, line in enumerate(lines, start=1):
+        region.put(1, y, line, ink(palette.text if said else palette.muted))

@@ -1,0 +1,82 @@
+"""Messages in full, as they were said: who, when, and every line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from rich.text import Text
+
+from amgs.types.conversation import Message
+from amgs.types.mentions import ResolvedMention
+from amgs_app.render.canvas import Canvas, Piece, clean, in_ascii, ink
+from amgs_app.render.format import minute, share
+from amgs_app.render.glyphs import wrap
+from amgs_app.terminal.printable import printable
+
+MOST_LINES: Final = 4000
+"""Lines of a page; a message that begins on it is shown to its end, or to as many lines again."""
+
+
+def meanings(mentions: Sequence[ResolvedMention], number: int) -> list[str]:
+    """What words of a message mean and how sure that is, each once, in their order: `tomorrow = 2026-03-02 .90`."""
+    told: dict[str, None] = {}
+    for one in mentions:
+        if one.number == number:
+            means = ", ".join(one.means)
+            same = means.casefold() == one.text.casefold()
+            meant = f"{one.text}: {one.type.replace('_', ' ')}" if same else f"{one.text} = {means}"
+            told[clean(f"{meant} {share(one.confidence)}")] = None
+    return list(told)
+
+
+def transcript(
+    title: str, messages: Sequence[Message], canvas: Canvas, mentions: Sequence[ResolvedMention] = ()
+) -> Text:
+    """As wide as the canvas and as high as it takes. The breaks of lines in a message stay. mentions: what words mean,
+    below the message that has them.
+    """
+    palette = canvas.palette
+    quiet = ink(palette.muted)
+    lines: list[Piece] = [(title, ink(palette.text, bold=True))]
+    for place, message in enumerate(messages):
+        if len(lines) > MOST_LINES:
+            rest = f"#{message.number}-{messages[-1].number}" if messages[place:-1] else f"#{message.number}"
+            lines += [("", None), (f"… {rest}: read it by its handle", quiet)]
+            break
+        lines += [("", None), (_head(message), ink(palette.accent, bold=True))]
+        said = _break_lines(message.text, canvas.width - 2) if message.text else []
+        if not said and not message.calls:
+            lines.append(("  says nothing", quiet))
+        lines += [(line, ink(palette.text)) for line in said[:MOST_LINES]]
+        if len(said) > MOST_LINES:
+            lines.append((f"  … {len(said) - MOST_LINES:,} more lines", quiet))
+        for call in message.calls:
+            called = _break_lines(f"{call.name}({call.arguments})", canvas.width - 2)
+            lines += [(line, ink(palette.warn)) for line in called[:MOST_LINES]]
+        meant = "; ".join(meanings(mentions, message.number))
+        lines += [
+            (line, ink(palette.part_similarity))
+            for line in (_break_lines(f"▸ {meant}", canvas.width - 2) if meant else [])
+        ]
+    told = in_ascii if canvas.symbols == "ascii" else str
+    return Text.assemble(*((f"{told(line)}\n", style or "") for line, style in lines))
+
+
+def _head(message: Message) -> str:
+    parts = [f"#{message.number} {clean(message.speaker or message.role)}"]
+    if message.at is not None:
+        parts.append(minute(message.at))
+    if message.answers:
+        parts.append(f"result of {clean(message.answers)}")
+    return "  ".join(parts)
+
+
+def _break_lines(text: str, width: int) -> list[str]:
+    """The lines of a text, those that are too long broken at blanks; the blanks at the beginning of a line stay."""
+    made = []
+    for line in printable(text.expandtabs(4)).split("\n"):
+        body = line.lstrip(" ")
+        indent = " " * min(len(line) - len(body), max(0, width // 2))
+        made += [f"  {indent}{part}" for part in wrap(body, max(8, width - len(indent)), MOST_LINES + 1)]
+    return made

@@ -1,0 +1,372 @@
+"""Conversations: what is held, what a model is given of one, and what became of the rest."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from amgs.text.plural import plural, tell_again
+from amgs.types.conversation import SPAN_FATES
+from amgs.types.conversation_views import MEMORY_KINDS
+from amgs_app.render.catalogue import entry, title_of
+from amgs_app.render.drawing import places, tabled
+from amgs_app.render.sheet import ResultTable, facts, sheet
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from amgs.types.conversation import (
+        ContextComparison,
+        ConversationAdded,
+        ConversationKept,
+        ConversationStats,
+        Message,
+        OptimisedContext,
+        RestoredSpan,
+        SpanReason,
+    )
+    from amgs.types.conversation_views import (
+        ClassSurvival,
+        ConversationActs,
+        ConversationExtract,
+        ConversationMemories,
+        ConversationSurvival,
+        ConversationTopics,
+    )
+    from amgs.types.mentions import ConversationEntities, ConversationResolved
+    from amgs_app.render.canvas import Canvas
+    from amgs_app.results.memory import ConversationList, ConversationShown
+    from amgs_app.session.operator import Operator
+
+_MESSAGES = "#:n role speaker~ at:at~ text*"
+_TOLD = 3
+"""Examples of what is missing that a row has room for."""
+LEAST_ODDS = 0.05
+"""Log odds below this would be written as zero."""
+
+
+def _rows(messages: tuple[Message, ...]) -> list[tuple[object, ...]]:
+    return [(m.number, m.role, m.speaker or None, m.at, _tell(m)) for m in messages]
+
+
+def _tell(message: Message) -> str:
+    """What a message says, with its calls, on one line."""
+    calls = [f"{call.name}({call.arguments})" for call in message.calls]
+    return " ".join(" ".join((message.text, *calls)).split())
+
+
+@entry(sentence=title_of)
+def conversation_added(result: ConversationAdded) -> ResultTable:
+    size = result.last - result.first + 1
+    done = "".join(f"; {told}" for told in tell_again(result.again))
+    done += f", as operation {result.operation}" if result.operation is not None else ""
+    title = f"{result.conversation}: {plural(size, 'message')} added{done}"
+    pairs = [("messages", f"#{result.first}-{result.last}" if size else "none"), ("new blocks", result.blocks)]
+    after = "`consolidate` makes them searchable by meaning." if result.blocks else ""
+    return facts(title, pairs, (*result.notes, after))
+
+
+@entry(figure=tabled)
+def conversation_list(result: ConversationList) -> ResultTable:
+    rows = [(one.name, one.messages, one.first, one.last) for one in result.conversations]
+    note = "" if rows else "`conversation add NAME FILE` keeps one."
+    title = plural(len(rows), "conversation")
+    return sheet(title, "name* messages:n first:at last:at", rows, (note,))
+
+
+def _read(result: ConversationShown, canvas: Canvas, now: datetime) -> RenderableType:
+    from amgs.conversation.citing import handle
+    from amgs_app.conversation.figure_transcript import transcript
+
+    del now
+    shown = result.messages
+    told = f" {handle(shown[0].number, shown[-1].number)}" if shown else ""
+    title = f"{result.conversation}{told}: {plural(len(shown), 'message')}"
+    return transcript(title, shown, canvas, result.mentions)
+
+
+@entry(figure=tabled, page=_read)
+def conversation_shown(result: ConversationShown) -> ResultTable:
+    hidden = result.total - len(result.messages)
+    notes = (f"{plural(hidden, 'earlier message')} not shown" if hidden else "", _waiting(result.waiting))
+    title = f"{result.conversation}: {plural(result.total, 'message')}"
+    if not result.mentions:
+        return sheet(title, _MESSAGES, _rows(result.messages), notes)
+    beside: dict[int, list[str]] = defaultdict(list)
+    for one in result.mentions:
+        told = f"{one.text} = {', '.join(one.means)}" if one.means != (one.text,) else one.text
+        beside[one.number].append(f"{told} ({one.type.replace('_', ' ')})")
+    rows = [
+        (*row, "; ".join(beside[m.number]) or None)
+        for row, m in zip(_rows(result.messages), result.messages, strict=True)
+    ]
+    return sheet(title, f"{_MESSAGES} resolved*", rows, notes)
+
+
+def _waiting(messages: int) -> str:
+    return f"{plural(messages, 'message')} not read by `conversation resolve`" if messages else ""
+
+
+@entry(sentence=title_of)
+def conversation_resolved(result: ConversationResolved) -> ResultTable:
+    done = f", as operation {result.operation}" if result.operation is not None else ""
+    title = f"{result.conversation}: {plural(result.messages, 'message')} resolved{done}"
+    return facts(title, [("messages", result.messages), ("mentions", result.mentions)])
+
+
+@entry(figure=tabled)
+def conversation_entities(result: ConversationEntities) -> ResultTable:
+    rows = [
+        (one.name, one.type.replace("_", " "), len(one.mentions), one.confidence, _handles(one.handles))
+        for one in result.entities
+    ]
+    told = plural(len(rows), "entity", "entities")
+    title = f"{result.conversation}: {told} with a confidence of {result.least:g} or more"
+    notes = (
+        f"{plural(result.withheld, 'mention')} less sure, not shown" if result.withheld else "",
+        _waiting(result.waiting),
+    )
+    return sheet(title, "name* type mentions:n confidence:score messages", rows, notes)
+
+
+_MOST_HANDLES = 6
+
+
+def _handles(handles: tuple[str, ...]) -> str:
+    more = len(handles) - _MOST_HANDLES
+    return " ".join(handles[:_MOST_HANDLES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _draw_context(operator: Operator, result: OptimisedContext, canvas: Canvas) -> Text:
+    from amgs_app.conversation.figure import figure
+    from amgs_app.panes.row_fields import of_spans
+
+    kept = places(operator, "conversation", of_spans(result.spans))
+    return figure(result, canvas, rows=None if kept is None else [result.spans[n] for n in kept]).render()
+
+
+@entry(figure=_draw_context, sentence=title_of)
+def optimised_context(result: OptimisedContext) -> ResultTable:
+    counts = {fate: result.count(fate) for fate in SPAN_FATES}
+    told = ", ".join(f"{number:,} {fate}" for fate, number in counts.items() if number or fate == "kept")
+    about = "estimated tokens" if result.estimated else "tokens"
+    title = f"{result.conversation}: {result.tokens:,} of {result.history:,} {about}; messages: {told}"
+    rows = [
+        (one.handle, one.fate, one.last - one.first + 1, one.tokens, one.shown, one.worth, one.because)
+        for one in result.spans
+    ]
+    stages = "; ".join(
+        f"{row.stage} {row.before:,} − {row.taken:,} + {row.added:,} = {row.after:,}" for row in result.ledger
+    )
+    notes = (
+        f"budget {result.budget:,}, counted by {result.counter}",
+        f"ledger: {stages}",
+        f"planned anew: {result.replanned}" if result.replanned else "",
+        f"unchanged at the beginning: {result.stable_prefix:.1%}; {result.resent:,} tokens are sent anew"
+        if result.stable_prefix < 1
+        else "",
+        f"plan: {result.plan}",
+    )
+    return sheet(title, "handle fate messages:n tokens:n shown:n worth:score because*", rows, notes)
+
+
+def _draw_comparison(operator: Operator, result: ContextComparison, canvas: Canvas) -> Text:
+    from amgs_app.conversation.figure_comparison import figure
+    from amgs_app.panes.row_fields import of_changes
+
+    return figure(result, canvas, shown=places(operator, "conversation", of_changes(result.changes))).render()
+
+
+@entry(figure=_draw_comparison, sentence=title_of)
+def context_comparison(result: ContextComparison) -> ResultTable:
+    a, b = result.a, result.b
+    title = (
+        f"{a.conversation}: A {a.strategy} {a.tokens:,}, B {b.strategy} {b.tokens:,} of {a.budget:,} tokens; "
+        f"{plural(sum(one.last - one.first + 1 for one in result.changes), 'message')} fare differently"
+    )
+    rows = [(one.handle, one.before, one.after, one.last - one.first + 1, one.tokens) for one in result.changes]
+    counted = [
+        f"{name}: " + ", ".join(f"{one.count(fate):,} {fate}" for fate in SPAN_FATES if one.count(fate))
+        for name, one in (("A", a), ("B", b))
+    ]
+    return sheet(title, "handle A B messages:n tokens:n", rows, counted)
+
+
+@entry(sentence=title_of)
+def span_reason(result: SpanReason) -> ResultTable:
+    about = "estimated tokens" if result.estimated else "tokens"
+    told = "kept whole" if result.kept else "not kept whole"
+    title = f"{result.conversation} {result.handle}: {told} in {result.budget:,} {about}"
+    pairs: list[tuple[str, object]] = [
+        (one.handle, f"{one.fate}: {one.because}; worth {one.worth:.2f}") for one in result.spans
+    ]
+    pairs.append(("tokens", result.tokens))
+    telling = [(name, part) for name, part in result.layers if abs(part) >= LEAST_ODDS]
+    if telling:
+        pairs.append(("log odds over the mean", ", ".join(f"{name} {part:+.1f}" for name, part in telling)))
+    if not result.kept:
+        pairs += _ways(result)
+    return facts(title, pairs)
+
+
+def _ways(result: SpanReason) -> list[tuple[str, object]]:
+    """What would keep messages that are not kept."""
+    made: list[tuple[str, object]] = []
+    if result.budget_needed is not None:
+        more = result.budget_needed - result.budget
+        made.append(("a larger budget", f"{result.budget_needed:,} tokens, {more:,} more"))
+    worth = result.worth_needed
+    told = "it cannot fit this budget, whatever its worth" if worth is None else f"{worth:.2f} would do at this budget"
+    made.append(("more worth", told))
+    if result.impossible:
+        made.append(("keeping it", result.impossible))
+    elif result.displaced:
+        lost = ", ".join(
+            f"{one.handle} ({one.tokens:,}) {'goes' if one.after == 'dropped' else f'is {one.after}'}"
+            for one in result.displaced
+        )
+        made.append(("keeping it", lost))
+    else:
+        made.append(("keeping it", "nothing else would go"))
+    return made
+
+
+def _draw_restored(result: RestoredSpan, canvas: Canvas, now: datetime) -> RenderableType:
+    from amgs_app.conversation.figure_transcript import transcript
+
+    del now
+    if result.level != "complete":
+        from amgs_app.render.catalogue import table_of
+        from amgs_app.render.sheet import to_table
+
+        return to_table(table_of(result))
+    return transcript(title_of(result), result.messages, canvas)
+
+
+@entry(page=_draw_restored)
+def restored_span(result: RestoredSpan) -> ResultTable:
+    if result.level == "complete":
+        title = f"{result.conversation} {result.handle}: {plural(len(result.messages), 'message')}"
+        return sheet(title, _MESSAGES, _rows(result.messages))
+    title = (
+        f"{result.conversation} {result.handle}, {result.level}: {result.tokens:,} of {result.history:,} tokens; "
+        f"{_verdict(result.verdict, result.survival)}"
+    )
+    notes = [
+        f"{one.kind}: {one.in_window:,} of {one.there:,} here"
+        + (f", {one.one_handle_away:,} one handle away" if one.one_handle_away else "")
+        + (f", {one.lost:,} lost" if one.lost else "")
+        for one in result.survival
+    ]
+    return sheet(title, "text*", [(line,) for line in result.text.split("\n")], notes)
+
+
+def _draw_survival(operator: Operator, result: ConversationSurvival, canvas: Canvas) -> Text:
+    from amgs_app.conversation.figure_views import survival
+
+    del operator
+    return survival(result, canvas)
+
+
+@entry(figure=_draw_survival, sentence=title_of)
+def conversation_survival(result: ConversationSurvival) -> ResultTable:
+    about = "estimated tokens" if result.estimated else "tokens"
+    title = (
+        f"{result.conversation} {result.handle}: {_verdict(result.verdict, result.classes)}; "
+        f"{result.tokens:,} of {result.history:,} {about}"
+    )
+    rows = [
+        (
+            one.kind,
+            one.there,
+            one.in_window,
+            one.one_handle_away,
+            one.lost,
+            ", ".join(f"{' '.join(value.split())} ({where})" for value, where in one.missing[:_TOLD]),
+        )
+        for one in result.classes
+    ]
+    notes = [f"invented {one.kind}: {', '.join(one.invented)}" for one in result.classes if one.invented]
+    columns = "class there:n window:n handle:n lost:n missing*"
+    return sheet(title, columns, rows, (result.of, *notes))
+
+
+def _verdict(verdict: str, classes: tuple[ClassSurvival, ...]) -> str:
+    """The verdict and the classes it is due to."""
+    worst = [one.kind for one in classes if one.verdict == verdict]
+    return verdict if verdict == "whole" else f"{verdict}: {', '.join(worst)}"
+
+
+@entry(figure=tabled)
+def conversation_stats(result: ConversationStats) -> ResultTable:
+    counted = f"tokens ({result.counter})"
+    pairs: list[tuple[str, object]] = [
+        ("messages", result.messages),
+        (counted, result.tokens),
+        *((role, f"{plural(size, 'message')}, {plural(tokens, 'token')}") for role, size, tokens in result.by_role),
+        ("calls of tools", f"{result.calls:,}, {result.open_calls:,} without a result"),
+        ("blocks", f"{result.blocks:,}, {result.unconsolidated:,} not consolidated"),
+        ("not resolved", plural(result.unresolved, "message")),
+        ("first", result.first),
+        ("last", result.last),
+        ("kept in every context", ", ".join(result.kept) or "nothing by hand"),
+    ]
+    return facts(result.name, pairs)
+
+
+@entry(sentence=title_of, quiet=True)
+def conversation_kept(result: ConversationKept) -> ResultTable:
+    done = f", as operation {result.operation}" if result.operation is not None else ""
+    kept = (
+        f"kept in every context that has room: {', '.join(result.kept)}" if result.kept else "nothing is kept by hand"
+    )
+    if result.impossible:
+        kept = f"a context of this budget cannot keep {', '.join(result.kept)}; larger ones do"
+    pairs = [("kept", ", ".join(result.kept) or "nothing")]
+    if result.impossible:
+        pairs.append(("this budget", result.impossible))
+    return facts(f"{result.conversation}: {kept}{done}", pairs)
+
+
+@entry(figure=tabled)
+def conversation_topics(result: ConversationTopics) -> ResultTable:
+    rows = [(one.handle, one.messages, one.thread, one.chance, ", ".join(one.terms)) for one in result.topics]
+    title = f"{result.conversation}: {plural(len(rows), 'topic')}"
+    return sheet(title, "handle messages:n thread:n chance:score terms*", rows)
+
+
+@entry(figure=tabled)
+def conversation_memories(result: ConversationMemories) -> ResultTable:
+    rows = [(one.memory, one.kind, one.handle, one.tokens, one.surprise or None, one.text) for one in result.members]
+    counted = [(memory, result.of(memory)) for memory in MEMORY_KINDS]
+    sizes = "; ".join(
+        f"{memory}: {len(held):,}, {sum(one.tokens for one in held):,} tokens" for memory, held in counted
+    )
+    notes = (
+        f"{sizes}, counted by {result.counter}",
+        f"now: {', '.join(result.topic)}" if result.topic else "",
+        f"calls of tools done: {result.calls_done:,}",
+        "the user is asked back" if result.asked_back else "",
+    )
+    title = f"{result.conversation}: {plural(len(result.of('working')), 'thing')} open, {plural(result.turns, 'turn')}"
+    return sheet(title, "memory kind handle tokens:n surprise:score text*", rows, notes)
+
+
+@entry(figure=tabled)
+def conversation_acts(result: ConversationActs) -> ResultTable:
+    rows = [
+        (one.handle, one.kind, one.speaker, one.closed_by or "open", " ".join(one.text.split())) for one in result.acts
+    ]
+    title = f"{result.conversation}: {sum(not one.closed_by for one in result.acts):,} open"
+    note = f"{result.closed:,} closed, not listed" if result.closed else ""
+    return sheet(title, "handle kind speaker~ status text*", rows, (note,))
+
+
+@entry(figure=tabled)
+def conversation_extract(result: ConversationExtract) -> ResultTable:
+    rows = [(one.part, one.slot, one.handle, " ".join(one.text.split())) for one in result.spans]
+    title = f"{result.conversation}, by {result.level}: {plural(len(rows), 'span')} of {plural(result.parts, 'part')}"
+    return sheet(title, "part slot handle text*", rows)

@@ -1,0 +1,1 @@
+"""How relevance fades."""

@@ -1,0 +1,139 @@
+"""How relevance fades, and what would become of the memory: curves, forecasts, previews, simulations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from amgs.decay import half_life_hours, profile_name
+from amgs.text.plural import plural
+from amgs_app.render.catalogue import entry
+from amgs_app.render.sheet import ResultTable, sheet
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from amgs.lifecycle.decay_forecast import DecayPreview
+    from amgs.simulation import Simulation
+    from amgs.types import CategoryCurves, DecayCurve, Forecast
+    from amgs_app.render.canvas import Canvas
+    from amgs_app.session.operator import Operator
+
+
+_POINTS_SHOWN = 16
+"""Points of a decay curve that its table shows."""
+_FALLING = 500
+"""Blocks that fade which a figure lists at most."""
+_BESIDE = 4
+"""Curves of categories beside that of a block."""
+
+
+def _fading(operator: Operator, canvas: Canvas, forecast: Forecast, **drawn: Any) -> Text:
+    from amgs_app.decay.figure import decay
+    from amgs_app.panes.row_fields import of_falling
+    from amgs_app.render.drawing import places
+
+    rows = places(operator, "decay", of_falling(forecast))
+    return decay(canvas, now=operator.engine.clock.now(), forecast=forecast, shown=rows, at_days=forecast.days, **drawn)
+
+
+def _drawn_curve(operator: Operator, result: DecayCurve, canvas: Canvas) -> Text:
+    from amgs_app.decay.figure import series_of
+
+    days = max(result.hours, default=0.0) / 24
+    lifecycle = operator.engine.memory.lifecycle
+    forecast = lifecycle.forecast(days=days, limit=_FALLING)
+    beside = series_of(lifecycle.category_curves(days=days), result.block.category, _BESIDE)
+    return _fading(operator, canvas, forecast, curve=result, categories=beside, selected=result.block.id)
+
+
+@entry(figure=_drawn_curve)
+def decay_curve(result: DecayCurve) -> ResultTable:
+    falls = result.falls_below_at
+    note = (
+        "It never drops below the threshold."
+        if falls is None
+        else f"Below {result.threshold:g} from {falls:%Y-%m-%d %H:%M}."
+    )
+    points = zip(result.hours, result.relevance, strict=True)
+    made = sheet(result.block.title, "hours:n relevance:score", points, (note,))
+    return replace(made, digest=made.rows[:: max(1, len(made.rows) // _POINTS_SHOWN)])
+
+
+def _drawn_forecast(operator: Operator, result: Forecast, canvas: Canvas) -> Text:
+    return _fading(operator, canvas, result, selected=operator.selection)
+
+
+@entry(figure=_drawn_forecast)
+def forecast(result: Forecast) -> ResultTable:
+    rows = [
+        (row.block.id, row.block.title, row.falls_at, row.relevance_now, row.relevance_then, row.uses, row.links)
+        for row in result.rows
+    ]
+    drop = "block drops" if result.falling == 1 else "blocks drop"
+    falling = f"{result.falling:,} {drop} below {result.threshold:g} within {result.days:g} days"
+    if result.supposed is not None:
+        falling += f" as previewed ({result.without:,} as it is)"
+    title = f"{falling}; {result.already_below:,} already below; nothing is removed before prune"
+    notes = [
+        f"{each.category}: {each.alive_now:,} → {each.alive_then:,} of {each.blocks:,} above it, "
+        f"mean {each.mean_now:.2f} → {each.mean_then:.2f}"
+        for each in result.categories
+    ]
+    return sheet(title, "id:id title* drops:at now:score then:score uses:n links:n", rows, notes)
+
+
+def _drawn_categories(operator: Operator, result: CategoryCurves, canvas: Canvas) -> Text:
+    from amgs_app.decay.figure import series_of
+
+    forecast = operator.engine.memory.lifecycle.forecast(days=result.days, limit=_FALLING)
+    return _fading(operator, canvas, forecast, categories=series_of(result), selected=operator.selection)
+
+
+@entry(figure=_drawn_categories)
+def category_curves(result: CategoryCurves) -> ResultTable:
+    rows = [
+        (each.category, each.blocks, hour, value)
+        for each in result.curves
+        for hour, value in zip(each.hours, each.relevance, strict=True)
+    ]
+    title = f"{plural(len(result.curves), 'category', 'categories')}, {result.days:g} days back and ahead"
+    made = sheet(title, "category blocks:n hours:n relevance:score", rows)
+    wanted = {(each.category, hour) for each in result.curves for hour in (*each.hours[:1], 0.0, *each.hours[-1:])}
+    return replace(made, digest=tuple(row for row in made.rows if (row[0], row[2]) in wanted))
+
+
+def _drawn_preview(operator: Operator, result: DecayPreview, canvas: Canvas) -> Text:
+    from amgs.types import Supposed
+
+    block, days = result.now.block.id, max(result.now.hours, default=0.0) / 24
+    supposed = Supposed(result.decay_lambda, block_id=block)
+    forecast = operator.engine.memory.lifecycle.forecast(days=days, supposed=supposed, limit=_FALLING)
+    return _fading(operator, canvas, forecast, curve=result.now, supposed=result.then, selected=block)
+
+
+@entry(figure=_drawn_preview)
+def decay_preview(result: DecayPreview) -> ResultTable:
+    rows = [
+        (
+            name,
+            profile_name(c.block.decay_lambda),
+            c.block.decay_lambda,
+            half_life_hours(c.block.decay_lambda),
+            r,
+            c.falls_below_at,
+        )
+        for name, c, r in (("now", result.now, result.relevance_now), ("then", result.then, result.relevance_then))
+    ]
+    title = f"{result.now.block.title}: relevance at the end of the preview; nothing has changed"
+    return sheet(title, "which decay lambda:score half_life_h:score relevance:score falls_below:at", rows)
+
+
+@entry()
+def simulation(result: Simulation) -> ResultTable:
+    rows = [(r.scenario, r.measure, r.low, r.median, r.high, r.change) for r in result.rows]
+    of = f" of an invented memory of {plural(result.synthetic, 'block')}" if result.synthetic else ""
+    title = (
+        f"{result.days:g} days{of} at {result.rate:g} uses a day, {plural(result.draws, 'draw')}, seed {result.seed}"
+    )
+    return sheet(title, "scenario* measure 5_%:score median:score 95_%:score change:score", rows)

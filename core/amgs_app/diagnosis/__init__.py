@@ -1,0 +1,1 @@
+"""Why an answer missed a fact; questions kept as tests."""

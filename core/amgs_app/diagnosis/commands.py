@@ -1,0 +1,206 @@
+"""Why an answer missed a fact, and what brings it in: `diagnose` and `fix`; in the working context too, whose levels of
+each block count, and in which a block can be pinned.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypedDict, Unpack, cast
+
+from amgs.errors import UsageError
+from amgs.types.diagnosis import DecodedContext, FixApplied, ProposedFix, ReadSpan
+from amgs_app.calls.arguments import WeightsText, read_weights
+from amgs_app.calls.marks import Arg, Default, Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.pages.writing import Redact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from amgs.types import Progress
+    from amgs.types.diagnosis import Diagnosis, DiagnosisArguments, FixApplied
+    from amgs_app.engine import Engine
+    from amgs_focus.records import Band, Refocus
+    from amgs_focus.views import FocusView
+
+
+Answer = Annotated[str, Arg(metavar="ANSWER", help="What was answered; '' where that is not known.")]
+Missed = Annotated[
+    str, Option("--missed", metavar="FACT", help="The fact that the answer missed, in the words of its note.")
+]
+Html = Annotated[
+    Path | None,
+    Option("--html", metavar="FILE", help="Also write the diagnosis as a page of HTML."),
+    Takes("file", made=True),
+]
+
+
+class AskedOf(TypedDict, total=False):
+    """What both commands may be told of the question, as it is typed; see `DiagnosisArguments`."""
+
+    question: Annotated[
+        str,
+        Option(
+            "--question", metavar="TEXT", help="What was asked; default: the latest in the logs that led to the answer."
+        ),
+        Default(""),
+    ]
+    frame: Annotated[
+        str,
+        Option("--frame", metavar="NAME", help="The frame that was asked for; default: SESSION."),
+        Takes("frame"),
+        Default(""),
+    ]
+    budget: Annotated[
+        int | None,
+        Option("--budget", metavar="N", min=1, help="The token budget that was given; default: the frame's own."),
+        Default(None),
+    ]
+    weights: Annotated[WeightsText, Default(None)]
+    exchange: Annotated[
+        int | None,
+        Option("--exchange", metavar="N", min=1, help="A call through the gateway; see `conversation exchanges`."),
+        Default(None),
+    ]
+    conversation: Annotated[
+        str, Option("--conversation", metavar="NAME", help="The conversation that was asked."), Default("")
+    ]
+    block: Annotated[
+        str,
+        Option("--block", metavar="ID", help="The block that holds the fact, where several may."),
+        Takes("block"),
+        Default(""),
+    ]
+    questions: Annotated[
+        int,
+        Option(
+            "--questions",
+            metavar="K",
+            min=0,
+            help="Ask K other logged questions before and after each fix; 0 tries none.",
+        ),
+        Default(20),
+    ]
+
+
+@operation(
+    "diagnose",
+    summary="Find out why an answer missed a fact, and what would bring it in.",
+    synonyms=("debug", "missing fact", "wrong answer"),
+    example='diagnose "The reset brought it back." --missed "The router in the attic drops packets."',
+    long=True,
+    lists=lambda found: [each.block.id for each in found.matches],
+)
+def diagnose(
+    engine: Engine,
+    answer: Answer,
+    *,
+    missed: Missed,
+    html: Html = None,
+    redact: Redact = False,
+    progress: Progress | None = None,
+    **asked_of: Unpack[AskedOf],
+) -> Diagnosis:
+    """Name the one cause for which an answer missed a fact: never stored, not consolidated, set aside, superseded, not
+    found, out-voted, over budget, left out of the conversation, collapsed to a gist, or in front of the model.
+
+    Shows the chain of evidence and one fix, tried in a copy of the memory: whether the fact is in then, and which other
+    logged questions are answered otherwise. Nothing is changed; `fix` with the same words carries it out, and
+    `question add` makes a test of it. --html writes it as a page that any browser shows, to be attached to an issue.
+    """
+    made = _diagnosed(engine, answer, missed, asked_of, progress)
+    if html is not None:
+        from amgs_app.pages.memory_report import of_diagnosis
+        from amgs_app.pages.writing import palettes, written
+
+        page = of_diagnosis(made, palettes(), redacted=redact)
+        written(html, engine.settings.memory.ingest.mask(page), redact=redact)
+    return made
+
+
+@operation(
+    "fix",
+    summary="Carry out the fix that `diagnose` proposes.",
+    example='fix "The reset brought it back." --missed "The router in the attic drops packets."',
+    long=True,
+    writes=True,
+)
+def fix(
+    engine: Engine, answer: Answer, *, missed: Missed, progress: Progress | None = None, **asked_of: Unpack[AskedOf]
+) -> FixApplied:
+    """Diagnose again, and carry out the fix that is proposed; `undo` takes it back, and `frame define` or `frame
+    delete` a frame that was changed. A fix that is up to whoever asks, such as a larger budget, is refused with its
+    words.
+    """
+
+    made = _diagnosed(engine, answer, missed, asked_of, progress)
+    if made.trial is not None and made.trial.fix.kind == "expand":
+        return pinned(engine, made.trial.fix)
+    return engine.memory.diagnosis.carry_out(made)
+
+
+def _diagnosed(engine: Engine, answer: str, missed: str, asked_of: AskedOf, progress: Progress | None) -> Diagnosis:
+
+    if not asked_of.get("exchange") and not asked_of.get("conversation"):
+        engine.memory.load(progress)
+    block = asked_of.get("block", "")
+    weights = read_weights(asked_of.get("weights"))
+    given = {**asked_of, "weights": weights, "block": block and engine.block(block).id}
+    return engine.memory.diagnosis.diagnose(
+        answer, missed, read=reading_of(engine, answer), progress=progress, **cast("DiagnosisArguments", given)
+    )
+
+
+def reading_of(engine: Engine, answer: str) -> DecodedContext | None:
+    """How the open working context held its blocks at the first token of an answer, at its latest step where it did not
+    decode that; None where none is open.
+    """
+    view = engine.focus_view
+    if view is None or not view.sources:
+        return None
+    step, bands = _at(engine, view, answer)
+    spans = []
+    for source in view.sources:
+        length = max(source.end - source.start, 1)
+        for band in bands:
+            start, end = max(band.start, source.start), min(band.end, source.end)
+            if source.source is not None and start < end:
+                first, last = (start - source.start) / length, (end - source.start) / length
+                spans.append(ReadSpan(source.source, first, last, band.level))
+    return DecodedContext(step, tuple(spans))
+
+
+def _at(engine: Engine, view: FocusView, answer: str) -> tuple[int, Sequence[Band]]:
+    """The step at which an answer begins, and the levels that the refocus before it left."""
+    wanted = answer.strip()
+    place = view.text.find(wanted) if wanted else -1
+    if place < 0:
+        return view.step, view.bands
+    text, latest = "", None
+    found: Refocus | None = None
+    for record in engine.focus_trace().steps:
+        latest = record.refocus or latest
+        text += record.text
+        if len(text) > place:
+            found = latest
+            return record.step, view.bands if found is None else found.bands
+    return view.step, view.bands
+
+
+def pinned(engine: Engine, fix: ProposedFix) -> FixApplied:
+    """Pin the tokens of a block in the open working context. Raises UsageError where the context does not hold it."""
+    from amgs_focus.records import NodeRef
+
+    runtime = engine.focus
+    held = [one for one in runtime.snapshot().sources if one.source == fix.block]
+    if not held:
+        raise UsageError("The working context does not hold the block.", way_out="`frame open` opens a frame.")
+    first, last = runtime.tree.span(NodeRef(0, 0))
+    size, count = last - first, 0
+    for source in held:
+        for index in range(source.start // size, (source.end - 1) // size + 1):
+            node = NodeRef(0, index)
+            if runtime.tree.exists(node):
+                runtime.override(node, "pin")
+                count += 1
+    return FixApplied(fix, f"{count} nodes of the working context were pinned.")

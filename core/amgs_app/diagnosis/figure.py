@@ -1,0 +1,95 @@
+"""Why an answer missed a fact: the verdict, the chain down to where it was lost, the fix and what else that moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from amgs.text.plural import plural
+from amgs.types.diagnosis import Diagnosis, FixTrial
+from amgs_app.render.canvas import Canvas, Figure, Piece, clean, ink, width_of
+from amgs_app.render.glyphs import holds_sign, wrap
+from amgs_app.terminal.themes import Palette
+
+_MOVED = 5
+"""So many other answers that a fix moves are named."""
+_LONGEST = 12
+"""Lines of one text at most."""
+
+Line = Sequence[Piece]
+
+
+def diagnosis(result: Diagnosis, canvas: Canvas) -> Text:
+    """As much of a diagnosis as the canvas holds, from its verdict on."""
+    sheet = Figure(canvas)
+    lines = told(result, canvas.palette, max(canvas.width - 2, 1))
+    shown = lines if len(lines) <= canvas.height else lines[: canvas.height - 1]
+    for y, line in enumerate(shown):
+        sheet.pieces(1, y, line, width=canvas.width - 2)
+    if len(shown) < len(lines):
+        note = f"… {plural(len(lines) - len(shown), 'more line')}"
+        sheet.put(1, canvas.height - 1, note, ink(canvas.palette.muted), width=canvas.width - 2)
+    return sheet.render()
+
+
+def height(result: Diagnosis, canvas: Canvas) -> int:
+    """How many lines the whole of it takes on a canvas of this width."""
+    return len(told(result, canvas.palette, max(canvas.width - 2, 1)))
+
+
+def told(result: Diagnosis, palette: Palette, width: int) -> list[Line]:
+    """The lines of a diagnosis, none wider than `width` cells."""
+    good = result.cause == "in the context"
+    style = ink(palette.good if good else palette.bad, bold=True)
+    lines: list[Line] = [[(part, style)] for part in wrap(clean(result.verdict), width, _LONGEST)]
+    lines.append([])
+    names = max(len(one.step) for one in result.evidence)
+    for one in result.evidence:
+        head: list[Piece] = [
+            holds_sign(one.holds, palette),
+            (f" {one.step:<{names}}  ", ink(palette.text, bold=one.holds is False)),
+        ]
+        lines += _hanging(head, one.told, width, palette, strong=one.holds is False)
+    if result.trial is not None:
+        lines += [[], *_trial("Fix", result.trial, width, palette)]
+    for other in result.others:
+        lines += [[], *_trial("Not proposed", other, width, palette)]
+    return lines
+
+
+def trial_told(trial: FixTrial) -> str:
+    """What came of a fix: whether it works, and what else it moves."""
+    works = "works" if trial.works else "does not work"
+    if not trial.questions:
+        return f"{works}; no other question was asked" if trial.fix.applies else f"{works}; nothing else moves"
+    return f"{works}; moves {len(trial.moved)} of {plural(trial.questions, 'other answer')}"
+
+
+def _trial(title: str, trial: FixTrial, width: int, palette: Palette) -> list[Line]:
+    """A fix with its side effects on other questions."""
+    proposed = title == "Fix"
+    head: list[Piece] = [(f"{title}: ", ink(palette.accent if proposed else palette.muted, bold=proposed))]
+    lines = _hanging(head, trial.fix.told, width, palette, strong=proposed)
+    colour = palette.good if trial.works else palette.bad
+    lines.append([("  ", None), (f"It {trial_told(trial)}.", ink(colour))])
+    if not trial.fix.applies:
+        lines.append([("  It is up to whoever asks: nothing in the memory changes.", ink(palette.muted))])
+    for one in trial.moved[:_MOVED] if proposed else ():
+        lost = f": loses {', '.join(map(clean, one.lost[:2]))}" if one.lost else ": begins otherwise"
+        lines += _hanging([("  ↔ ", ink(palette.warn))], f"“{one.question}”{lost}", width, palette)
+    if proposed and len(trial.moved) > _MOVED:
+        lines.append([(f"  … {len(trial.moved) - _MOVED} more", ink(palette.muted))])
+    return lines
+
+
+def _hanging(head: list[Piece], text: str, width: int, palette: Palette, *, strong: bool = False) -> list[Line]:
+    """A text behind its head, its further lines under the first."""
+    indent = sum(width_of(part) for part, _ in head)
+    style = ink(palette.text if strong else palette.muted)
+    if width - indent < 16:
+        indent = 2
+        rows = wrap(clean(text), max(width - indent, 1), _LONGEST)
+        return [head, *([(" " * indent, None), (row, style)] for row in rows)]
+    first, *more = wrap(clean(text), width - indent, _LONGEST) or [""]
+    return [[*head, (first, style)], *([(" " * indent, None), (row, style)] for row in more)]

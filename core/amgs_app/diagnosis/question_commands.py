@@ -1,0 +1,157 @@
+"""Questions with what their answers must rest on, as a file: `question add` writes it, `test` asks them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.engine import Engine
+from amgs_app.results.memory import CasesTested, CaseWritten
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
+
+
+@operation(
+    "question add",
+    summary="Add a question to a test file, with what its answer must contain.",
+    synonyms=("test case", "expectation"),
+    example='question add "what is wrong with the wifi?" --to questions.yml --contains router',
+)
+def add(
+    engine: Engine,
+    question: Annotated[str, Arg(metavar="QUESTION", help="As it is asked.")],
+    *,
+    to: Annotated[
+        Path,
+        Option("--to", metavar="FILE", help="A YAML file of questions; created if missing."),
+        Takes("file", made=True),
+    ],
+    contains: Annotated[
+        list[str] | None, Option("--contains", metavar="TEXT", help="The answer must contain this; may be repeated.")
+    ] = None,
+    without: Annotated[
+        list[str] | None, Option("--without", metavar="TEXT", help="The answer must not contain this; may be repeated.")
+    ] = None,
+    rank: Annotated[
+        int | None, Option("--rank", metavar="K", min=1, help="The block that contains it must be among the best K.")
+    ] = None,
+    frame: Annotated[
+        str, Option("--frame", metavar="NAME", help="Ask for this frame instead of a search."), Takes("frame")
+    ] = "",
+) -> CaseWritten:
+    """Add a case at the end of a file of questions: what must be in what the memory gives for it, what must not, and at
+    which rank. What the file holds stays as it is; a case that stands there is not written twice.
+    """
+    from amgs.errors import UsageError
+    from amgs.exchange.question_cases import append_case
+    from amgs.types.question_case import QuestionCase
+
+    del engine
+    if not question.strip() or not (contains or without):
+        raise UsageError("A case needs a question and something to check.", way_out="Give --contains or --without.")
+    if rank is not None and not contains:
+        raise UsageError("--rank is about what --contains names.", way_out="Give --contains, too.")
+    name = frame.strip().upper()
+    case = QuestionCase(question.strip(), tuple(contains or ()), tuple(without or ()), rank, frame=name)
+    return CaseWritten(str(to), case, append_case(to, case))
+
+
+@operation(
+    "test",
+    summary="Ask the questions in a file and report which answers fail.",
+    synonyms=("evaluate", "regression", "assert"),
+    example="test questions.yml --against last.json --quiet",
+    long=True,
+)
+def test(
+    engine: Engine,
+    file: Annotated[
+        Path, Arg(metavar="FILE", help="A YAML file of questions, as `question add` writes it."), Takes("file")
+    ],
+    *,
+    quiet: Annotated[bool, Option("--quiet", help="Show only what fails or moved.")] = False,
+    record: Annotated[
+        bool, Option("--record", help="First add the questions you gave verdicts on, where they hold now.")
+    ] = False,
+    keep: Annotated[
+        Path | None,
+        Option("--keep", metavar="FILE", help="Save this run, to compare a later one with it."),
+        Takes("file", made=True),
+    ] = None,
+    against: Annotated[
+        Path | None,
+        Option("--against", metavar="FILE", help="Say which questions moved since a kept run, and why."),
+        Takes("file"),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        Option("--report", metavar="FILE", help="Also write the result as Markdown, for a comment."),
+        Takes("file", made=True),
+    ] = None,
+    progress: Progress | None = None,
+) -> CasesTested:
+    """Ask every question of a file, by a search or for the frame that it names, and check what the memory gives: texts
+    that it must hold or must not, the rank of the block that holds them, whether it has an answer at all, as of a day.
+
+    Ends with exit code 1 where a case fails; that a question only moved is no failure. With `--against`, a question
+    that moved is shown with its rank before and now, the part of the score that moved most, and the blocks that came
+    before it. Nothing is changed: no answer counts as used.
+    """
+    from amgs.diagnosis.cases import check, compare
+    from amgs.errors import InputError
+    from amgs.exchange.question_cases import read_cases, read_run, write_run
+    from amgs.types import Progress
+
+    progress = progress or Progress()
+    earlier = None if against is None else read_run(against)
+    if not record:
+        read_cases(file)  # what cannot be read is said before anything is loaded
+    engine.memory.load(progress)
+    recorded = _recorded(engine, file) if record else None
+    cases = read_cases(file) if not record or file.exists() else ()
+    if not cases:
+        way_out = (
+            "Judge what a frame gave with `feedback`."
+            if record
+            else "Add one with `question add`, or those of your verdicts with `--record`."
+        )
+        raise InputError(f"{file} holds no question.", way_out=way_out)
+    outcomes = []
+    for number, case in enumerate(cases):
+        progress(number, len(cases), "asking")
+        outcomes.append(check(case, engine.memory))
+    compared = None if earlier is None else compare(earlier, outcomes)
+    made = CasesTested(str(file), tuple(outcomes), quiet, recorded, str(against or ""), compared)
+    if keep is not None:
+        write_run(keep, outcomes)
+    if report is not None:
+        _report(report, made)
+    return made
+
+
+def _recorded(engine: Engine, file: Path) -> int:
+    """Write the questions that were judged into a file, as far as they hold and it has none about them; how many."""
+    from amgs.diagnosis.cases import holding
+    from amgs.exchange.question_cases import append_case, read_cases
+
+    known = {(one.question, one.frame) for one in read_cases(file)} if file.exists() else set()
+    written = 0
+    for case in engine.memory.diagnosis.judged_questions():
+        kept = holding(case, engine.memory) if (case.question, case.frame) not in known else None
+        if kept is not None:
+            append_case(file, kept)
+            written += 1
+    return written
+
+
+def _report(path: Path, made: CasesTested) -> None:
+    from amgs.errors import InputError
+    from amgs_app.diagnosis.case_report import markdown
+
+    try:
+        path.write_text(markdown(made), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}.", way_out="Choose another file.") from error

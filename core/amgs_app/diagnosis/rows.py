@@ -1,0 +1,113 @@
+"""Diagnoses: why an answer missed a fact, the fix that was tried, and what became of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amgs.text.plural import plural
+from amgs_app.diagnosis.figure import trial_told
+from amgs_app.render.catalogue import entry
+from amgs_app.render.glyphs import HOLDS_SIGNS
+from amgs_app.render.sheet import ResultTable, facts, sheet
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rich.console import RenderableType
+
+    from amgs.types.diagnosis import Diagnosis, FixApplied
+    from amgs.types.question_case import CaseChange
+    from amgs_app.render.canvas import Canvas
+    from amgs_app.results.memory import CasesTested, CaseWritten
+
+_MOST_MOVED = 3
+
+
+def _verdict(result: Diagnosis) -> str:
+    return result.verdict.removesuffix(".")
+
+
+def _done(result: FixApplied) -> str:
+    return result.told
+
+
+def _written(result: CaseWritten) -> str:
+    return f"written to {result.path}, {plural(result.cases, 'case')}"
+
+
+def _tested(result: CasesTested) -> str:
+    return f"{result.path}: {result.summary}"
+
+
+def _page(result: Diagnosis, canvas: Canvas, now: datetime) -> RenderableType:
+    from amgs_app.diagnosis import figure
+
+    del now
+    return figure.diagnosis(result, canvas.sized(canvas.width, figure.height(result, canvas)))
+
+
+@entry(sentence=_verdict, page=_page)
+def diagnosis(result: Diagnosis) -> ResultTable:
+    rows = [(HOLDS_SIGNS[one.holds], one.step, one.told) for one in result.evidence]
+    notes = []
+    trial = result.trial
+    if trial is not None:
+        notes.append(f"fix: {trial.fix.told} It {trial_told(trial)}.")
+        for one in trial.moved[:_MOST_MOVED]:
+            lost = f", loses {', '.join(one.lost[:3])}" if one.lost else ""
+            notes.append(f"  moves “{one.question}”{lost}{', begins otherwise' if one.first else ''}")
+    notes += [f"tried, not proposed: {one.fix.told} It {trial_told(one)}." for one in result.others]
+    if trial is not None:
+        how = "`fix` with the same words carries it out" if trial.fix.applies else "It is up to whoever asks"
+        notes.append(f"{how}; `question add` makes a test of it.")
+    return sheet(result.verdict, "_ step told*", rows, notes)
+
+
+@entry(sentence=_done, quiet=True)
+def fix_applied(result: FixApplied) -> ResultTable:
+    undo = ", ".join(f"`undo {one.id}`" for one in result.operations)
+    back = f"taken back by {undo}, in this order" if len(result.operations) > 1 else f"taken back by {undo}"
+    notes = [back] if undo else []
+    if result.before is not None:
+        notes.append(f"`frame list {result.before.name}` shows it, `frame define` or `frame delete` takes it back.")
+    rows = [("fix", result.fix.told), ("done", result.told)]
+    return facts(result.told, rows, notes)
+
+
+@entry(sentence=_written, quiet=True)
+def case_written(result: CaseWritten) -> ResultTable:
+    case = result.case
+    rows = [("question", case.question), ("must contain", "; ".join(case.must_contain)), ("rank", case.rank)]
+    if case.frame:
+        rows.append(("frame", case.frame))
+    return facts(f"{result.path} has {plural(result.cases, 'case')}", rows)
+
+
+@entry(sentence=_tested)
+def cases_tested(result: CasesTested) -> ResultTable:
+    moved = {} if result.compared is None else {one.after.case: one for one in result.compared.moved}
+    rows, notes = [], []
+    for one in result.outcomes:
+        change = moved.get(one.case)
+        if not (one.faults or change) and result.quiet:
+            continue
+        rank = f"{one.rank}" if one.rank else "–"
+        if change is not None:
+            rank = f"{change.before.rank or '–'} → {rank}"
+            notes.append(f"“{one.case.question}” {_since(change)}:")
+            notes += [f"  {told}" for told in change.because]
+        rows.append(("✗" if one.faults else "✓", rank, one.case.question, "; ".join(one.faults)))
+    if result.recorded is not None:
+        notes.insert(0, f"{plural(result.recorded, 'question')} with verdicts written into {result.path}.")
+    if result.compared is not None:
+        for told, questions in (("new", result.compared.added), ("no longer asked", result.compared.gone)):
+            if questions:
+                notes.append(f"{told}: {'; '.join(questions)}")
+    return sheet(_tested(result), "_ rank:n question* fails*", rows, notes)
+
+
+def _since(change: CaseChange) -> str:
+    before, after = bool(change.before.faults), bool(change.after.faults)
+    if before == after:
+        return "still fails, otherwise" if after else "still holds"
+    return "fails now" if after else "holds now"

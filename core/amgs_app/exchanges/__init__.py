@@ -1,0 +1,1 @@
+"""What others asked of a service, or sent through the gateway."""

@@ -1,0 +1,1 @@
+"""The working context of a model and its lifetime."""

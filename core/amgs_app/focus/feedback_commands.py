@@ -1,0 +1,80 @@
+"""From the focus engine back to memory: `focus feedback`. Here alone the two engines' words meet, by block id."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from amgs.errors import UsageError
+from amgs_app.calls.arguments import DryRun
+from amgs_app.calls.marks import Option
+from amgs_app.calls.operation import operation
+from amgs_app.results.focus import FocusFeedback, WorthRow
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
+    from amgs_app.engine import Engine
+    from amgs_focus.records import BlockUtility
+
+RESIDENT = 0.5
+"""A block is reinforced when at least this share of it stood as tokens."""
+
+
+@operation(
+    "focus feedback",
+    lane="model",
+    needs="operate",
+    summary="Report to memory how much each block helped the answer.",
+    example="focus feedback --dry-run",
+    long=True,
+    writes=True,
+)
+def feedback(
+    engine: Engine,
+    *,
+    dry_run: DryRun = False,
+    measure: Annotated[
+        bool, Option("--measure/--no-measure", help="Measure ΔNLL over the answer; without it, residency only.")
+    ] = True,
+    progress: Progress | None = None,
+) -> FocusFeedback:
+    """Report residency and measured ΔNLL back to memory: blocks that were held as tokens are reinforced, and open
+    forecasts get their outcome where the measurement is further from zero than its own error.
+
+    Once per lifetime context. With --dry-run nothing is written.
+    """
+    from amgs_focus.runtime.block_utility import block_utilities
+
+    runtime = engine.focus
+    if engine.fed_back is runtime and not dry_run:
+        raise UsageError(
+            "This lifetime context was already reported to memory.",
+            title="Already reported",
+            way_out="Assemble and open another frame; `focus feedback --dry-run` shows the values again.",
+        )
+    memory = engine.memory
+    found = block_utilities(runtime.state, runtime.tree, measure=measure, progress=progress)
+    if not found:
+        raise UsageError(
+            "The lifetime context contains no block of the memory.",
+            way_out="Open a frame (`frame open`), or all of memory (`focus open`).",
+        )
+    waiting = {one.block_id for one in memory.outcomes(limit=10_000) if one.actual is None}
+    rows = tuple(_row(worth, worth.source in waiting) for worth in found)
+    plan = FocusFeedback(rows, (), applied=False)
+    if dry_run:
+        return plan
+    told = memory.calibration.settle(
+        {row.worth.source: row.useful for row in rows if row.useful is not None and row.open_forecast},
+        reinforced=plan.reinforced,
+        event_type="resident",
+        source="focus",
+    )
+    engine.fed_back = runtime
+    return FocusFeedback(rows, told, applied=True)
+
+
+def _row(worth: BlockUtility, waits: bool) -> WorthRow:
+    """What memory is told of one block."""
+    clear = worth.gain is not None and abs(worth.gain) > worth.error
+    useful = worth.gain > 0 if clear and worth.gain is not None else None
+    return WorthRow(worth, worth.residency >= RESIDENT, useful, waits)

@@ -1,0 +1,194 @@
+"""Runs of the working context (branches, traces, replays, telemetry)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amgs_app.focus.figure_view import drawn_view, with_view
+from amgs_app.render.catalogue import entry
+from amgs_app.render.sheet import ResultTable, facts, sheet
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from amgs_app.render.canvas import Canvas
+    from amgs_app.results.focus import BranchList, LastRun, Replayed, Resumed, RunPosition
+    from amgs_app.session.operator import Operator
+    from amgs_focus.trace.lineage import TraceDiff, TraceSummary
+    from amgs_focus.trace.telemetry import Telemetry
+
+
+_TEXT = 240
+"""Characters of decoded text that a table shows."""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _TEXT else f"{text[:_TEXT]}…"
+
+
+def _tokens(count: int) -> str:
+    return "1 token" if count == 1 else f"{count:,} tokens"
+
+
+def _stands(result: RunPosition) -> str:
+    view = result.view
+    if result.how == "back":
+        return f"{_tokens(result.steps)} taken back: step {view.position:,} of {view.head:,} on {view.branch}"
+    if result.how == "branch":
+        return f"Branch {view.branch} begins at step {view.position:,}"
+    return f"On branch {view.branch}, step {view.position:,} of {view.head:,}"
+
+
+@entry(figure=with_view, sentence=_stands)
+def run_position(result: RunPosition) -> ResultTable:
+    view = result.view
+    pairs = [("branch", view.branch), ("step", f"{view.position} of {view.head}"), ("lifetime tokens", view.lifetime)]
+    return facts(_stands(result), pairs, (f"“{_short(view.text)}”" if view.text else "",))
+
+
+def _resumed(result: Resumed) -> str:
+    view = result.view
+    branches = f", {len(view.branches)} branches" if len(view.branches) > 1 else ""
+    return f"Resumed at step {view.position:,} on {view.branch}{branches}"
+
+
+@entry(figure=with_view, sentence=_resumed)
+def resumed(result: Resumed) -> ResultTable:
+    view = result.view
+    pairs = [("trace", result.path), ("question", view.question or None), ("branches", len(view.branches))]
+    return facts(_resumed(result), pairs, (f"“{_short(view.text)}”" if view.text else "",))
+
+
+def _drawn_last(operator: Operator, result: LastRun, canvas: Canvas) -> Text:
+    del result
+    return drawn_view(operator, operator.engine.focus_view, canvas)
+
+
+@entry(figure=_drawn_last)
+def last_run(result: LastRun) -> ResultTable:
+    if result.trace is None:
+        return facts("No earlier working context", [("trace", result.path or None)])
+    told = result.trace
+    pairs = [
+        ("question", told.question or None),
+        ("tokens", max((one.steps for one in told.branches), default=0)),
+        ("branches", len(told.branches)),
+        ("lifetime tokens", told.lifetime),
+        ("folder", result.kept or None),
+        ("trace", result.path),
+    ]
+    return facts("The last working context", pairs, ("`focus resume` continues it.",))
+
+
+def _branches(result: BranchList) -> str:
+    count = len(result.branches)
+    many = "1 branch" if count == 1 else f"{count} branches"
+    return f"{many}; on {result.view.branch} at step {result.view.step:,}"
+
+
+@entry(figure=with_view, sentence=_branches)
+def branch_list(result: BranchList) -> ResultTable:
+    rows = [
+        ("●" if one.active else "", one.name, one.parent, one.at, one.steps, one.text, one.state_hash)
+        for one in result.branches
+    ]
+    return sheet(
+        f"{len(rows)} branches, {result.view.branch} is shown at step {result.view.step}",
+        "now name from at:n steps:n text* state",
+        rows,
+    )
+
+
+def _agrees(result: Replayed) -> str:
+    return f"The replay agrees: {_tokens(result.steps)}, state {result.state_hash}"
+
+
+@entry(sentence=_agrees)
+def replayed(result: Replayed) -> ResultTable:
+    return facts(
+        _agrees(result),
+        [
+            ("trace", result.path),
+            ("steps", result.steps),
+            ("branches", result.branches),
+            ("state", result.state_hash),
+            ("end mark", "yes" if result.complete else "no: it was cut off, or is still being written"),
+        ],
+    )
+
+
+@entry()
+def trace_summary(result: TraceSummary) -> ResultTable:
+    header = result.header
+    pairs = [
+        ("made by", f"{header.model.name} {header.model.precision}, {header.gist}, {header.scorer}"),
+        ("at", header.created or None),
+        ("seed / window", f"{header.settings['seed']} / {header.settings['window']}"),
+        ("lifetime tokens", result.lifetime),
+        *((f"  {name}", count) for name, count in result.events),
+        ("seconds", f"{result.milliseconds / 1000:.1f}"),
+        ("question", result.question or None),
+        ("state", result.state_hash or None),
+        ("end mark", "yes" if result.complete else "no: it was cut off, or is still being written"),
+    ]
+    notes = [
+        f"{'●' if one.active else '○'} {one.name}: {one.steps} steps, {one.refocuses} refocuses, "
+        f"{one.actions} actions" + (f", from {one.parent} at step {one.at}" if one.parent else "")
+        for one in result.branches
+    ]
+    if result.text:
+        notes.append(f"“{_short(result.text)}”")
+    return facts(result.path, pairs, notes)
+
+
+@entry()
+def trace_diff(result: TraceDiff) -> ResultTable:
+    rows = [
+        (str(one.node), one.kind, one.ours or "", one.ours_score, one.theirs or "", one.theirs_score)
+        for one in result.changed
+    ]
+    if result.same:
+        title = f"{result.ours} and {result.theirs} do the same, {result.shared} steps"
+    else:
+        title = f"{result.ours} and {result.theirs} share {result.shared} steps"
+    notes = [f"{name}: {ours} against {theirs}" for name, ours, theirs in result.headers]
+    if result.what != "nothing":
+        notes.append(f"then {result.ours} {result.ours_did}, {result.theirs} {result.theirs_did}")
+    if result.changed:
+        notes.append(f"the decisions above are of the first refocus that differs, at step {result.refocus_step}")
+    for name, text in ((result.ours, result.ours_text), (result.theirs, result.theirs_text)):
+        if text and not result.same:
+            notes.append(f"{name}: “{_short(text)}”")
+    return sheet(title, "node action ours* score:score theirs* score:score", rows, notes)
+
+
+@entry()
+def telemetry(result: Telemetry) -> ResultTable:
+    rows = [
+        (
+            one.refocus,
+            one.step,
+            one.loss_at_h,
+            one.actions,
+            one.swap_rate,
+            one.mean_residency,
+            one.latency_ms,
+            one.token_budget_utilization,
+            one.dirty,
+            one.taken,
+            one.given_back,
+        )
+        for one in result.iterations
+    ]
+    loss = "–" if result.loss_at_h is None else f"{result.loss_at_h:.3f}"
+    stays = ", ".join(f"{count} of {length}" for length, count in result.histogram[:12])
+    notes = [
+        f"loss at {result.horizon}: {loss} nats · swap rate {result.swap_rate:.3f} · mean residency "
+        f"{result.mean_residency:.1f} ({result.ended_residency:.1f} of those that ended) · latency "
+        f"{result.latency_ms:.0f} ms, p95 {result.latency_p95_ms:.0f} · utilization "
+        f"{result.token_budget_utilization:.2f}",
+        f"stays that ended, in refocuses: {stays}" if stays else "",
+    ]
+    columns = "refocus:n step:n loss:score actions:n swap:score residency:score time:ms used:score dirty:n"
+    columns += " taken:n back:n"
+    return sheet(f"Branch {result.branch}, {len(rows)} refocuses", columns, rows, notes)

@@ -1,0 +1,1 @@
+"""Frames: assembled, defined, remembered, compared."""

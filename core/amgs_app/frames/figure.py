@@ -1,0 +1,281 @@
+"""Where the candidates of a frame or a search came from, what each score is made of, and what became of
+each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal
+
+from rich.text import Text
+
+from amgs.text.plural import plural
+from amgs.types import Candidate, Frame, LedgerEntry, Weights
+from amgs_app.panes.row_fields import listed
+from amgs_app.render.candidates import (
+    Listed,
+    draw_candidate,
+    draw_table,
+    draw_waterfall,
+    place_of_marked,
+    title_of_rows,
+)
+from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
+from amgs_app.render.empty_state import notice
+from amgs_app.render.format import count, milliseconds
+from amgs_app.render.glyphs import HeaderPart, facts_line, gauge_pieces, scroll_note, wrap
+from amgs_app.render.sentences import coverage_told
+
+Show = Literal["both", "candidates", "text"]
+
+_NONE = "No block qualified."
+_FILTERED = "No row matches the filter. F changes it; a blank one clears it."
+
+
+def frame(
+    result: Frame | None,
+    canvas: Canvas,
+    *,
+    selected: str | None = None,
+    cursor: int | None = None,
+    show: Show = "both",
+    text_offset: int = 0,
+    shown: Sequence[int] | None = None,
+    verdicts: Mapping[str, float] = MappingProxyType({}),
+    lacks: str = "",
+) -> Text:
+    """An assembled frame: waterfall, budget, candidates with scores and fates, the text with its blocks.
+
+    The candidates stand as `listed` has them. shown: places of those that the table has, in its order; None for all.
+    cursor: the marked one's place in the table; else the first that is the block `selected`. show: the table, the text,
+    or both as far as there is room. text_offset: first text line. verdicts: by block id, 1 useful, 0 useless. lacks:
+    what is said, where no block qualified, of those that could not.
+    """
+    if result is None:
+        return notice(
+            canvas,
+            "No frame yet",
+            ("frame assemble SESSION --query “…”",),
+            "A frame is the text that a "
+            "question gets: what the memory holds on it, chosen by score within a budget of tokens.",
+        )
+    marked = selected if cursor is None else cursor
+    return _frame(result, canvas, marked, show, text_offset, shown, verdicts, lacks).render()
+
+
+def rows_of_frame(
+    result: Frame, canvas: Canvas, *, cursor: int | None = None, show: Show = "both", shown: Sequence[int] | None = None
+) -> Mapping[int, int]:
+    """Which row of the table each line of the picture shows."""
+    return _frame(result, canvas, cursor, show, 0, shown, MappingProxyType({})).rows
+
+
+def _frame(
+    result: Frame,
+    canvas: Canvas,
+    marked: int | str | None,
+    show: Show,
+    text_offset: int,
+    shown: Sequence[int] | None,
+    verdicts: Mapping[str, float],
+    lacks: str = "",
+) -> Figure:
+    sheet = Figure(canvas)
+    _head(sheet, result)
+    y = 1 + draw_waterfall(sheet, 1, result.layers)
+    y += _ledger(sheet, y, result.ledger)
+    if result.remarks and sheet.height - y >= 20:
+        words = clean("; ".join(result.remarks))
+        sheet.put(1, y, words, ink(sheet.palette.muted), width=sheet.width - 2)
+        y += 1
+    foot = int(result.coverage is not None and sheet.height - y >= 12)
+    if foot and result.coverage:
+        words = coverage_told(result.coverage)
+        sheet.put(1, sheet.height - 1, words, ink(sheet.palette.muted), width=sheet.width - 2)
+    every = listed(result)
+    rows = tuple(range(len(every))) if shown is None else tuple(shown)
+    items = [every[place] for place in rows]
+    cursor = place_of_marked(items, marked)
+    several = len({item.child for item in every}) > 1
+    table_of = Listed(
+        items,
+        [place + 1 for place in rows],
+        _weights_of(result),
+        cursor,
+        several and list(rows) == sorted(rows),
+        verdicts,
+    )
+    table, detail, text = _split(sheet.part(0, y, None, sheet.height - y - foot), len(table_of.lines), show)
+    if table is not None:
+        chosen = len(result.selected)
+        title = f"{chosen} in, {len(every) - chosen} out"
+        if canvas.width >= 72:
+            title = f"{plural(len(every), 'candidate')}: {title}"
+        title = title_of_rows(title, rows, len(every))
+        none = f"{_NONE} {clean(lacks)}".rstrip()
+        draw_table(table, table_of, title, empty=_FILTERED if every else none)
+    if detail is not None and items:
+        item = items[cursor or 0]
+        draw_candidate(detail, item, table_of.weights(item))
+    if text is not None:
+        numbers: dict[str, int] = {}
+        for place, hit in enumerate(every, start=1):
+            # A composite may list a block once a part: the text came from the one that was selected.
+            if hit.fate == "selected" or hit.block.id not in numbers:
+                numbers[hit.block.id] = place
+        block = items[cursor].block.id if cursor is not None else None
+        _text(text, result, numbers, block, text_offset)
+    return sheet
+
+
+def _weights_of(result: Frame) -> Callable[[Candidate], Weights]:
+    """What each candidate was scored with."""
+    parts = {part.name: part.weights for part in result.parts}
+    return lambda item: parts.get(item.child, result.weights)
+
+
+def candidate(item: Candidate, weights: Weights, canvas: Canvas) -> Text:
+    """Why one candidate has its score and its fate: each part, its weight, and what they contribute."""
+    sheet = Figure(canvas)
+    draw_candidate(sheet, item, weights)
+    return sheet.render()
+
+
+# --- head -------------------------------------------------------------------------------------------------
+
+
+def _head(sheet: Figure, result: Frame) -> None:
+    palette = sheet.palette
+    full = result.tokens / result.budget if result.budget else 0.0
+    colour = palette.bad if full > 1 else palette.accent
+    gauge = gauge_pieces(full, 10, sheet.symbols, ink(colour), ink(palette.faint))
+    query = clean(result.query)
+    facts = [
+        HeaderPart(0, ((clean(result.name), ink(palette.accent, bold=True)),)),
+        HeaderPart(2, ((f"“{cut(query, max(12, sheet.width // 3))}”" if query else "no query", ink(palette.text)),)),
+        HeaderPart(
+            1,
+            (
+                (f"{count(result.tokens)}/{count(result.budget)} tok ", ink(palette.text)),
+                *gauge,
+                (f" {full:.0%}", ink(palette.muted)),
+            ),
+        ),
+        HeaderPart(3, (("entropy ", ink(palette.muted)), (f"{result.entropy_bits:.1f} bit", ink(palette.text)))),
+        HeaderPart(4, ((milliseconds(result.milliseconds), ink(palette.muted)),)),
+        HeaderPart(5, ((result.as_of.strftime("%Y-%m-%d %H:%M"), ink(palette.muted)),)),
+    ]
+    facts_line(sheet, 0, facts)
+
+
+def _ledger(sheet: Figure, y: int, ledger: Sequence[LedgerEntry]) -> int:
+    """What each child was given and used; nothing for an atomic frame."""
+    if len(ledger) < 2:
+        return 0
+    palette = sheet.palette
+    step = sheet.width // len(ledger)
+    names = [cut(clean(entry.child), 12) for entry in ledger]
+    tails = [f" {count(e.used)}/{count(e.budget)}" if e.budget else " nothing to offer" for e in ledger]
+    blocks = [f" {plural(entry.blocks, 'block')}" for entry in ledger]
+    if any(width_of(name + tail) + 2 > step for name, tail in zip(names, tails, strict=True)):
+        _ledger_line(sheet, y, ledger, names)
+        return 1
+    room = min(step - 3 - width_of(name) - width_of(tail) for name, tail in zip(names, tails, strict=True))
+    told = room - max(width_of(text) for text in blocks) >= 8
+    cells = min(20, room - max(width_of(text) for text in blocks) if told else room)
+    for place, entry in enumerate(ledger):
+        full = entry.used / entry.budget if entry.budget else 0.0
+        pieces: list[Piece] = [(f"{names[place]} ", ink(palette.text, bold=True))]
+        if cells >= 3:
+            colour = palette.bad if full > 1 else palette.accent
+            pieces += gauge_pieces(full, cells, sheet.symbols, ink(colour), ink(palette.faint))
+        pieces.append((tails[place], ink(palette.text)))
+        if told:
+            pieces.append((blocks[place], ink(palette.muted)))
+        sheet.pieces(place * step + 1, y, pieces, width=step - 2)
+    return 1
+
+
+def _ledger_line(sheet: Figure, y: int, ledger: Sequence[LedgerEntry], names: Sequence[str]) -> None:
+    """The children one close behind the other, for there is no room to give each the same."""
+    palette = sheet.palette
+    x = 1
+    for name, entry in zip(names, ledger, strict=True):
+        tail = f"{count(entry.used)}/{count(entry.budget)}" if entry.budget else "–"
+        sheet.pieces(
+            x, y, [(f"{name} ", ink(palette.text, bold=True)), (tail, ink(palette.text))], width=sheet.width - x
+        )
+        x += width_of(f"{name} {tail}") + 2
+
+
+def _split(rest: Region, rows: int, show: Show) -> tuple[Region | None, Region | None, Region | None]:
+    """Where the table, the chosen candidate and the text go: side by side when very wide, else one under
+    another.
+    """
+    if show == "text":
+        return None, None, rest
+    beside = show == "both" and rest.width >= 170
+    left = rest.part(0, 0, rest.width * 11 // 20 - 1) if beside else rest
+    right = rest.part(left.width + 2, 0) if beside else None
+    below = show == "both" and not beside and rest.height >= 10
+    table = (
+        min(max(rows, 1) + 1, max(5, left.height * (3 if below else 4) // 5))
+        if below or left.height >= 16
+        else left.height
+    )
+    spare = left.height - table
+    if below and spare < 26:
+        return left.part(0, 0, None, table), None, left.part(0, table)
+    detail = min(spare, 14)
+    if detail < 4:
+        return left, None, right
+    if below:
+        return left.part(0, 0, None, table), left.part(0, table, None, 9), left.part(0, table + 9)
+    return left.part(0, 0, None, table), left.part(0, table, None, detail), right
+
+
+# --- text -------------------------------------------------------------------------------------------------
+
+
+def _text(region: Region, result: Frame, numbers: Mapping[str, int], selected: str | None, offset: int) -> None:
+    """The assembled text; the gutter holds the number of the candidate each line came from."""
+    palette = region.palette
+    lines = text_lines(result, region.width - 6)
+    rows = region.height - 1
+    first = min(max(0, offset), max(0, len(lines) - rows))
+    if selected is not None and not offset:
+        at = next((place for place, (_, block) in enumerate(lines) if block == selected), None)
+        if at is not None and at >= first + rows:
+            first = min(at, max(0, len(lines) - rows))
+    shown = lines[first : first + rows]
+    region.rule(0, f"assembled text, {count(result.tokens)} tok", scroll_note(first, len(shown), len(lines)))
+    before: str | None = lines[first - 1][1] if 0 < first <= len(lines) else None
+    for row, (line, block) in enumerate(shown, start=1):
+        if block is None:
+            region.put(5, row, line, ink(palette.muted))
+        else:
+            number = numbers.get(block, 0)
+            colour = palette.accent if block == selected or number % 2 else palette.part_centrality
+            if block != before or row == 1:
+                region.put(0, row, str(number) if number else "?", ink(colour, bold=True), width=3, align="right")
+            region.put(3, row, "▌", ink(colour))
+            region.put(5, row, line, ink(palette.text))
+            if block == selected:
+                region.shade(row, palette.selection)
+        before = block
+
+
+def text_lines(result: Frame, width: int) -> list[tuple[str, str | None]]:
+    """The frame's text broken to a width, each line with the block it came from (None for the template's
+    words).
+
+    Blank lines are dropped: the gutter already separates the blocks.
+    """
+    lines: list[tuple[str, str | None]] = []
+    for span in result.spans:
+        piece = result.text[span.start : span.end].strip("\n")
+        if not piece.strip():
+            continue
+        lines += [(line, span.block_id) for line in wrap(piece, max(8, width), 10_000) if line.strip()]
+    return lines

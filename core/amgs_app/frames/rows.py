@@ -1,0 +1,208 @@
+"""Frames: assembled, defined, remembered, compared, replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from amgs.text.plural import plural
+from amgs.types import COMPONENTS
+from amgs_app.panes.row_fields import fate_of, listed, reason_of
+from amgs_app.render.catalogue import FigureOf, entry, sentence_of, table_of
+from amgs_app.render.format import title_told
+from amgs_app.render.sentences import coverage_told, layers_told
+from amgs_app.render.sheet import ResultTable, facts, sheet
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rich.text import Text
+
+    from amgs.frames.results import CachedFrame, FrameComparison, History, Replay
+    from amgs.types import Candidate, Frame, FrameDefinition, SelectionRule, Weights
+    from amgs_app.render.canvas import Canvas
+    from amgs_app.results.memory import FrameList, LastFrame
+    from amgs_app.session.operator import Operator
+
+
+_REJECTED_SHOWN = 12
+"""Rejected candidates that a frame's table shows; CSV and JSON hold them all."""
+
+_PLAIN = ("shipped", "yours")
+_WEIGHTS = "recency:score centr:score conf:score simil:score reinf:score"
+
+
+def _fate(each: Candidate) -> str:
+    reason = reason_of(each)
+    return f"{fate_of(each)} · {reason}" if reason else fate_of(each)
+
+
+def _weights(weights: Weights | None) -> str:
+    return "" if weights is None else " ".join(f"{getattr(weights, name):.2f}" for name in COMPONENTS)
+
+
+def _selection(rule: SelectionRule) -> list[tuple[str, Any]]:
+    wanted = rule.filter
+    meta = ", ".join(f"{key}={value}" for key, value in sorted(wanted.meta.items()))
+    return [
+        ("gathers", f"{rule.gather}, pool {rule.pool}, hops {rule.hops}"),
+        ("order with a question", "that of the search" if rule.order == "search" else "by the weights"),
+        ("selects", rule.selection + ("" if rule.top_k is None else f", at most {rule.top_k}")),
+        ("least score", rule.threshold),
+        ("least share of the best match", rule.similarity_share),
+        ("statuses", ", ".join(wanted.statuses)),
+        ("categories", "all" if wanted.categories is None else ", ".join(wanted.categories)),
+        ("only self", "yes" if wanted.self_only else "no"),
+        ("metadata", meta),
+        ("made since / before", f"{_day(wanted.since)} / {_day(wanted.until)}"),
+        ("used since", _day(wanted.reinforced_since)),
+        ("window hours", rule.window_hours),
+    ]
+
+
+def _day(instant: datetime | None) -> str:
+    return "ever" if instant is None else f"{instant:%Y-%m-%d %H:%M}"
+
+
+def _frames(result: FrameList) -> str:
+    return plural(len(result.definitions), "frame")
+
+
+@entry(figure=FigureOf("frame last"), sentence=_frames)
+def frame_list(result: FrameList) -> ResultTable:
+    rows = []
+    kinds = {each.name: each.kind for each in result.origins}
+    for each in result.definitions:
+        weights = (getattr(each.weights, name) for name in COMPONENTS)
+        children = f" {each.merge}: ".join(["", ", ".join(c.name for c in each.children)]) if each.children else ""
+        rows.append((each.name, each.purpose, each.budget, *weights, children.strip(), kinds.get(each.name, "")))
+    notes = [f"{each.name}: {each.told}" for each in result.origins if each.told not in _PLAIN]
+    return sheet("Frames", f"name purpose* budget:n {_WEIGHTS} children origin", rows, notes)
+
+
+def _drawn(operator: Operator, result: Frame, canvas: Canvas, verdicts: Mapping[str, float] | None = None) -> Text:
+    from amgs_app.frames import figure as frame
+    from amgs_app.panes.row_fields import of_candidates
+    from amgs_app.render.drawing import places
+
+    rows = places(operator, "frame", of_candidates(listed(result)))
+    return frame.frame(result, canvas, selected=operator.selection, shown=rows, verdicts=verdicts or {})
+
+
+@entry(figure=_drawn)
+def frame(result: Frame) -> ResultTable:
+    numbered = [
+        (n, each.block.id, title_told(each.block), each.score, each.tokens, each.child, _fate(each), each.fate)
+        for n, each in enumerate(listed(result), 1)
+    ]
+    # What is in comes first; the numbers stay those of the whole list, which `@2` refers to.
+    numbered.sort(key=lambda row: row[-1] != "selected")
+    asked = f" for {result.query!r}" if result.query else ""
+    chosen = f"{len(result.selected)} of {len(numbered)} blocks"
+    title = f"{result.name}{asked}: {chosen}, {result.tokens:,} of {result.budget:,} tokens"
+    ledger = "; ".join(f"{each.child} {each.used}/{each.budget} tokens" for each in result.ledger)
+    notes = (
+        f"{ledger}; entropy {result.entropy_bits:.2f} bit" if ledger else "",
+        coverage_told(result.coverage) if result.coverage else "",
+        layers_told(result.layers),
+        *result.remarks,
+        *((f"\n{result.text.rstrip()}",) if result.text.strip() else ()),
+    )
+    made = sheet(title, "#:n id:id title* score:score tokens:n frame fate*", [row[:-1] for row in numbered], notes)
+    return replace(made, digest=made.rows[: len(result.selected) + _REJECTED_SHOWN])
+
+
+def _drawn_last(operator: Operator, result: LastFrame, canvas: Canvas) -> Text:
+    from amgs_app.frames import figure as frame
+
+    if result.frame is None:
+        return frame.frame(None, canvas)
+    return _drawn(operator, result.frame, canvas, result.verdicts)
+
+
+def _last(result: LastFrame) -> str:
+    return "No frame was assembled yet" if result.frame is None else sentence_of(result.frame)
+
+
+@entry(figure=_drawn_last, sentence=_last)
+def last_frame(result: LastFrame) -> ResultTable:
+    return table_of(result.frame) if result.frame is not None else sheet("No frame yet", "frame", ())
+
+
+@entry()
+def frame_definition(result: FrameDefinition) -> ResultTable:
+    pairs: list[tuple[str, Any]] = [
+        ("purpose", result.purpose),
+        ("weights", _weights(result.weights)),
+        ("budget", result.budget),
+        ("assembly", result.assembly),
+        ("fresh for hours", result.refresh_hours),
+        ("equal from cosine", result.semantic_threshold),
+    ]
+    if result.is_composite:
+        pairs += [
+            ("children", ", ".join(f"{c.name} {c.share:.0%}" for c in result.children)),
+            ("merge / budget", f"{result.merge} / {result.budget_strategy}"),
+            ("scored again with", _weights(result.rescore)),
+        ]
+    else:
+        pairs += _selection(result.rule)
+    return facts(result.name, pairs)
+
+
+@entry()
+def cached_frame(result: CachedFrame) -> ResultTable:
+    made = table_of(result.frame)
+    how = "from the cache" if result.fresh else "assembled again"
+    return ResultTable(made.title, made.columns, made.rows, (f"{how}: {result.because}", *made.notes), made.digest)
+
+
+@entry()
+def history(result: History) -> ResultTable:
+    rows = [
+        (a.id, a.as_of, a.name, a.query, a.blocks, a.tokens, a.budget, a.entropy_bits, _weights(a.weights))
+        for a in result.assemblies
+    ]
+    columns = "id:id at:at frame query* blocks:n tokens:n budget:n bits:score weights"
+    return sheet(plural(result.total, "assembly", "assemblies"), columns, rows)
+
+
+@entry()
+def replay(result: Replay) -> ResultTable:
+    past = result.assembly
+    title = f"{past.name} {past.id} of {past.as_of:%Y-%m-%d %H:%M}: " + ("equal" if result.equal else "not equal")
+    rows = [(n, c.block.id, c.block.title, c.score) for n, c in enumerate(result.frame.selected, 1)]
+    notes = [*result.because]
+    notes += [f"only then: {i[:12]}" for i in result.gone]
+    notes += [f"only now: {i[:12]}" for i in result.come]
+    return sheet(title, "#:n id:id title* score:score", rows, notes)
+
+
+@entry()
+def frame_comparison(result: FrameComparison) -> ResultTable:
+    left, right = result.left, result.right
+    rows = [
+        (
+            m.block.id,
+            m.block.title,
+            m.left_rank,
+            m.right_rank,
+            m.left_score,
+            m.right_score,
+            *((None,) * len(COMPONENTS) if m.parts is None else (getattr(m.parts, n) for n in COMPONENTS)),
+            m.because,
+        )
+        for m in result.moved
+    ]
+    notes = [
+        f"{name}: {side.label}, {plural(side.blocks, 'block')}, {side.tokens:,} of {side.budget:,} tokens, "
+        f"{side.entropy_bits:.2f} bits, {side.id}"
+        for name, side in (("A", left), ("B", right))
+    ]
+    title = f"{plural(len(result.shared), 'block')} in both, overlap {result.jaccard:.2f}, {len(rows)} moved"
+    columns = (
+        "id:id title* A:n B:n score_A:score score_B:score "
+        "Δrecency:score Δcentr:score Δconf:score Δsimil:score Δreinf:score why*"
+    )
+    return sheet(title, columns, rows, notes)

@@ -1,0 +1,1 @@
+"""The graph: neighbourhoods, paths, edges, entities."""

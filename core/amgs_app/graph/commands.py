@@ -1,0 +1,106 @@
+"""The graph: `graph neighbours`, `inspect`, `path`, `stats`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from amgs_app.calls.arguments import Reference
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.results.memory import Inspection
+
+if TYPE_CHECKING:
+    from amgs.api.graph import Communities, GraphPath
+    from amgs.types import Centrality, GraphStats, Neighbourhood
+    from amgs_app.engine import Engine
+
+Hops = Annotated[int, Option("--hops", metavar="N", min=1, max=4, help="How far to walk.")]
+Nodes = Annotated[int, Option("--limit", metavar="N", min=1, help="At most this many blocks, the strongest first.")]
+
+
+@operation(
+    "graph neighbours",
+    summary="Show the blocks around a block.",
+    example="graph neighbours @1 --hops 2",
+    pane="graph",
+    lists=lambda found: [each.id for each in found.blocks],
+)
+def neighbours(
+    engine: Engine,
+    block: Reference = None,
+    *,
+    hops: Hops = 1,
+    limit: Nodes = 60,
+    relation: Annotated[
+        list[str] | None, Option("--relation", metavar="TYPE", help="Only edges of this type; may be repeated.")
+    ] = None,
+    since: Annotated[
+        datetime | None, Option("--since", metavar="DATE", help="Only edges created or used since.")
+    ] = None,
+) -> Neighbourhood:
+    """Show the blocks within --hops of a block and the edges among them, with their type and present strength."""
+    chosen = engine.block(block).id
+    return engine.memory.graph.neighbourhood(chosen, hops, limit, relations=relation or (), since=since)
+
+
+@operation(
+    "graph path",
+    summary="Show the strongest path between two blocks.",
+    example="graph path @1 @2",
+    lists=lambda found: [each.id for each in found.blocks],
+)
+def path(
+    engine: Engine,
+    start: Annotated[str, Arg(metavar="FROM", help="A block."), Takes("block")],
+    goal: Annotated[
+        str | None, Arg(metavar="TO", help="Another block; default: the selected one."), Takes("block")
+    ] = None,
+) -> GraphPath:
+    """Find the path whose edges have the greatest product of strengths: how two blocks are connected."""
+    return engine.memory.graph.path(engine.block(start).id, engine.block(goal).id)
+
+
+@operation(
+    "graph inspect",
+    summary="Show a node, its neighbours and its place in the graph.",
+    example="graph inspect @1",
+    pane="graph",
+    lists=lambda found: [each.id for each in found.neighbourhood.blocks],
+)
+def inspect(engine: Engine, block: Reference = None, *, hops: Hops = 1, limit: Nodes = 60) -> Inspection:
+    """Show a node with its neighbourhood and its degree, eigenvector, PageRank and betweenness centrality."""
+    chosen = engine.block(block).id
+    found = engine.memory.neighbourhood(chosen, hops, limit)
+    return Inspection(found, engine.memory.centrality(chosen))
+
+
+@operation("graph centrality", summary="Show how central a block is in the graph.", example="graph centrality @1")
+def centrality(engine: Engine, block: Reference = None) -> Centrality:
+    """Show a block's degree, eigenvector, PageRank and betweenness centrality, each scaled to 0 to 1."""
+    return engine.memory.centrality(engine.block(block).id)
+
+
+@operation(
+    "graph stats",
+    summary="Count nodes, edges, components and relations, or find communities.",
+    synonyms=("communities", "clusters"),
+    example="graph stats",
+    pane="graph",
+    lists=lambda found: [one.centre[0].id for one in getattr(found, "found", ())] or None,
+)
+def stats(
+    engine: Engine,
+    *,
+    communities: Annotated[
+        int | None, Option("--communities", metavar="N", min=1, help="Show the N largest communities instead.")
+    ] = None,
+) -> GraphStats | Communities:
+    """Count nodes, edges and connected components, the density, and edges by relation.
+
+    With --communities, group the blocks by the strengths of their edges (Louvain's method), with the most central
+    blocks of each group.
+    """
+    if communities is not None:
+        return engine.memory.graph.communities(communities)
+    return engine.memory.graph_stats()

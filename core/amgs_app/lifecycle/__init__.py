@@ -1,0 +1,1 @@
+"""What comes in, is consolidated and cared for."""

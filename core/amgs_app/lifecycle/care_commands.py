@@ -1,0 +1,262 @@
+"""Keeping a memory in shape: `enhance`, `prune`, and the review queue."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from amgs.errors import UsageError
+from amgs.text.plural import plural
+from amgs_app.calls.arguments import DryRun, Limit, MostBlocks
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.results.memory import Enhanced, ReviewList
+
+if TYPE_CHECKING:
+    from amgs.lifecycle.erase import ErasureReceipt
+    from amgs.lifecycle.proposals import EnhancementPlan
+    from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
+    from amgs.lifecycle.secrets import SecretScan
+    from amgs.lifecycle.supersede import ReviewPlan
+    from amgs.types import JournalEntry, Progress
+    from amgs_app.engine import Engine
+
+
+class Concern(StrEnum):
+    """What enhancement can propose."""
+
+    DUPLICATE = "duplicate"
+    MERGE = "merge"
+    OVERLAP = "overlap"
+    SPLIT = "split"
+    WEAK_EDGE = "weak_edge"
+    STRENGTHEN = "strengthen"
+    WEAKEN = "weaken"
+    CONFIDENCE = "confidence"
+
+
+Only = Annotated[list[str] | None, Option("--only", metavar="ID", help="Only this proposal; may be repeated.")]
+Concerns = Annotated[
+    list[Concern] | None, Option("--kind", metavar="KIND", help="Only proposals of this kind; may be repeated.")
+]
+MostOfAKind = Annotated[int | None, Option("--limit", metavar="N", min=1, help="At most N proposals per kind.")]
+
+
+@operation(
+    "enhance",
+    summary="Repair the graph: duplicates, splits, edges, confidences.",
+    synonyms=("deduplicate", "repair", "duplicates"),
+    example="enhance --kind split --apply",
+    long=True,
+    writes=True,
+)
+def enhance(
+    engine: Engine,
+    *,
+    only: Only = None,
+    kind: Concerns = None,
+    limit: MostOfAKind = None,
+    apply: Annotated[bool, Option("--apply", help="Carry the proposals out.")] = False,
+    dry_run: DryRun = False,
+    progress: Progress | None = None,
+) -> EnhancementPlan | Enhanced:
+    """Propose merges of duplicates, links between accounts of one event, splits, and changes of edges and
+    confidences.
+
+    Shows the proposals with their ids, reasons and effects; --apply carries them out, those that --only names or all.
+    What differs in what it says is never merged. A merge or a split makes new blocks and archives the old ones. `undo`
+    reverts all of it.
+    """
+    lifecycle = engine.memory.lifecycle
+    plan = lifecycle.plan_enhancement(
+        kinds=[each.value for each in kind] if kind else (), limit=limit, progress=progress, model=engine.model_server
+    )
+    chosen = lifecycle.choose(plan, only or ())
+    if dry_run or not apply:
+        from dataclasses import replace
+
+        return replace(plan, proposals=chosen)
+    return Enhanced(chosen, lifecycle.apply_enhancement(plan, only or ()) if chosen else None)
+
+
+def _planned(result: PrunePlan | Pruned | PruneAssessment | ErasureReceipt) -> list[str] | None:
+    """The blocks that a pruning takes; None where one block was only explained."""
+    plan = getattr(result, "plan", result)
+    candidates = getattr(plan, "candidates", None)
+    return None if candidates is None else [each.block.id for each in candidates]
+
+
+@operation(
+    "prune",
+    summary="Archive blocks that are faded, peripheral, unused and low-confidence.",
+    synonyms=("forget", "clean up", "shrink"),
+    example="prune --dry-run",
+    writes=True,
+    lists=_planned,
+)
+def prune(
+    engine: Engine,
+    *,
+    dry_run: DryRun = False,
+    limit: MostBlocks = None,
+    threshold: Annotated[
+        float | None, Option("--threshold", metavar="X", min=0, max=1, help="Relevance under which a block is faded.")
+    ] = None,
+    lowest: Annotated[
+        float | None,
+        Option(
+            "--lowest",
+            metavar="P",
+            min=0,
+            max=1,
+            help="This share of the memory counts as peripheral and low-confidence.",
+        ),
+    ] = None,
+    explain: Annotated[
+        str | None,
+        Option("--explain", metavar="ID", help="Explain what keeps one block; nothing is pruned."),
+        Takes("block"),
+    ] = None,
+    hard: Annotated[bool, Option("--hard", help="Delete blocks that are already pruned.")] = False,
+    erase: Annotated[
+        bool, Option("--erase", help="With --hard: erase their texts, without a ledger. No undo.")
+    ] = False,
+    yes: Annotated[bool, Option("--yes", help="Required for --hard.")] = False,
+    ledger: Annotated[
+        Path | None,
+        Option(
+            "--ledger",
+            metavar="FILE",
+            help="Where to write deleted blocks; default: beside the store, or a table of a database.",
+        ),
+        Takes("file", made=True),
+    ] = None,
+    progress: Progress | None = None,
+) -> PrunePlan | Pruned | PruneAssessment | ErasureReceipt:
+    """Mark blocks as pruned and drop their edges, if they are under all four limits at once.
+
+    With --explain nothing is pruned: each of a block's four signs is compared with its limit. With --hard, blocks
+    that are already pruned are deleted from the store, after they were written to a ledger. Both can be undone.
+
+    With --hard --erase no ledger is written and nothing of their texts stays in the store, as with `block delete
+    --hard`: it gives the same receipt and cannot be undone.
+    """
+    lifecycle = engine.memory.lifecycle
+    if erase and not hard:
+        raise UsageError("--erase erases what --hard deletes.", way_out="Give both, or leave --erase out.")
+    if explain is not None:
+        wanted = engine.block(explain).id
+        return lifecycle.explain_pruning(wanted, threshold=threshold, lowest=lowest)
+    plan = lifecycle.plan_pruning(hard=hard, limit=limit, threshold=threshold, lowest=lowest)
+    if dry_run or not plan.candidates:
+        return plan
+    if hard and not yes:
+        raise UsageError(
+            f"--hard would {'erase' if erase else 'delete'} {plural(len(plan.candidates), 'block')}.",
+            way_out="Add --yes, or preview with --dry-run.",
+        )
+    if erase:
+        return engine.memory.erasure.erase([each.block.id for each in plan.candidates], progress)
+    return lifecycle.apply_pruning(plan, ledger=ledger)
+
+
+@operation(
+    "review scan",
+    summary="Look for blocks that may be superseded, contradicted or merged.",
+    synonyms=("conflicts", "contradictions", "duplicates"),
+    example="review scan",
+    pane="inbox",
+    long=True,
+    writes=True,
+)
+def scan(engine: Engine, *, dry_run: DryRun = False, progress: Progress | None = None) -> ReviewPlan | ReviewList:
+    """Compare blocks on the same subject and queue what conflicts.
+
+    Nothing is changed yet: `review decide` does that.
+    """
+    lifecycle = engine.memory.lifecycle
+    plan = lifecycle.plan_review(progress=progress)
+    if dry_run:
+        return plan
+    if plan.found:
+        lifecycle.apply_review(plan)
+    return ReviewList(lifecycle.reviews(limit=50))
+
+
+@operation(
+    "review list",
+    summary="List findings waiting for a verdict.",
+    example="review list",
+    pane="inbox",
+    lists=lambda found: [i for each in found.items for i in (each.older.id, each.newer.id)],
+)
+def queue(
+    engine: Engine,
+    *,
+    every: Annotated[bool, Option("--all", help="Include decided findings.")] = False,
+    limit: Limit = 50,
+) -> ReviewList:
+    """List findings, most certain first, with both blocks and the words that conflict."""
+    found = engine.memory.lifecycle.reviews(every=every, limit=limit)
+    return ReviewList(found)
+
+
+@operation(
+    "review decide",
+    summary="Accept a finding, or reject it for good.",
+    synonyms=("accept", "reject", "resolve"),
+    example="review decide 3 accept",
+    writes=True,
+)
+def decide(
+    engine: Engine,
+    review: Annotated[int, Arg(metavar="ID", help="The number that `review list` shows.")],
+    verdict: Annotated[Literal["accept", "reject"], Arg(metavar="accept|reject", help="The verdict.")],
+) -> JournalEntry:
+    """Apply a finding, or dismiss it, so that it is not proposed again. `undo` reopens it.
+
+    A superseded block stays, marked with its successor and the time; a contradiction becomes an edge; two blocks that
+    say the same are merged into one, and both are archived.
+    """
+    lifecycle = engine.memory.lifecycle
+    return lifecycle.accept(review) if verdict == "accept" else lifecycle.reject(review)
+
+
+@operation(
+    "secrets scan",
+    audience="workstation",
+    needs="operate",
+    summary="Find keys, tokens and passwords that the memory holds, and mask them.",
+    synonyms=("api key", "token", "password", "credentials", "redact", "leak"),
+    example="secrets scan --apply",
+    long=True,
+    writes=True,
+)
+def scan_secrets(
+    engine: Engine,
+    *,
+    apply: Annotated[bool, Option("--apply", help="Mask what is found.")] = False,
+    restore: Annotated[
+        int | None, Option("--restore", metavar="N", min=1, help="Put back what operation N masked.")
+    ] = None,
+    forget: Annotated[
+        int | None, Option("--forget", metavar="N", min=1, help="Delete the file of what operation N masked; for good.")
+    ] = None,
+    progress: Progress | None = None,
+) -> SecretScan | JournalEntry:
+    """Look for secrets in everything the memory holds: notes, conversations, the journal, past searches.
+
+    What comes in is masked already, unless `memory.ingest.secrets` is keep; this finds what came in before. --apply
+    masks it everywhere in one operation and hashes the notes anew. The secrets are then kept in one file beside the
+    store that only its owner can read; --restore puts them back from it, and --forget deletes it.
+    """
+    del progress
+    erasure = engine.memory.erasure
+    if sum(one is not None for one in (restore, forget, apply or None)) > 1:
+        raise UsageError("--apply, --restore and --forget exclude each other.", way_out="Give one of them.")
+    if restore is not None:
+        return erasure.restore_secrets(restore)
+    if forget is not None:
+        erasure.forget_secrets(forget)
+    return erasure.mask_secrets() if apply else erasure.scan_secrets()

@@ -1,0 +1,397 @@
+"""A memory's life: `ingest`, `inbox list`, `consolidate`, `operations`, `undo`, `verify`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from amgs.errors import InputError, UsageError
+from amgs_app.calls.arguments import DryRun, Limit, MostBlocks, Offset
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.panes.row_fields import of_raw, shown
+from amgs_app.panes.row_filter import ListFilter
+from amgs_app.places.paths import lies_there
+from amgs_app.results.memory import Consolidated, Inbox, OperationList, Untouched, consolidated
+
+if TYPE_CHECKING:
+    from amgs.lifecycle.revision import Revision, RevisionPlan
+    from amgs.lifecycle.schedule import Due
+    from amgs.types import (
+        ConsolidationPlan,
+        IngestReport,
+        JournalEntry,
+        JournalEntryDetail,
+        Progress,
+        UndoPlan,
+        Verification,
+    )
+    from amgs_app.engine import Engine
+
+
+@operation(
+    "ingest",
+    audience="workstation",
+    summary="Add a text, a file or a folder to the inbox.",
+    synonyms=("remember", "add", "memorise"),
+    example='ingest "The boiler valve was replaced in March." --tag house',
+    pane="inbox",
+    long=True,
+    writes=True,
+    creates=True,
+)
+def ingest(
+    engine: Engine,
+    text: Annotated[
+        str | None,
+        Arg(
+            metavar="TEXT", help="The text of one new block, the path of a folder or a file, or - for what is piped in."
+        ),
+        Takes("file"),
+    ] = None,
+    *,
+    file: Annotated[
+        Path | None,
+        Option("--file", metavar="FILE", help="A file: notes, a page, a PDF, an Office file, a chat, code."),
+        Takes("file"),
+    ] = None,
+    batch: Annotated[
+        Path | None,
+        Option("--batch", metavar="DIR", help="A folder: every file in and below it that can be read."),
+        Takes("folder"),
+    ] = None,
+    sync: Annotated[
+        bool,
+        Option(
+            "--sync",
+            help="Bring a known file or folder up to date: changed texts are superseded, missing ones archived.",
+        ),
+    ] = False,
+    sample: Annotated[
+        bool, Option("--sample", help="The notes that come with the program: a year at an observatory.")
+    ] = False,
+    speaker: Annotated[str, Option("--speaker", metavar="NAME", help="Who said or wrote it.")] = "",
+    date: Annotated[
+        datetime | None, Option("--date", metavar="DATE", help="Its date, whatever the file says: 2026-03-01.")
+    ] = None,
+    tag: Annotated[list[str] | None, Option("--tag", metavar="TAG", help="A tag; may be repeated.")] = None,
+    meta: Annotated[
+        list[str] | None, Option("--meta", metavar="KEY=VALUE", help="Other metadata; may be repeated.")
+    ] = None,
+    source: Annotated[
+        str, Option("--source", metavar="NAME", help="The source of TEXT; a file's source is its path.")
+    ] = "",
+    progress: Progress | None = None,
+) -> IngestReport | RevisionPlan | Revision:
+    """Add raw blocks to the inbox: they are hashed, dated and stored; `consolidate` does the rest.
+
+    TEXT may be the path of an existing file or folder; `-` is one text from standard input. Without TEXT, the folder
+    named by --corpus is ingested. A block that the memory already holds is not added again; `undo` reverts the whole
+    ingest.
+
+    Where a file or folder was taken in before and says something else now, the revision is shown and nothing is
+    changed; --sync carries it out, in one step that `undo` reverts.
+
+    --speaker, --date, --tag and --meta are said of everything that is taken in now.
+    """
+    given = given_metadata(speaker, tag or (), meta or ())
+    if batch is not None and file is None and text is not None and Path(text).is_dir():
+        raise UsageError("--batch takes one folder at a time.", way_out="Ingest one folder after the other.")
+    if sum(given is not None for given in (text, file, batch, sample or None)) > 1:
+        raise UsageError("TEXT, --file, --batch and --sample exclude each other.", way_out="Give one of them.")
+    if text is not None:
+        piped = text == "-"
+        if piped:
+            text = _piped(engine)
+        path = None if piped else _path_of(text)
+        if path is None:
+            said = f"{speaker}: {text}" if speaker else text
+            extra = given | ({"source": source} if source else {})
+            return engine.memory.ingest_text(said, created_at=date, meta=extra)
+        file, batch = (None, path) if path.is_dir() else (path, None)
+    if source:
+        raise UsageError("--source names the source of a TEXT.", way_out="A file's source is its path: leave it out.")
+    if file is not None or batch is not None:
+        if not given and date is None:
+            return _of_path(engine, file, batch, sync, progress)
+        return _marked(engine, file, batch, date, given, progress)
+    if given or date is not None:
+        raise UsageError("There is nothing to say it of.", way_out="Give a text, `--file FILE` or `--batch FOLDER`.")
+    _check_corpus(engine, sample)
+    memory = engine.memory
+    engine.enter_corpus()
+    return memory.ingest_folder(engine.corpus.path, progress)
+
+
+def _check_corpus(engine: Engine, sample: bool) -> None:
+    """Raise UsageError where nobody named what comes in without a text: a corpus of the store's own, or the sample."""
+    if not sample:
+        if not engine.belongs_to_corpus:
+            raise UsageError(
+                "There is nothing to ingest.",
+                way_out='Give it: `ingest "a note"`, `ingest FILE`, `ingest FOLDER`, `ingest -` for piped text.',
+            )
+        return
+    if not engine.corpus.is_sample:
+        raise UsageError("--sample and --corpus name two folders.", way_out="Leave one of them out.")
+    if engine.is_own:
+        raise UsageError(
+            "The sample does not go into your own memory.",
+            way_out="Give it a store: `amgs --store sample.duckdb ingest --sample`.",
+        )
+
+
+def _piped(engine: Engine) -> str:
+    """What was piped into the command line. Raises UsageError where nobody typed one, InputError for other bytes."""
+    if engine.standard_input is None:
+        raise UsageError("Nothing is piped in here.", way_out="`-` reads standard input in `amgs ingest -` alone.")
+    try:
+        return engine.standard_input().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            "What is piped in is no text in UTF-8.", way_out="Save it as a file and give its path."
+        ) from error
+
+
+def _marked(
+    engine: Engine,
+    file: Path | None,
+    batch: Path | None,
+    date: datetime | None,
+    given: dict[str, Any],
+    progress: Progress | None,
+) -> IngestReport:
+    """A file or a folder that is not known yet, with what is said of it."""
+    path = file or batch
+    if path is not None and engine.memory.sources.knows(path):
+        raise UsageError(
+            f"{path} is known already; --speaker, --date, --tag and --meta are said when something is taken in first.",
+            way_out="Change single blocks by `block tag` and `block set`, or take the file in without them.",
+        )
+    if file is not None:
+        return engine.memory.ingest_file(file, created_at=date, meta=given)
+    return engine.memory.ingest_folder(Path() if batch is None else batch, progress, created_at=date, meta=given)
+
+
+def given_metadata(speaker: str, tags: Sequence[str], pairs: Sequence[str]) -> dict[str, Any]:
+    """Metadata as options give it. Raises UsageError for a pair that is none, and for a key of the engine's own."""
+    from amgs.ingest.metadata import of_the_engine
+    from amgs.lifecycle.annotate import checked_tag
+
+    made: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        key = key.strip().lower()
+        if not equals or not key or not value.strip():
+            raise UsageError(f"--meta takes KEY=VALUE, not {pair!r}.", way_out="For example --meta project=boat.")
+        if of_the_engine(key) or key in ("tags", "speaker"):
+            raise UsageError(f"The key {key} has a meaning of its own.", way_out="Give another key, or its own option.")
+        made[key] = value.strip()
+    if speaker.strip():
+        made["speaker"] = speaker.strip()
+    if tags:
+        made["tags"] = [checked_tag(one) for one in tags]
+    return made
+
+
+def _of_path(
+    engine: Engine, file: Path | None, batch: Path | None, sync: bool, progress: Progress | None
+) -> IngestReport | RevisionPlan | Revision:
+    """A file or a folder: taken in, or, where it is known and does more than add to what is there, its revision."""
+    library = engine.memory.sources
+    path = file or batch
+    if path is not None and library.knows(path):
+        plan = library.plan_file(path) if batch is None else library.plan_folder(batch, progress)
+        if sync:
+            return library.apply(plan)
+        if not plan.only_adds:
+            return plan
+    if file is not None:
+        return engine.memory.ingest_file(file)
+    return engine.memory.ingest_folder(Path() if batch is None else batch, progress)
+
+
+_IS_PATH: Final = re.compile(
+    r"(?:/|~/|\.{1,2}/)\S+|[^\s:]+\.(?:md|markdown|txt|rst|html?|pdf|docx|pptx|xlsx|epub|eml|msg|jsonl|ndjson)"
+    r"|[^\s:]+/[^\s:/]+\.[A-Za-z]\w{0,7}"
+)
+"""One word that can only be meant as a path: nobody writes a note of it."""
+
+
+def _path_of(text: str) -> Path | None:
+    """The folder or the file that a text names: one that is there, written as a path or as a word of its own."""
+    word = text.strip()
+    if "\n" in word or not ("/" in word or len(word.split()) == 1 or word.endswith(".md")):
+        return None
+    path = Path(word)
+    if lies_there(path):
+        return path.expanduser()
+    if _IS_PATH.fullmatch(word):
+        raise UsageError(
+            f"There is no file or folder {path}.", way_out="Check the path. A text is taken in with a space in it."
+        )
+    return None
+
+
+@operation(
+    "inbox list",
+    summary="List blocks waiting to be consolidated, or say whether it is time.",
+    example="inbox list --limit 20",
+    pane="inbox",
+    lists=lambda found: [block.id for block in found.blocks] if hasattr(found, "blocks") else None,
+)
+def inbox(
+    engine: Engine,
+    *,
+    limit: Limit = 200,
+    offset: Offset = 0,
+    only: Annotated[
+        list[str] | None,
+        Option("--only", metavar="TERM", help="word, source:notes, words>100 or !word; if repeated, all must match."),
+    ] = None,
+    by: Annotated[
+        str, Option("--by", metavar="FIELD", help="Sort by title, source, words or days; default: newest first.")
+    ] = "",
+    reverse: Annotated[bool, Option("--reverse", help="Reverse the order.")] = False,
+    due: Annotated[
+        bool, Option("--due", help="List nothing: say whether it should be consolidated now, and why.")
+    ] = False,
+) -> Inbox | Due:
+    """List raw blocks, newest first, or filtered by --only and sorted by --by.
+
+    With --due, hold the size of the inbox and the time since the last consolidation against the limits in the settings.
+    """
+    if due:
+        return engine.memory.lifecycle.due()
+    from amgs.types import BlockFilter
+
+    raw = BlockFilter(statuses=("raw",))
+    waiting = engine.memory.count(raw)
+    now = engine.clock.now()
+    sift = ListFilter(tuple(only or ()), by, reverse)
+    if sift:
+        every = engine.memory.blocks(raw)
+        places = shown("inbox", of_raw(every, now), sift)
+        blocks, total = tuple(every[place] for place in places[offset : offset + limit]), len(places)
+    else:
+        blocks, total = engine.memory.blocks(raw, limit=limit, offset=offset), waiting
+    return Inbox(blocks, total, now, offset, engine.memory.earliest(raw), waiting)
+
+
+@operation(
+    "consolidate",
+    summary="Turn the inbox into linked, embedded, decaying memory.",
+    synonyms=("process", "embed", "embeddings"),
+    example="consolidate --dry-run",
+    pane="inbox",
+    long=True,
+    writes=True,
+)
+def consolidate(
+    engine: Engine,
+    *,
+    dry_run: DryRun = False,
+    limit: MostBlocks = None,
+    if_due: Annotated[
+        bool, Option("--if-due", help="Only when the inbox is full or old enough; see `inbox list --due`.")
+    ] = False,
+    progress: Progress | None = None,
+) -> ConsolidationPlan | Consolidated | Untouched:
+    """Plan categories, embeddings, entities and edges for the inbox, and apply the plan.
+
+    --dry-run shows the plan and changes nothing; `consolidate plan` drafts one that can be corrected first. A large
+    inbox is processed in batches, each in one transaction: stopping keeps the finished batches, and one `undo`
+    reverts all of them. An empty inbox changes nothing.
+    """
+    if if_due:
+        due = engine.memory.lifecycle.due()
+        if not due.due:
+            return Untouched(due)
+    if dry_run:
+        return engine.memory.plan_consolidation(limit=limit, progress=progress)
+    done = consolidated(engine.memory.consolidate_in_batches(limit=limit, progress=progress))
+    return done or Untouched(engine.memory.lifecycle.due())
+
+
+@operation(
+    "operations",
+    summary="List the journal of changes, newest first, or show what one did.",
+    synonyms=("history", "log", "journal"),
+    example="operations --limit 5",
+    pane="overview",
+    lists=lambda found: [each.id for each in found.blocks] if hasattr(found, "blocks") else None,
+)
+def operations(
+    engine: Engine,
+    operation: Annotated[
+        int | None, Arg(metavar="ID", help="The number of one operation; default: list them."), Takes("operation")
+    ] = None,
+    *,
+    limit: Annotated[
+        int | None, Option("--limit", metavar="N", min=1, help="The latest 20 operations; the first 200 blocks of one.")
+    ] = None,
+) -> OperationList | JournalEntryDetail:
+    """List the changes made to the memory, newest first: ingests, consolidations, edits, verdicts and the rest.
+
+    A change can be undone unless a later one changed the same blocks. With ID, show what that operation did to each of
+    its blocks, how many edges it changed, and which later operations must be undone before it.
+    """
+    if operation is not None:
+        return engine.memory.lifecycle.operation(operation, limit or 200)
+    return OperationList(engine.memory.operations(limit or 20))
+
+
+_Operation = Annotated[
+    int | None, Arg(metavar="ID", help="The number of the operation; default: the latest."), Takes("operation")
+]
+
+
+@operation(
+    "undo",
+    summary="Undo a change in the journal.",
+    synonyms=("revert", "roll back", "go back"),
+    example="undo --dry-run",
+    pane="overview",
+    writes=True,
+    asks=True,
+)
+def undo(
+    engine: Engine,
+    operation: _Operation = None,
+    *,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show what would be undone and change nothing.")] = False,
+    yes: Annotated[bool, Option("--yes", help="Do not ask first.")] = False,
+) -> JournalEntry | UndoPlan:
+    """Undo an operation, by default the latest one not yet undone: blocks, edges and verdicts return to what they
+    were.
+
+    In the workstation and at a terminal it shows what it will undo and asks first; --yes skips the question, and
+    scripts are never asked.
+    """
+    del yes  # for whoever asks; see amgs_app/shell/confirmation.py
+    plan = engine.memory.lifecycle.plan_undo(operation)
+    return plan if dry_run else engine.memory.undo(plan.operation.id)
+
+
+@operation(
+    "verify",
+    summary="Check the whole store and list every fault.",
+    synonyms=("integrity", "fsck", "corrupt"),
+    example="verify",
+    long=True,
+)
+def verify(
+    engine: Engine,
+    *,
+    accept_loss: Annotated[
+        bool,
+        Option("--accept-loss", help="Open a store that has lost its last changes, and continue with what is left."),
+    ] = False,
+    progress: Progress | None = None,
+) -> Verification:
+    """Hash every block again, and check edges, indexes and the journal; exit code 4 when there is a fault."""
+    engine.accept_loss = accept_loss
+    return engine.memory.verify(progress)

@@ -1,0 +1,1 @@
+"""Blocks: found, shown, corrected; and the sources they came from."""

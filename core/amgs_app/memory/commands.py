@@ -1,0 +1,242 @@
+"""Single blocks: `block show`, `find`, `set`, `tag`, `reinforce`, `delete`; `select`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from amgs.errors import UsageError
+from amgs.text.plural import plural
+from amgs_app.calls.arguments import (
+    CategoryName,
+    LambdaValue,
+    Limit,
+    Offset,
+    Profile,
+    Reference,
+    References,
+    read_lambda,
+    read_pair,
+)
+from amgs_app.calls.marks import Arg, Option
+from amgs_app.calls.operation import operation
+from amgs_app.results.memory import AnnotatedBlock, BlockDetail, BlockList, CorrectedBlock, Deleted
+from amgs_app.results.session import SelectedBlock
+
+if TYPE_CHECKING:
+    from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt
+    from amgs.types import Progress
+    from amgs_app.engine import Engine
+    from amgs_app.session.operator import Operator
+
+
+@operation(
+    "block show",
+    summary="Show a block: text, source and relevance.",
+    synonyms=("read", "print"),
+    example="block show @1",
+)
+def show(engine: Engine, block: Reference = None) -> BlockDetail:
+    """Show a block with its metadata, its relevance now and the number of its edges.
+
+    Looking at a block does not reinforce it.
+    """
+    from amgs.decay import profile_name, relevance_at
+
+    chosen = engine.block(block)
+    edges = engine.memory.edges(chosen.id)
+    return BlockDetail(
+        block=chosen,
+        relevance=relevance_at(chosen.decay_lambda, chosen.last_reinforced_at, engine.clock.now()),
+        profile=profile_name(chosen.decay_lambda, engine.settings.memory.decay.profiles.named()),
+        edges_out=sum(edge.source_id == chosen.id for edge in edges),
+        edges_in=sum(edge.target_id == chosen.id for edge in edges),
+        usefulness=engine.memory.calibration.usefulness([chosen.id]).get(chosen.id),
+    )
+
+
+@operation(
+    "block find",
+    summary="Find blocks by title or text; without a text, the latest ones.",
+    synonyms=("lookup", "grep", "latest", "newest"),
+    example='block find "boiler valve"',
+    keys=("slash",),
+    lists=lambda found: [block.id for block in found.blocks],
+)
+def find(
+    engine: Engine,
+    text: Annotated[str, Arg(metavar="TEXT", help="Part of a title or of the text; default: the latest blocks.")] = "",
+    *,
+    category: Annotated[
+        list[str] | None, Option("--category", metavar="NAME", help="Latest: only of this category.")
+    ] = None,
+    since: Annotated[datetime | None, Option("--since", metavar="DATE", help="Latest: created at or after.")] = None,
+    until: Annotated[datetime | None, Option("--until", metavar="DATE", help="Latest: created before.")] = None,
+    limit: Limit = 20,
+    offset: Offset = 0,
+) -> BlockList:
+    """Find blocks whose title or text resembles TEXT, best first; typos are forgiven.
+
+    Without TEXT, list what the memory holds, the latest first: all of it, or of some categories and a time.
+    """
+    if text:
+        if category or since or until or offset:
+            raise UsageError(
+                "--category, --since, --until and --offset choose of the latest blocks.",
+                way_out="Leave TEXT out; `search` takes a question and these filters.",
+            )
+        return BlockList(text, engine.memory.find(text, limit))
+    from amgs.clock import as_utc
+    from amgs.types import BlockFilter
+
+    chosen = BlockFilter(
+        categories=tuple(category) if category else None,
+        since=None if since is None else as_utc(since),
+        until=None if until is None else as_utc(until),
+    )
+    return BlockList("", engine.memory.blocks(chosen, limit=limit, offset=offset))
+
+
+@operation(
+    "block set",
+    summary="Correct a block's category, confidence, decay, status or place in the self; pin it.",
+    synonyms=("change", "categorise", "pin", "never forget", "permanent"),
+    example="block set @1 --category procedure --confidence 0.9",
+    writes=True,
+)
+def set_block(
+    engine: Engine,
+    block: Reference = None,
+    *,
+    category: CategoryName = None,
+    confidence: Annotated[
+        float | None, Option("--confidence", metavar="X", min=0, max=1, help="Confidence, 0 to 1.")
+    ] = None,
+    profile: Profile = None,
+    decay_lambda: LambdaValue = None,
+    pin: Annotated[bool | None, Option("--pin/--unpin", help="Never decay, or decay as its category does.")] = None,
+    status: Annotated[
+        Literal["consolidated", "archived", "pruned"] | None,
+        Option("--status", metavar="STATUS", help="consolidated, archived or pruned."),
+    ] = None,
+    own: Annotated[
+        Literal["yes", "no"] | None, Option("--self", metavar="yes|no", help="Whether it is part of the self.")
+    ] = None,
+    meta: Annotated[
+        list[str] | None, Option("--meta", metavar="KEY=VALUE", help="Other metadata; repeat. KEY= takes a key away.")
+    ] = None,
+) -> CorrectedBlock:
+    """Change only what is given; journalled, so `undo` reverts it. The content never changes.
+
+    Later consolidations learn from a corrected category: they weigh its words and tags, and say so. A pinned block
+    keeps its relevance and is never pruned: its λ is 0. `decay curve --pin` shows it first.
+    """
+    chosen = engine.block(block)
+    wanted = read_lambda(engine, profile, decay_lambda, pin=bool(pin))
+    if pin is False:
+        if wanted is not None:
+            raise UsageError("--unpin gives the decay of the category.", way_out="Give one of them.")
+        from amgs.lifecycle.categories import decay_of
+
+        wanted = decay_of(category or chosen.category, engine.settings.memory.decay.profiles)
+    return CorrectedBlock(
+        engine.memory.set_metadata(
+            chosen.id,
+            category=category,
+            confidence=confidence,
+            decay_lambda=wanted,
+            status=status,
+            is_self_component=None if own is None else own == "yes",
+            meta=None if meta is None else dict(read_pair(each) for each in meta),
+        )
+    )
+
+
+@operation(
+    "block tag",
+    summary="Add tags to a block, take them away, or write a note on it.",
+    synonyms=("note", "annotate"),
+    example='block tag @1 --add house --note "Confirmed by the plumber."',
+    writes=True,
+)
+def tag(
+    engine: Engine,
+    block: Reference = None,
+    *,
+    add: Annotated[list[str] | None, Option("--add", metavar="TAG", help="A tag; may be repeated.")] = None,
+    remove: Annotated[
+        list[str] | None, Option("--remove", metavar="TAG", help="A tag to take away; may be repeated.")
+    ] = None,
+    note: Annotated[
+        str | None, Option("--note", metavar="TEXT", help='A note, in place of the one before; "" removes it.')
+    ] = None,
+) -> AnnotatedBlock:
+    """Change a block's tags and note; its text stays as it is. What is done by hand stays when the block's source is
+    read again; `undo` takes it back.
+    """
+    if not add and not remove and note is None:
+        raise UsageError("No tags given.", way_out="Give --add TAG, --remove TAG or --note TEXT.")
+    return AnnotatedBlock(engine.memory.tag(engine.block(block).id, add or (), remove or (), note=note))
+
+
+@operation(
+    "block reinforce",
+    summary="Restart the decay clock of blocks.",
+    synonyms=("refresh", "renew"),
+    example="block reinforce @1 @2",
+    writes=True,
+    lists=lambda found: [block.id for block in found.blocks],
+)
+def reinforce(engine: Engine, blocks: References) -> BlockList:
+    """Count the blocks as used now, as an assembly does with what it selects; each is one logged event."""
+    chosen = [engine.block(each).id for each in blocks]
+    engine.memory.reinforce(chosen, event_type="explicit", source="operator")
+    return BlockList("", tuple(engine.memory.block(each) for each in chosen))
+
+
+@operation(
+    "block delete",
+    summary="Delete blocks: set aside as pruned, or with --hard erased for good.",
+    synonyms=("erase", "forget", "remove"),
+    example="block delete @1 --dry-run",
+    writes=True,
+    long=True,
+    lists=lambda found: [block.id for block in getattr(found, "blocks", ())] or None,
+)
+def delete(
+    engine: Engine,
+    blocks: References,
+    *,
+    hard: Annotated[bool, Option("--hard", help="Erase their texts from the store. No undo.")] = False,
+    yes: Annotated[bool, Option("--yes", help="Required for --hard.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show what would go and change nothing.")] = False,
+    progress: Progress | None = None,
+) -> Deleted | ErasurePlan | ErasureReceipt:
+    """Set blocks aside as pruned: they lose their edges and no search finds them; `undo` brings them back.
+
+    With --hard their texts are erased: from the tables, the journal and what undo kept, past searches and assemblies,
+    the indexes and the freed pages of the file, which is written anew. This cannot be undone. The result is a receipt
+    without any text, to be kept (`--format json`); it names blocks that were merged or split from these, which stay.
+    Source files, exports, backups and traces of the working context are not touched.
+    """
+    erasure = engine.memory.erasure
+    plan = erasure.plan([engine.block(each).id for each in blocks])
+    if dry_run:
+        return plan
+    chosen = [block.id for block in plan.blocks]
+    if not hard:
+        return Deleted(plan.blocks, engine.memory.lifecycle.delete(chosen))
+    if not yes:
+        raise UsageError(
+            f"--hard would erase {plural(len(chosen), 'block')}, which cannot be undone.",
+            way_out="Add --yes, or preview with --dry-run.",
+        )
+    return erasure.erase(chosen, progress)
+
+
+@operation("select", summary="Select a block; every pane follows.", example="select @1")
+def select(operator: Operator, block: Reference = None) -> SelectedBlock:
+    """Select a block. Commands that take an ID use it when none is given."""
+    chosen = operator.engine.block(block)
+    operator.selection = chosen.id
+    return SelectedBlock(chosen)

@@ -1,0 +1,266 @@
+"""Blocks: found, shown, selected, corrected, bookmarked; where their texts came from, and what becomes of them when
+their sources say something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from amgs.decay import profile_name
+from amgs.text.plural import plural
+from amgs_app.render.catalogue import FigureOf, entry, title_of
+from amgs_app.render.format import title_told
+from amgs_app.render.sheet import ResultTable, facts, sheet
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from amgs.lifecycle.revision import Revision, RevisionPlan
+    from amgs.types import Block
+    from amgs_app.render.canvas import Canvas
+    from amgs_app.results.memory import (
+        AnnotatedBlock,
+        BlockDetail,
+        BlockList,
+        CorrectedBlock,
+        EdgeAdded,
+        EdgeConfirmed,
+        SourceHistory,
+        SourceList,
+        Watched,
+    )
+    from amgs_app.results.session import Bookmark, BookmarkList, SelectedBlock
+    from amgs_app.session.operator import Operator
+
+
+MOST_LINES = 2000
+"""Lines of a block's content that its page shows."""
+CARD_LINES = 8
+"""Lines of a block's card around its content."""
+
+_BLOCKS = "#:n id:id title* category status conf:score created:at"
+
+
+def _block_rows(blocks: Sequence[Block]) -> list[tuple[Any, ...]]:
+    return [(n, b.id, title_told(b), b.category, b.status, b.confidence, b.created_at) for n, b in enumerate(blocks, 1)]
+
+
+@entry()
+def block_list(result: BlockList) -> ResultTable:
+    if result.text:
+        title, nothing = (
+            f"{plural(len(result.blocks), 'block')} like {result.text!r}",
+            f"No block resembles {result.text!r}.",
+        )
+    else:
+        title, nothing = f"{plural(len(result.blocks), 'block')}, the latest first", "No block is here."
+    return sheet(title, _BLOCKS, _block_rows(result.blocks), () if result.blocks else (nothing,))
+
+
+def _drawn(operator: Operator, result: BlockDetail, canvas: Canvas) -> Text:
+    from amgs_app.render.block_card import block
+    from amgs_app.render.drawing import titles_of_edges
+
+    edges = operator.engine.memory.edges(result.block.id)
+    titles = titles_of_edges(operator, edges)
+    return block(result.block, canvas, now=operator.engine.clock.now(), edges=edges, titles=titles)
+
+
+def _relevance(result: BlockDetail) -> str:
+    return f"“{result.block.title}”: relevance {result.relevance:.2f}"
+
+
+def _useful(result: BlockDetail) -> str:
+    known = result.usefulness
+    if known is None:
+        return "unknown: no verdict yet"
+    return f"{known.mean:.2f}: {known.useful} of {plural(known.verdicts, 'verdict')}, with one of each as the prior"
+
+
+def _page(result: BlockDetail, canvas: Canvas, now: datetime) -> RenderableType:
+    from amgs_app.render.block_card import block, content_lines
+
+    lines = content_lines(result.block.content, canvas.width - 2, MOST_LINES)
+    return block(result.block, canvas.sized(canvas.width, len(lines) + CARD_LINES), now=now)
+
+
+@entry(figure=_drawn, sentence=_relevance, page=_page)
+def block_detail(result: BlockDetail) -> ResultTable:
+    block = result.block
+    pairs: list[tuple[str, Any]] = [
+        ("id", block.id),
+        ("category", block.category),
+        ("status", block.status),
+        ("confidence", block.confidence),
+        ("useful", _useful(result)),
+        ("relevance", result.relevance),
+        ("decay", f"{result.profile} (λ {block.decay_lambda:g} per hour)"),
+        ("created", block.created_at),
+        ("last used", block.last_reinforced_at if block.last_reinforced_at > block.created_at else "never"),
+        ("self", block.is_self_component),
+        ("edges", f"{result.edges_out} out, {result.edges_in} in"),
+    ]
+    held = (("held from", block.valid_from), ("held until", block.valid_to))
+    pairs += [(name, at) for name, at in held if at is not None]
+    pairs += [
+        (name, ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
+        for name, value in block.meta.items()
+        if name != "title"
+    ]
+    return facts(title_told(block), pairs, ("", block.content))
+
+
+def _selected(result: SelectedBlock) -> str:
+    return f"“{result.block.title}” is selected"
+
+
+@entry(sentence=_selected, quiet=True)
+def selected_block(result: SelectedBlock) -> ResultTable:
+    return sheet("Selected", _BLOCKS, _block_rows((result.block,)))
+
+
+def _corrected(result: CorrectedBlock) -> str:
+    block = result.block
+    profile = profile_name(block.decay_lambda)
+    told = profile if profile == "pinned" else f"{profile} decay"
+    kind = block.category or "uncategorised"
+    return f"“{block.title}” is now {kind}, confidence {block.confidence:.2f}, {told}"
+
+
+@entry(sentence=_corrected)
+def corrected_block(result: CorrectedBlock) -> ResultTable:
+    return sheet("Selected", _BLOCKS, _block_rows((result.block,)))
+
+
+def _annotated(result: AnnotatedBlock) -> str:
+    block = result.block
+    tags = ", ".join(str(tag) for tag in block.meta.get("tags") or ())
+    note = str(block.meta.get("note") or "")
+    told = [f"tags {tags}" if tags else "no tags", *([f"note “{note}”"] if note else [])]
+    return f"“{block.title}”: {', '.join(told)}"
+
+
+@entry(sentence=_annotated, quiet=True)
+def annotated_block(result: AnnotatedBlock) -> ResultTable:
+    return sheet(_annotated(result), _BLOCKS, _block_rows((result.block,)))
+
+
+def _joined(result: EdgeAdded) -> str:
+    return f"“{result.source}” → “{result.target}”: {result.edge.relation_type}"
+
+
+@entry(sentence=_joined, quiet=True)
+def edge_added(result: EdgeAdded) -> ResultTable:
+    edge = result.edge
+    row = (edge.source_id, edge.target_id, edge.relation_type, edge.weight, edge.confidence)
+    return sheet(_joined(result), "from:id to:id kind* weight:score conf:score", [row])
+
+
+def _confirmed(result: EdgeConfirmed) -> str:
+    return f"Confirmed “{result.source}” → “{result.target}”: {result.edge.relation_type}"
+
+
+@entry(sentence=_confirmed, quiet=True)
+def edge_confirmed(result: EdgeConfirmed) -> ResultTable:
+    edge = result.edge
+    row = (edge.source_id, edge.target_id, edge.relation_type, edge.weight, edge.confidence)
+    return sheet(_confirmed(result), "from:id to:id kind* weight:score conf:score", [row])
+
+
+def _bookmarked(result: Bookmark) -> str:
+    return f"Bookmark {'on' if result.kept else 'taken off'} “{result.title}”"
+
+
+@entry(sentence=_bookmarked, quiet=True)
+def bookmark(result: Bookmark) -> ResultTable:
+    said = "Bookmarked" if result.kept else "Removed the bookmark from"
+    return sheet(f"{said} {result.title}", "id:id title* note*", [(result.block, result.title, result.note)])
+
+
+def _bookmarks(result: BookmarkList) -> str:
+    return plural(len(result.rows), "bookmark")
+
+
+@entry(sentence=_bookmarks)
+def bookmark_list(result: BookmarkList) -> ResultTable:
+    rows = [(each.block, each.title, each.note) for each in result.rows]
+    return sheet("Bookmarks" if rows else "No bookmarks", "id:id title* note*", rows)
+
+
+_INBOX = FigureOf("inbox list")
+_PIECES = "what id:id title* source by:id? because*"
+
+
+def _told(plan: RevisionPlan) -> str:
+    """`2 superseded, 1 archived, 14 unchanged`."""
+    from amgs.lifecycle.revision import KINDS
+
+    counts = [f"{plan.count(kind):,} {kind}" for kind in KINDS if plan.count(kind)]
+    return ", ".join([*counts, f"{plan.kept:,} unchanged"])
+
+
+def _rows(plan: RevisionPlan) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = [("rejected", "", "", r.source, None, r.reason) for r in plan.refused]
+    rows += [("warning", "", "", r.source, None, r.reason) for r in plan.warnings]
+    return rows + [(one.kind, one.block_id, one.title, one.source, one.by or None, one.because) for one in plan.pieces]
+
+
+def _drawn_plan(operator: Operator, result: RevisionPlan, canvas: Canvas) -> Text:
+    from amgs_app.memory.figure import revision
+
+    del operator
+    return revision(result, canvas)
+
+
+def _drawn_revision(operator: Operator, result: Revision, canvas: Canvas) -> Text:
+    from amgs_app.memory.figure import revision
+
+    del operator
+    return revision(result.plan, canvas, operation=result.operation.id if result.operation else None)
+
+
+@entry(figure=_drawn_plan, sentence=title_of)
+def revision_plan(result: RevisionPlan) -> ResultTable:
+    title = f"{result.about}: {_told(result)}; nothing has been changed yet"
+    note = "" if result.empty else "`ingest --sync` or `source update` carries it out, and `undo` reverts it."
+    return sheet(title, _PIECES, _rows(result), (note,))
+
+
+@entry(figure=_drawn_revision, sentence=title_of)
+def revision(result: Revision) -> ResultTable:
+    plan, done = result.plan, result.operation
+    if done is None:
+        return sheet(f"{plan.about}: nothing to do, {plan.kept:,} unchanged", _PIECES, _rows(plan))
+    title = f"{plan.about}: {_told(plan)}, as operation {done.id}"
+    return sheet(title, _PIECES, _rows(plan), (f"`undo {done.id}` reverts it.",))
+
+
+@entry(figure=_INBOX)
+def source_list(result: SourceList) -> ResultTable:
+    rows = [(s.name, s.pieces, s.since, s.place) for s in result.sources]
+    hidden = result.total - len(rows)
+    notes = (f"{hidden:,} more" if hidden else "",)
+    return sheet(plural(result.total, "source"), "source* pieces:n since:at file*?", rows, notes)
+
+
+@entry()
+def source_history(result: SourceHistory) -> ResultTable:
+    rows = [
+        (one.position, one.block_id, title, one.since, one.until)
+        for one, title in zip(result.pieces, result.titles, strict=True)
+    ]
+    return sheet(f"Source {result.source}", "#:n id:id title* since:at until:at", rows)
+
+
+@entry(figure=_INBOX, sentence=title_of)
+def watched(result: Watched) -> ResultTable:
+    rows = [
+        (one.operation.id, one.operation.at, one.operation.summary)
+        for one in result.revisions
+        if one.operation is not None
+    ]
+    return sheet(f"{result.folder}: {plural(len(rows), 'revision')}", "operation:n at:at what*", rows)

@@ -1,1 +1,0 @@
-"""What shows each type of result, by noun."""

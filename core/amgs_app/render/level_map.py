@@ -1,0 +1,382 @@
+"""The map of the working context: where detail is, what pulls at it, what was done, and what it looked like
+before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from rich.style import Style
+
+from amgs_app.render.canvas import Piece, Region, clean, ink, width_of
+from amgs_app.render.format import count, share, short_count, short_id
+from amgs_app.render.glyphs import DOWN, LEVELS, SHADES
+from amgs_app.render.level_columns import NOTHING, Axis, Columns, column_of, columns, past_levels
+from amgs_focus.records import Reason
+from amgs_focus.views import ACTION_SIGNS, REASON_LETTERS, FocusView
+
+GUTTER = 5
+"""Cells at the left for the names of the rows."""
+_REASON_WORDS: Mapping[Reason, str] = {
+    "cooldown": "cooldown",
+    "budget": "budget",
+    "n_diff": "limit",
+    "illegal_level": "no level",
+    "mixed_siblings": "mixed",
+    "protected_tail": "tail",
+    "parent_not_open": "parent",
+    "superseded": "overruled",
+    "stale_gist": "stale",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Lines given to each row of the map; 0 leaves it out."""
+
+    lod: int
+    source: int
+    axis: int
+    heat: int
+    act: int
+    gain: int
+    past: int
+    legend: int
+
+    @property
+    def total(self) -> int:
+        return self.lod + self.source + self.axis + self.heat + self.act + self.gain + self.past + self.legend
+
+
+def plan_rows(view: FocusView, height: int) -> Rows:
+    """Share out the lines: level, heat, action and what the signs mean always, the past last and most."""
+    measured = any(entry.delta_nll is not None for entry in view.entries)
+    wanted = {"lod": 1, "source": 0, "axis": 0, "heat": 0, "act": 0, "gain": 0, "past": 0, "legend": 0}
+    sky = min(view.levels, 4) + 1
+    history = math.ceil(min(len(view.history), 24) / 2)
+    steps = [
+        ("heat", 1),
+        ("act", 1),
+        ("legend", 1),  # without it the letters of `act` say nothing
+        ("axis", 1),
+        ("source", 1 if view.sources else 0),
+        ("past", min(2, history)),
+        ("gain", 1 if measured else 0),
+        ("heat", 1),
+        ("lod", sky - 1),
+        ("past", min(2, history - 2)),
+        ("past", history - 4),
+    ]
+    left = height - 1
+    for name, lines in steps:
+        if lines <= 0:
+            continue
+        if name == "past":
+            lines = min(lines, left)
+        if lines <= left:
+            wanted[name] += lines
+            left -= lines
+    return Rows(**wanted)
+
+
+def draw_map(
+    region: Region,
+    view: FocusView,
+    *,
+    axis: Axis,
+    zoom: float,
+    offset: int,
+    selected: int | None,
+    titles: Mapping[str, str],
+    rows: Rows,
+) -> Columns:
+    """Draw the rows from the top of the region and return how it was cut."""
+    field = region.part(GUTTER, 0)
+    cut = columns(view, max(1, field.width), axis, zoom, offset)
+    y = 0
+    _levels(region, field, y, rows.lod, cut)
+    y += rows.lod
+    if rows.axis:
+        _axis(region, field, y, cut, view, axis, selected)
+        y += 1
+    if rows.source:
+        _name(region, y, "from")
+        _sources(field, y, cut, view, titles)
+        y += 1
+    if rows.heat:
+        _heat(region, field, y, rows.heat, cut, view)
+        y += rows.heat
+    if rows.act:
+        _name(region, y, "act")
+        _actions(field, y, cut)
+        y += 1
+    if rows.gain:
+        _name(region, y, "ΔNLL")
+        _gains(field, y, cut)
+        y += 1
+    if rows.past:
+        _past(region, field, y, rows.past, cut, view)
+        y += rows.past
+    if rows.legend:
+        _legend(region, y, cut, view)
+    return cut
+
+
+def _name(region: Region, y: int, name: str) -> None:
+    region.put(0, y, name, ink(region.palette.muted))
+
+
+def _solid(region: Region, level: int) -> Style:
+    """A level's ink: solid by its background, while the sign keeps the level readable without colour."""
+    palette = region.palette
+    if palette.monochrome or region.symbols == "ascii":
+        return ink(palette.text)
+    colour = palette.lod(level)
+    return ink(colour, on=colour)
+
+
+def _digit(region: Region, level: int) -> Style:
+    palette = region.palette
+    if palette.monochrome or region.symbols == "ascii":
+        return ink(palette.background, on=palette.text, bold=True)
+    colour = palette.lod(level)
+    return ink(palette.on(colour), on=colour, bold=True)
+
+
+def _levels(region: Region, field: Region, y: int, rows: int, cut: Columns) -> None:
+    """A skyline: the finer the level, the higher and the brighter; each run begins with its digit."""
+    palette = region.palette
+    levels = cut.level[: cut.width].tolist()
+    sky = rows > 1
+    if sky:
+        for row in range(rows):
+            region.put(0, y + row, f"L{row}", ink(palette.muted))
+    else:
+        _name(region, y, "LOD")
+    x = 0
+    for (level, _), run in groupby(zip(levels, _entries(cut), strict=True)):
+        wide = sum(1 for _ in run)
+        top = min(level, rows - 1) if sky else 0
+        for row in range(top, rows):
+            field.fill(x, y + row, wide, SHADES[min(level, 4)], _solid(region, level))
+        field.put(x, y + top, str(level), _digit(region, level))
+        x += wide
+
+
+def _entries(cut: Columns) -> list[int]:
+    """The entry of each column where entries are so few that each can carry its own digit, else all alike."""
+    if not axis_is_sparse(cut):
+        return [0] * cut.width
+    return [int(index) for index in cut.first[: cut.width]]
+
+
+def axis_is_sparse(cut: Columns) -> bool:
+    """Whether entries are so few that each can carry its own digit."""
+    return bool(cut.width) and int(cut.last[cut.width - 1]) - int(cut.first[0]) <= cut.width // 4
+
+
+def _axis(
+    region: Region, field: Region, y: int, cut: Columns, view: FocusView, axis: Axis, selected: int | None
+) -> None:
+    """Where one is: lifetime tokens, distance from the cursor, or entries; the selected entry underlined."""
+    palette = region.palette
+    faint = ink(palette.faint)
+    _name(region, y, {"lifetime": "tok", "log": "ago", "context": "entry"}[axis])
+    field.fill(0, y, cut.width, "╌", faint)
+    left, right = _selection(cut, view, selected)
+    step = 14 if field.width >= 90 else 10
+    for x in range(0, cut.width - 2, step):
+        told = {
+            "lifetime": short_count(cut.starts[x]),
+            "log": f"−{short_count(max(0.0, view.lifetime - cut.starts[x]))}",
+            "context": str(int(cut.first[x])),
+        }[axis]
+        stop = x + width_of(told)
+        if stop + 1 >= cut.width - 5:
+            break
+        if right < x or stop < left:
+            field.put(x, y, f"┴{told}", ink(palette.muted))
+    end = "now" if axis == "log" else short_count(cut.ends[cut.width - 1]) if axis == "lifetime" else ""
+    if end and right < cut.width - width_of(end):
+        field.put(cut.width - width_of(end), y, end, ink(palette.muted))
+    if left <= right:
+        field.fill(left, y, right - left + 1, "━", ink(palette.accent, bold=True))
+        field.put((left + right) // 2, y, "▲", ink(palette.accent, bold=True))
+
+
+def _selection(cut: Columns, view: FocusView, selected: int | None) -> tuple[int, int]:
+    """First and last column of the selected entry; (-1, -2) where there is none in sight."""
+    if selected is None or not 0 <= selected < len(view.entries):
+        return -1, -2
+    entry = view.entries[selected]
+    left = column_of(cut, max(float(entry.start), float(cut.starts[0])))
+    right = column_of(cut, min(float(entry.end), float(cut.ends[cut.width - 1])) - 1e-6)
+    if left is None or right is None or entry.end <= cut.starts[0]:
+        return -1, -2
+    return left, right
+
+
+def _sources(field: Region, y: int, cut: Columns, view: FocusView, titles: Mapping[str, str]) -> None:
+    """Whose words they are: the title of each block over the columns it fills, as far as it fits."""
+    palette = field.palette
+    kinds = {"question": (palette.accent, "question"), "generated": (palette.good, "answer")}
+    spans = [source for source in view.sources if source.end > cut.starts[0] and source.start < cut.ends[cut.width - 1]]
+    first = np.searchsorted(cut.starts[: cut.width], [source.start for source in spans], side="left")
+    last = np.searchsorted(cut.starts[: cut.width], [source.end for source in spans], side="left")
+    for place, (source, left, right) in enumerate(zip(spans, first.tolist(), last.tolist(), strict=True)):
+        wide = int(right) - int(left)
+        colour, word = kinds.get(source.kind, (palette.text if place % 2 else palette.muted, ""))
+        name = (
+            word
+            or titles.get(source.source or "", "")
+            or source.label
+            or (short_id(source.source) if source.source else "–")
+        )
+        if wide <= 0:
+            continue
+        if wide < 3:
+            field.fill(int(left), y, wide, "▪" if word else "·", ink(colour))
+            continue
+        field.put(int(left), y, "▏", ink(palette.faint))
+        field.put(int(left) + 1, y, clean(name), ink(colour, bold=bool(word)), width=wide - 1)
+
+
+def _heat(region: Region, field: Region, y: int, rows: int, cut: Columns, view: FocusView) -> None:
+    """Signed scores: up and warm wants detail, down and cool wants less; what stays within τ is pale."""
+    palette = region.palette
+    _name(region, y, "heat")
+    if rows > 1:
+        region.put(0, y + 1, f"τ{share(view.tau_expand)}", ink(palette.muted), width=GUTTER - 1)
+    shown = cut.score[: cut.width]
+    scale = max(2 * view.tau_expand, float(np.max(np.abs(shown), initial=0.0)), 1e-9)
+    for x, score in enumerate(shown.tolist()):
+        active = score >= view.tau_expand or score <= -view.tau_collapse
+        colour = palette.heat(math.copysign(0.45 + 0.55 * abs(score) / scale, score)) if active else palette.faint
+        style = ink(colour, bold=active)
+        size = abs(score) / scale
+        if score >= 0:
+            field.put(x, y, LEVELS[min(7, int(size * 8))], style)
+        else:
+            field.put(x, y + rows - 1, DOWN[min(2, int(size * 3))], style)
+
+
+def _actions(field: Region, y: int, cut: Columns) -> None:
+    palette = field.palette
+    for x in range(cut.width):
+        mark, reason = cut.mark[x], cut.reason[x]
+        if mark == "expand":
+            field.put(x, y, ACTION_SIGNS[mark], ink(palette.heat_high, bold=True))
+        elif mark == "collapse":
+            field.put(x, y, ACTION_SIGNS[mark], ink(palette.heat_low, bold=True))
+        elif mark == "pinned":
+            field.put(x, y, "◆", ink(palette.accent, bold=True))
+        elif mark == "forbidden":
+            field.put(x, y, "×", ink(palette.bad, bold=True))
+        elif mark == "refused" and reason:
+            field.put(x, y, REASON_LETTERS[reason], ink(palette.warn))
+        elif mark == "protected":
+            field.put(x, y, "═", ink(palette.faint))
+        elif mark == "polished":
+            field.put(x, y, "+", ink(palette.good))
+
+
+def _gains(field: Region, y: int, cut: Columns) -> None:
+    """Measured ΔNLL in hundredths of a nat where there is room for digits, else its sign."""
+    palette = field.palette
+    free = 0
+    for x in range(cut.width):
+        gain = float(cut.gain[x])
+        if math.isnan(gain) or x < free:
+            continue
+        colour = palette.good if gain > 0 else palette.bad
+        told = ("+" if gain >= 0 else "−") + share(abs(gain))
+        following = np.flatnonzero(~np.isnan(cut.gain[x + 1 : x + width_of(told) + 1]))
+        if following.size or x + width_of(told) > cut.width:
+            told = told[0]
+        field.put(x, y, told, ink(colour))
+        free = x + width_of(told)
+
+
+def _past(region: Region, field: Region, y: int, rows: int, cut: Columns, view: FocusView) -> None:
+    """Strata: the latest refocus on top, two to a line, older ones below."""
+    _name(region, y, "past")
+    palette = region.palette
+    plain = palette.monochrome or region.symbols == "ascii"
+    latest = [past_levels(bands, cut).tolist() for bands in reversed(view.history[-rows * 2 :])]
+    empty = [NOTHING] * len(cut.starts)
+    if len(view.history) > 2:
+        reach = min(len(latest), rows * 2)
+        if rows > 1:
+            region.put(0, y + rows - 1, f"−{reach}", ink(palette.muted))
+    for row in range(min(rows, math.ceil(len(latest) / 2))):
+        newer = latest[row * 2]
+        older = latest[row * 2 + 1] if row * 2 + 1 < len(latest) else empty
+        x = 0
+        for (upper, lower), run in groupby(zip(newer[: cut.width], older, strict=False)):
+            wide = sum(1 for _ in run)
+            _stratum(field.part(x, y + row, wide, 1), upper, lower, plain)
+            x += wide
+
+
+def _stratum(field: Region, upper: int, lower: int, plain: bool) -> None:
+    """One run of equal columns of two refocuses: the newer in the upper half of the line."""
+    palette = field.palette
+    if upper == NOTHING and lower == NOTHING:
+        return
+    finer = upper if _finer(upper, lower) else lower
+    if upper == lower or plain:
+        field.fill(0, 0, field.width, SHADES[min(finer, 4)], _solid(field, finer))
+        return
+    sign, back = ("▀", lower) if finer == upper else ("▄", upper)
+    under = None if back == NOTHING else palette.lod(back)
+    field.fill(0, 0, field.width, sign, ink(palette.lod(finer), on=under))
+
+
+def _finer(one: int, other: int) -> bool:
+    return one != NOTHING and (other == NOTHING or one < other)
+
+
+def _legend(region: Region, y: int, cut: Columns, view: FocusView) -> None:
+    """What the signs on the map mean; only the letters that are on it."""
+    palette = region.palette
+    muted = ink(palette.muted)
+    pieces: list[Piece] = []
+    marks = set(cut.mark)
+    for mark, sign, colour, word in (
+        ("expand", ACTION_SIGNS["expand"], palette.heat_high, "expanded"),
+        ("collapse", ACTION_SIGNS["collapse"], palette.heat_low, "collapsed"),
+        ("pinned", "◆", palette.accent, "pinned"),
+        ("forbidden", "×", palette.bad, "forbidden"),
+        ("protected", "═", palette.faint, "tail"),
+        ("polished", "+", palette.good, "polished"),
+    ):
+        if mark in marks:
+            pieces += [(sign, ink(colour, bold=True)), (f" {word}  ", muted)]
+    refused = sorted(
+        {reason for mark, reason in zip(cut.mark, cut.reason, strict=True) if mark == "refused" and reason}
+    )
+    if refused:
+        pieces.append(("refused: ", muted))
+        for reason in refused:
+            pieces += [(REASON_LETTERS[reason], ink(palette.warn)), (f" {_REASON_WORDS.get(reason, reason)}  ", muted)]
+    # last, where a narrow map cuts it off: the levels have their digits on the map
+    for level in range(min(view.levels, 4) + 1):
+        pieces += [(str(level), _digit(region, level)), (SHADES[level], _solid(region, level)), (" ", muted)]
+    if region.width >= 70:
+        pieces.append(("fine to coarse", muted))
+    region.pieces(GUTTER, y, pieces)
+
+
+def column_note(cut: Columns, axis: Axis) -> str:
+    """What one column stands for."""
+    if axis == "log":
+        return "finer towards the cursor"
+    if axis == "context":
+        seen = int(cut.last[-1]) - int(cut.first[0])
+        return "1 entry a column" if seen <= cut.width else f"{seen / cut.width:.1f} entries a column"
+    wide = float(cut.ends[0] - cut.starts[0])
+    return f"1 column = {count(round(wide))} tok" if wide >= 1 else f"{1 / wide:.1f} columns = 1 tok"

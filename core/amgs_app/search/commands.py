@@ -1,0 +1,171 @@
+"""Retrieval: `search`, `why`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+from amgs_app.calls.arguments import Limit, Reference, WeightsText, read_pair, read_weights
+from amgs_app.calls.marks import Arg, Option
+from amgs_app.calls.operation import operation
+
+if TYPE_CHECKING:
+    from amgs.types import Explanation, Progress, SearchResult
+    from amgs_app.engine import Engine
+    from amgs_app.results.memory import SearchList
+    from amgs_app.session.operator import Operator
+
+
+class Layer(StrEnum):
+    """The layers that bring candidates."""
+
+    KEYWORD = "keyword"
+    FUZZY = "fuzzy"
+    VECTOR = "vector"
+    GRAPH = "graph"
+
+
+class BlockState(StrEnum):
+    """What may have become of a block."""
+
+    RAW = "raw"
+    CONSOLIDATED = "consolidated"
+    ARCHIVED = "archived"
+    PRUNED = "pruned"
+
+
+@operation(
+    "search",
+    summary="Search the memory: keyword, fuzzy, vector and graph.",
+    synonyms=("ask", "recall", "query"),
+    example='search "wifi fails in bad weather"',
+    pane="frame",
+    keeps="search",
+    lists=lambda found: [hit.block.id for hit in found.hits],
+)
+def search(
+    engine: Engine,
+    query: Annotated[str, Arg(metavar="QUERY", help="Words, names, a question.")],
+    *,
+    layer: Annotated[
+        list[Layer] | None, Option("--layer", metavar="LAYER", help="Only this layer; may be repeated.")
+    ] = None,
+    top_k: Annotated[int, Option("--limit", "--top-k", metavar="N", min=1, help="How many hits.")] = 10,
+    category: Annotated[
+        list[str] | None, Option("--category", metavar="NAME", help="Only blocks of this category.")
+    ] = None,
+    status: Annotated[
+        list[BlockState] | None,
+        Option("--status", metavar="STATUS", help="Only raw, consolidated, archived or pruned; may be repeated."),
+    ] = None,
+    meta: Annotated[
+        list[str] | None, Option("--meta", metavar="KEY=VALUE", help="Only blocks with this metadata; may be repeated.")
+    ] = None,
+    since: Annotated[datetime | None, Option("--since", metavar="DATE", help="Created at or after.")] = None,
+    until: Annotated[datetime | None, Option("--until", metavar="DATE", help="Created before.")] = None,
+    self_only: Annotated[bool, Option("--self", help="Only blocks that belong to the self.")] = False,
+    as_of: Annotated[
+        datetime | None,
+        Option("--as-of", metavar="DATE", help="Only what was valid then, including what was superseded since."),
+    ] = None,
+    weights: WeightsText = None,
+    progress: Progress | None = None,
+) -> SearchResult:
+    """Search: pre-filter, keyword, fuzzy, vector, one hop of the graph, composite score.
+
+    Hits come best first, each with its source, its date, the passage that answers, the parts of its score and the
+    layers that found it. Raw blocks are found by their words alone and marked; what was superseded is marked and ranks
+    behind. Searching does not reinforce.
+    """
+    from amgs.clock import as_utc
+    from amgs.types import BlockFilter
+
+    chosen = BlockFilter(
+        statuses=tuple(each.value for each in status) if status else ("consolidated", "raw"),
+        meta=dict(read_pair(each) for each in meta or ()),
+        categories=tuple(category) if category else None,
+        since=None if since is None else as_utc(since),
+        until=None if until is None else as_utc(until),
+        self_only=self_only,
+    )
+    if not layer or {Layer.VECTOR, Layer.GRAPH} & {*layer}:
+        engine.memory.load(progress)
+    return engine.memory.search(
+        query,
+        top_k=top_k,
+        layers=[each.value for each in layer] if layer else None,
+        filter=chosen,
+        weights=read_weights(weights),
+        as_of=as_of,
+        keep=True,
+    )
+
+
+@operation(
+    "searches", summary="List past searches, newest first, or explain a block in one of them.", example="searches 3 @1"
+)
+def searches(
+    engine: Engine,
+    number: Annotated[
+        int | None, Arg(metavar="NUMBER", help="A search, by its number in the list; default: list.")
+    ] = None,
+    block: Reference = None,
+    *,
+    limit: Limit = 20,
+) -> SearchList | Explanation:
+    """List the latest searches with their numbers; a setting says how many are kept.
+
+    With a NUMBER, say what became of a block in that search: which layers had found it, its score and rank then.
+    Answered from what was kept of the search, whatever has changed since.
+    """
+    if number is not None:
+        return engine.memory.why_then(number, engine.block(block).id)
+    from amgs_app.results.memory import SearchList
+
+    return SearchList(engine.memory.searches(limit))
+
+
+@operation(
+    "why",
+    audience="everyone",
+    summary="Explain why a block is or is not a hit, and what would change that.",
+    synonyms=("explain", "reason"),
+    example='why "what is wrong with the wifi?" @4',
+)
+def why(
+    operator: Operator,
+    query: Annotated[str, Arg(metavar="QUERY", help="The question.")],
+    block: Reference = None,
+    *,
+    frame: Annotated[
+        str | None, Option("--frame", metavar="NAME", help="Explain it for this frame instead of a search.")
+    ] = None,
+    top_k: Annotated[int, Option("--limit", "--top-k", metavar="N", min=1, help="How many hits.")] = 10,
+    budget: Annotated[
+        int | None, Option("--budget", metavar="TOKENS", help="Token budget of the frame; default: its own.")
+    ] = None,
+    weights: WeightsText = None,
+    child: Annotated[
+        str | None, Option("--child", metavar="NAME", help="Explain it for this child of a composite frame.")
+    ] = None,
+    last: Annotated[
+        bool, Option("--last", help="Explain the frame assembled last, as it was, if it is this frame for this query.")
+    ] = False,
+) -> Explanation:
+    """Follow one block through the layers: where it dropped out, by how much, and which rank it has.
+
+    A frame is assembled again for this, and may have changed since through reinforcement; --last explains the frame
+    assembled last. Where the score decided, shows the smallest change of weights that would admit the block. Leaves
+    no trace.
+    """
+    chosen = operator.engine.block(block).id
+    if frame is not None and last:
+        made = operator.last_frame or operator.engine.memory.frames.last()
+        if made is not None and (made.name, made.query) == (frame.strip().upper(), query):
+            return operator.engine.memory.frames.why(
+                frame, query, chosen, budget=made.budget, weights=read_weights(weights), child=child, made=made
+            )
+    return operator.engine.memory.why(
+        query, chosen, frame=frame, top_k=top_k, budget=budget, weights=read_weights(weights), child=child
+    )

@@ -1,0 +1,203 @@
+"""Searches, why a block is or is not among what was found, and what speaks for a hit in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from amgs.text.plural import plural
+from amgs.types import COMPONENTS
+from amgs_app.panes.row_fields import state_of
+from amgs_app.render.catalogue import entry, table_of
+from amgs_app.render.glyphs import HOLDS_SIGNS, holds_sign
+from amgs_app.render.passage import runs_of
+from amgs_app.render.sentences import answer_told, layers_told
+from amgs_app.render.sheet import Marked, ResultTable, cut, sheet
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from amgs.types import Candidate, Explanation, SearchResult
+    from amgs.types.explanation import MinimumChange, Verdict
+    from amgs_app.render.canvas import Canvas
+    from amgs_app.results.memory import SearchList
+    from amgs_app.session.operator import Operator
+
+
+def _parts(candidate: Candidate) -> tuple[float, ...]:
+    return tuple(getattr(candidate.parts, name) for name in COMPONENTS)
+
+
+def _drawn(operator: Operator, result: SearchResult, canvas: Canvas) -> Text:
+    from amgs_app.panes.row_fields import of_candidates
+    from amgs_app.render.drawing import places
+    from amgs_app.search.figure import search
+
+    rows = places(operator, "frame", of_candidates(result.hits))
+    return search(result, canvas, selected=operator.selection, shown=rows)
+
+
+@entry(figure=_drawn)
+def search_result(result: SearchResult) -> ResultTable:
+    rows = [
+        (
+            n,
+            hit.block.id,
+            hit.block.title,
+            hit.source,
+            hit.block.created_at,
+            state_of(hit.block),
+            hit.score,
+            *_parts(hit),
+            "+".join(hit.layers),
+            Marked(runs_of(hit)),
+        )
+        for n, hit in enumerate(result.hits, 1)
+    ]
+    parts = "recency:score? centr:score? conf:score? simil:score? reinf:score?"
+    columns = f"#:n id:id title* source* date:day state~ score:score {parts} found_by? passage/"
+    notes = [layers_told(result.layers)]
+    notes += [f"{each.written!r} was read as {each.read_as!r}" for each in result.readings]
+    notes += answer_told(result)
+    return sheet(f"{plural(len(rows), 'hit')} for {result.query!r}", columns, rows, notes)
+
+
+@entry()
+def search_list(result: SearchList) -> ResultTable:
+    rows = [(one.number, one.at, one.query, one.places, one.pool) for one in result.searches]
+    notes = ("`searches NUMBER BLOCK` explains one.",) if rows else ()
+    return sheet(plural(len(rows), "past search", "past searches"), "#:n at:at query* hits:n of:n", rows, notes)
+
+
+_HOLDS: Mapping[Verdict, bool] = {"passed": True, "missed": False}
+"""What a verdict of a layer says; nothing where the layer did not look."""
+_MOST_CHANGES = 3
+"""Weights of the evidence that an explanation names."""
+
+
+def _followed(result: Explanation, canvas: Canvas, now: datetime) -> RenderableType:
+    """A block on its way down the layers, each with its reason in full."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    del now
+    told = table_of(result)
+    layers = Table.grid(padding=(0, 1))
+    for each in result.layers:
+        sign = Text.styled(*holds_sign(_HOLDS.get(each.verdict), canvas.palette))
+        value = "" if each.value is None else f"{each.value:.2f}"
+        needed = "" if each.needed is None else f"(needs {each.needed:.2f})"
+        layers.add_row(sign, Text(each.layer, style="bold"), value, needed, Text(each.because))
+    notes = [Text(note) for note in told.notes]
+    return Group(Text(f"{told.title}\n", style="bold"), layers, Text(""), *notes)
+
+
+def _rank(result: Explanation) -> str:
+    said = "in" if result.admitted else f"dropped out at {result.fell_at}"
+    rank = f", rank {result.rank} of {result.of}" if result.rank else ""
+    return f"“{cut(result.block.title, 40)}”: {said}{rank}"
+
+
+def _or_budget(result: Explanation) -> str:
+    """What else was tried and admits it no more than other weights do."""
+    over = result.candidate is not None and result.candidate.fate == "over_budget"
+    return "and no budget up to twice as large " if over else ""
+
+
+def _minimum_told(change: MinimumChange) -> str:
+    """Which minimum of its frame keeps a block out, and what lets it in."""
+    option = "--" + change.minimum.replace("_", "-")
+    told = f"not its weights keep it out, but {change.frame}'s `{option}` of {change.value:.2f}: "
+    if change.lowered is None:
+        return told + "even below it, others would be taken"
+    return f"{told}`frame define {change.frame} {option} {change.lowered:.2f}` would admit it"
+
+
+@entry(page=_followed, sentence=_rank)
+def explanation(result: Explanation) -> ResultTable:
+    asked = f"{result.query!r} in {result.frame}" if result.frame else repr(result.query)
+    said = "admitted" if result.admitted else f"dropped out at {result.fell_at}"
+    rows = [
+        (HOLDS_SIGNS[_HOLDS.get(each.verdict)], each.layer, each.verdict, each.value, each.needed, each.because)
+        for each in result.layers
+    ]
+    rank = f"rank {result.rank} of {result.of}, {result.places} admitted"
+    notes = [rank if result.admitted else f"{rank}; {result.because}"]
+    if result.candidate is not None:
+        notes.append(evidence_told(result.candidate.evidence))
+    if result.form:
+        beside = f"; its neighbours and the rest of its conversation count {result.gate:.0%}"
+        notes.append(f"a {result.form}{beside if result.gate > 0 else ''}")
+    if result.budget_change is not None:
+        told = plural(result.budget_change, "more token", "more tokens")
+        notes.append(f"{told} in the budget would admit it")
+    if result.change is not None:
+        wanted = ",".join(f"{getattr(result.change.weights, name):.4f}" for name in COMPONENTS)
+        notes.append(
+            f"--weights {wanted} would admit it at rank {result.change.rank} (moved by {result.change.distance:.3f})"
+        )
+    elif result.as_of is not None:
+        notes.append(f"as it was at {result.as_of:%Y-%m-%d %H:%M}, from what was kept with the assembly")
+    elif result.minimum_change is not None:
+        notes.append(_minimum_told(result.minimum_change))
+    elif result.budget_change is None and result.fell_at in ("score", "selection"):
+        notes.append(f"no change of weights {_or_budget(result)}was found that admits it")
+    if result.evidence_change is not None:
+        change = result.evidence_change
+        most = sorted(change.weights.items(), key=lambda one: -abs(one[1][1] - one[1][0]))[:_MOST_CHANGES]
+        told = ", ".join(f"{part_told(name)} {old:.2f} → {new:.2f}" for name, (old, new) in most)
+        notes.append(
+            f"other weights of what speaks for it would admit it at rank {change.rank}, moved by "
+            f"{change.distance:.2f}, most of all {told}"
+        )
+    title = f"{result.block.title}: {said} for {asked}"
+    return sheet(title, "_ layer verdict value:score needed:score because*", rows, notes)
+
+
+PARTS: Mapping[str, str] = {
+    "words": "the words of the question",
+    "opening": "the words of the question in its opening",
+    "coverage": "how much of the question it holds",
+    "window": "the words of it and its neighbours together",
+    "neighbour_words": "the words of its neighbours",
+    "meaning": "its meaning",
+    "asked_of": "it was said by somebody the question names",
+    "no_answer": "it asks the same, or says that it does not know",
+    "other_role": "its speaker is not the one whom the question's I or you means",
+    "written_then": "it was written on a day the question names",
+    "told_day": "it tells of a day the question names",
+    "episode_words": "the words of its conversation",
+    "asking": "how much of it is questions",
+    "after_question": "it follows a question",
+    "turn_length": "its length among turns",
+    "part_length": "its length among parts of documents",
+    "flow": "links from other good matches",
+    "shared_names": "names that it shares with the best hits",
+}
+"""What each feature of `amgs.retrieval.features` is called here."""
+
+_NOTHING = 0.05
+"""What adds less than this to the linear score, whose scale is 2.2, changes a similarity by half a hundredth."""
+
+
+def part_told(name: str) -> str:
+    """What a feature is called; one that has no words here, as of a server of a newer version, keeps its name."""
+    return PARTS.get(name, name)
+
+
+def evidence_told(evidence: Sequence[tuple[str, float]]) -> str:
+    """The parts that count, the strongest first, and the sum of the others; empty where there is no evidence."""
+    if not any(value for _, value in evidence):
+        return ""
+    told = sorted((part for part in evidence if abs(part[1]) >= _NOTHING), key=lambda part: -abs(part[1]))
+    said = [f"{part_told(name)} {value:+.2f}" for name, value in told]
+    rest = len(evidence) - len(told)
+    if rest:
+        left = round(sum(value for _, value in evidence) - sum(value for _, value in told), 2)
+        others = "the other part" if rest == 1 else f"the other {rest} parts together"
+        said.append(f"{others} {left:+.2f}" if left else f"{others} nothing")
+    return "what speaks for it: " + ", ".join(said)

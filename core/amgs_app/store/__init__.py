@@ -1,0 +1,1 @@
+"""The memory as a file, and its journal."""

@@ -1,0 +1,119 @@
+"""The journal of changes, and how sound the memory is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from amgs.text.plural import plural
+from amgs_app.render.catalogue import FigureOf, entry, title_of
+from amgs_app.render.format import named
+from amgs_app.render.sheet import ResultTable, sheet
+
+if TYPE_CHECKING:
+    from amgs.api.diversity import Diversity
+    from amgs.types import Health, JournalEntry, JournalEntryDetail, UndoPlan, Verification
+    from amgs_app.results.memory import OperationList
+
+
+_OPERATIONS = "#:n what at:at summary* blocks:n edges:n undone"
+
+
+def _operation_row(done: JournalEntry) -> tuple[Any, ...]:
+    return (done.id, done.kind, done.at, done.summary, done.blocks, done.edges, done.undone)
+
+
+def _latest(result: OperationList) -> str:
+    made = result.operations
+    return f"{len(made):,} operations, the latest #{made[0].id} {made[0].kind}" if made else "The journal is empty"
+
+
+@entry(figure=FigureOf("status"), sentence=_latest)
+def operation_list(result: OperationList) -> ResultTable:
+    rows = [_operation_row(done) for done in result.operations]
+    return sheet("Journal", _OPERATIONS, rows, () if rows else ("The journal is empty.",))
+
+
+@entry(figure=FigureOf("status"), sentence=title_of, quiet=True)
+def journal_entry(result: JournalEntry) -> ResultTable:
+    done = f"Undid {named(result)}" if result.undone else f"Done {named(result)}"
+    return sheet(done, _OPERATIONS, [_operation_row(result)])
+
+
+@entry(figure=FigureOf("status"))
+def undo_plan(result: UndoPlan) -> ResultTable:
+    notes = [
+        f"{result.corrected} corrections made by hand will be lost" if result.corrected else "",
+        f"Undo first: {', '.join(map(str, reversed(result.later)))}" if result.later else "",
+        "Nothing has changed yet.",
+    ]
+    return sheet(f"Would undo {named(result.operation)}", _OPERATIONS, [_operation_row(result.operation)], notes)
+
+
+@entry(figure=FigureOf("status"))
+def journal_entry_detail(result: JournalEntryDetail) -> ResultTable:
+    done = result.operation
+    rows = [(each.id, each.title, each.told) for each in result.blocks]
+    edges = (result.edges_made, result.edges_changed, result.edges_taken)
+    notes = ["{:,} edges made, {:,} changed, {:,} taken out".format(*edges)]
+    if len(rows) < done.blocks:
+        notes.append(f"{len(rows):,} of {done.blocks:,} blocks are listed")
+    if result.later:
+        notes.append(f"Undo first: {', '.join(map(str, result.later))}")
+    title = f"Operation {done.id}, {done.kind}: {done.summary}{' (undone)' if done.undone else ''}"
+    return sheet(title, "id:id title* what*", rows, notes)
+
+
+def _attention(result: Health) -> str:
+    act = [line.side for line in result.lines if line.standing == "act"]
+    return f"{len(act)} areas need attention: {', '.join(act)}" if act else "Nothing needs attention"
+
+
+@entry(figure=FigureOf("status"), sentence=_attention)
+def health(result: Health) -> ResultTable:
+    rows = [(line.side, line.standing, line.told, line.verb) for line in result.lines]
+    return sheet("Health", "area status detail* command*", rows)
+
+
+@entry()
+def diversity(result: Diversity) -> ResultTable:
+    decided, clusters = result.classification, result.clusters
+    rows = [
+        (
+            "categories",
+            result.spread.bits,
+            result.spread.most,
+            f"{plural(len(result.categories), 'category', 'categories')}",
+        ),
+        (
+            "decisions for a category",
+            decided.mean.bits,
+            decided.mean.most,
+            f"mean of {decided.judged:,} blocks, {decided.undecided:,} undecided",
+        ),
+        (
+            "clusters",
+            clusters.sizes.bits,
+            clusters.sizes.most,
+            f"{clusters.clusters:,} clusters ({clusters.alone:,} of one block), modularity {clusters.modularity:.2f}",
+        ),
+        (
+            "clusters of a shuffled graph",
+            clusters.shuffled.bits,
+            clusters.shuffled.most,
+            f"{clusters.shuffled_clusters:,} clusters, modularity {clusters.shuffled_modularity:.2f}",
+        ),
+    ]
+    held = ", ".join(f"{count:,} {name or 'none'}" for name, count in result.categories)
+    return sheet(f"Entropy over {plural(result.blocks, 'block')}", "of* bits:score most:score basis*", rows, (held,))
+
+
+@entry()
+def verification(result: Verification) -> ResultTable:
+    said = "no faults" if result.ok else f"{plural(len(result.faults), 'fault')}"
+    rows = [(fault.where, fault.what, fault.repairable) for fault in result.faults]
+    return sheet(
+        f"{plural(result.blocks, 'block')} and {plural(result.edges, 'edge')} checked: {said}",
+        "where what* repairable",
+        rows,
+        (f"Mended: {result.mended}.",) if result.mended else (),
+    )

@@ -1,0 +1,436 @@
+"""A session as a picture: how full the window was, where it was compacted, what that threw away and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+from rich.text import Text
+
+from amgs.text.plural import plural
+from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
+from amgs_app.render.format import count, short_count, span
+from amgs_app.render.glyphs import LEVELS, HeaderPart, ListPage, facts_line
+from amgs_app.views.sessions.first_page import CLASSES, PageRow, rows_of
+from amgs_app.views.sessions.row_fields import cells_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from amgs.wings.sessions.cache import CacheLine
+    from amgs.wings.sessions.controls import KindRate
+    from amgs.wings.sessions.findings import SessionFinding
+    from amgs.wings.sessions.listing import ListedSession
+    from amgs.wings.sessions.losses import Loss, LostClass
+    from amgs.wings.sessions.outlook import Outlook
+    from amgs.wings.sessions.regrets import Regret
+    from amgs.wings.sessions.review import FillPoint, SessionFacts, SessionReview
+    from amgs.wings.sessions.turn_rows import TurnRow
+    from amgs_app.terminal.themes import Palette
+
+CAUSES = {
+    "compaction": "a compaction began a new window",
+    "taken back": "the user went back",
+    "pause": "a pause longer than the cache lives",
+    "put in": "the program put something in",
+    "unknown": "nothing that the file shows",
+}
+TABS = ("overview", "turns", "window", "lost", "regret", "cache", "rules", "outlook")
+"""The views of a session as its head names them."""
+_HEAD = 4
+"""Rows of the head, that of the tabs too."""
+_GAP = 2
+"""Cells between two tabs."""
+_NAME = 12
+_NEAR = 0.8
+
+
+def overview(result: SessionReview, canvas: Canvas) -> Text:
+    """The whole session: the strip of the window, then its first page."""
+    return page(canvas, result, overview_rows(result, canvas.palette, canvas.width), None).render()
+
+
+def head(region: Region, result: SessionReview, view: str) -> int:
+    """Who and when, what it is made of, what went wrong, and the tabs: gives the line below them."""
+    facts, palette = result.facts, region.palette
+    x = region.put(1, 0, f"{facts.agent} ", ink(palette.accent, bold=True))
+    region.put(
+        x, 0, clean(facts.title or facts.project or facts.path), ink(palette.text, bold=True), width=region.width - x
+    )
+    quiet = ink(palette.muted)
+    told = [*_facts(facts), *_use_told(result)]
+    facts_line(region, 1, [HeaderPart(n, ((one, quiet),)) for n, one in enumerate(told)], x=1)
+    wrong = " · ".join(result.wrong)
+    line = f"✗ {wrong}" if wrong else "✓ nothing went wrong, as far as rules can tell"
+    region.put(1, 2, clean(line), ink(palette.bad if wrong else palette.good, bold=bool(wrong)), width=region.width - 2)
+    for name, (x, _) in tab_places().items():
+        chosen = name == view
+        region.put(x, 3, name, ink(palette.accent if chosen else palette.muted, bold=chosen))
+        if chosen:
+            region.shade(3, palette.selection, x=x - 1, width=len(name) + 2)
+    return _HEAD
+
+
+def tab_places() -> dict[str, tuple[int, int]]:
+    """Where each tab stands in its line: from which cell to which."""
+    places, x = {}, 2
+    for name in TABS:
+        places[name] = (x, x + len(name))
+        x += len(name) + _GAP
+    return places
+
+
+def tab_at(x: int, y: int) -> str | None:
+    """The tab at a place of the picture; None where there is none."""
+    return next((name for name, (start, end) in tab_places().items() if start <= x < end), None) if y == 3 else None
+
+
+def _facts(facts: SessionFacts) -> list[str]:
+    told = []
+    if facts.started and facts.ended:
+        told.append(
+            f"{facts.started.astimezone():%Y-%m-%d %H:%M}, {span((facts.ended - facts.started).total_seconds())}"
+        )
+    told += [facts.project.rstrip("/").rpartition("/")[2]] if facts.project else []
+    told.append(f"{facts.all_turns:,} turns")
+    told += [
+        word
+        for word in (
+            facts.model,
+            f"{facts.side:,} turns of {plural(facts.subagents, 'subagent')}" if facts.side else "",
+            f"{facts.abandoned:,} turns taken back" if facts.abandoned else "",
+        )
+        if word
+    ]
+    if facts.partial:
+        told.insert(0, "the end of a large file, the rest is being read")
+    return told
+
+
+def _use_told(result: SessionReview) -> list[str]:
+    """Its compactions, requests, cache and cost, each in a few words."""
+    used = result.used
+    told = [plural(len(result.losses), "compaction") if result.losses else "never compacted"]
+    if used.requests:
+        told.append(plural(used.requests, "request"))
+        told.append(f"cache {result.cache.share:.0%}")
+        told += [f"$ {used.cost:,.2f}"] if used.unpriced < used.requests else []
+    return told
+
+
+def strip(region: Region, fills: Sequence[FillPoint], limit: int | None, cursor: int | None = None) -> None:
+    """The window's fill over the session, a column a request or the fullest of several, compactions marked above.
+
+    cursor: the turn that is looked at. The last line names the first and the last turn.
+    """
+    palette = region.palette
+    if not fills or region.height < 2:
+        region.put(0, 0, "The file counts no tokens.", ink(palette.muted))
+        return
+    top = limit or max(one.tokens for one in fills) or 1
+    rows = region.height - 1
+    marked: set[int] = set()
+    for x, points in enumerate(_columns(fills, region.width)):
+        share = min(1.0, max(one.tokens for one in points) / top)
+        compacted = any(one.compaction for one in points)
+        style = _colour(palette, share, compacted=compacted)
+        _column(region, x, rows, share, style)
+        if cursor is not None and points[0].turn <= cursor <= points[-1].turn:
+            region.column(x, 0, rows, "│", ink(palette.text))
+        if compacted and x not in marked:
+            marked.update(range(x, x + _columns_of(fills, region.width)))
+            region.put(x, 0, "▼", ink(palette.bad, bold=True))
+    first, last = fills[0].turn, fills[-1].turn
+    told = f"turn {first} to {last}; full at {count(top)} tokens" + ("" if limit else ", the most there were")
+    region.put(0, rows, told, ink(palette.muted), width=region.width)
+
+
+def _columns(fills: Sequence[FillPoint], width: int) -> list[Sequence[FillPoint]]:
+    """Points by column: several in one where there are more, the same again where there are fewer."""
+    number = len(fills)
+    starts = [x * number // width for x in range(width + 1)]
+    return [fills[start : max(start + 1, end)] for start, end in pairwise(starts)]
+
+
+def _columns_of(fills: Sequence[FillPoint], width: int) -> int:
+    """How many columns a point has at most."""
+    return max(1, -(-width // len(fills)))
+
+
+def _column(region: Region, x: int, rows: int, share: float, style: Style) -> None:
+    eighths = max(1, round(share * rows * 8))
+    for row in range(rows):
+        here = min(8, eighths - 8 * row)
+        if here <= 0:
+            break
+        region.put(x, rows - 1 - row, LEVELS[here - 1], style)
+
+
+def _colour(palette: Palette, share: float, *, compacted: bool) -> Style:
+    if compacted or share >= _NEAR:
+        return ink(palette.bad if compacted else palette.warn)
+    return ink(palette.accent)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A line of a view. turn: what enter reads, None for nothing. boundary, lost: of what a compaction dropped."""
+
+    pieces: tuple[Piece, ...]
+    turn: int | None = None
+    boundary: int | None = None
+    lost: SessionFinding | None = None
+
+
+def page(
+    canvas: Canvas,
+    result: SessionReview,
+    rows: Sequence[SessionRow],
+    cursor: int | None,
+    at: int | None = None,
+    view: str = TABS[0],
+) -> Figure:
+    """The head, the strip, and the rows of a view. at: the turn that the strip marks."""
+    sheet = Figure(canvas)
+    body = sheet.part(0, head(sheet, result, view))
+    tall = _strip_height(canvas)
+    strip(body.part(1, 0, body.width - 2, tall + 1), result.fills, result.facts.window, at)
+    region = body.part(0, tall + 2)
+    ListPage.around(rows, region.height, cursor).draw(region, _paint)
+    return sheet
+
+
+def _strip_height(canvas: Canvas) -> int:
+    """Rows of the strip: a fourth of what is below the head, so that a list has the rest."""
+    return max(2, min(12, (canvas.height - _HEAD) // 4))
+
+
+def listed(canvas: Canvas, rows: Sequence[SessionRow], cursor: int | None, note: str) -> Figure:
+    """The sessions that lie here, below what they are. The first row is the heads of the columns."""
+    sheet = Figure(canvas)
+    sheet.put(1, 0, note, ink(sheet.palette.muted), width=sheet.width - 1)
+    if rows:
+        _paint(sheet.part(0, 1, None, 1), rows[0], False)
+    ListPage.around(rows[1:], sheet.height - 2, cursor).draw(sheet.part(0, 2), _paint)
+    return sheet
+
+
+def _paint(line: Region, row: SessionRow, chosen: bool) -> None:
+    del chosen
+    line.pieces(2, 0, row.pieces, width=line.width - 2)
+
+
+# --- the rows of each view -----------------------------------------------------------------------------------
+
+
+_HEADS = ("when", "id", "project", "program", "took", "turns", "tokens", "▼", "errors", "again", "what")
+_LEFT = ("id", "project", "program", "what")
+_SIGNS = {"errors": "✗", "again": "↻", "tokens": "tok"}
+_MOST = {"project": 24, "program": 12}
+_ORDER = ("when", "id", "what", "project", "program", "took", "turns", "tokens", "▼", "errors", "again")
+"""The columns as they stand beside each other; the whole of a row is what it was about."""
+
+
+def list_rows(sessions: Sequence[ListedSession], now: datetime, palette: Palette, width: int) -> list[SessionRow]:
+    """The heads of the columns, then the sessions, one a line. Where it is narrow, what a session was about and its
+    project are cut, and the program is left out; never an id or a number.
+    """
+    heads = _HEADS if width >= 100 else tuple(_SIGNS.get(name, name) for name in _HEADS)
+    cells = [heads, *cells_of(sessions, now)]
+    shown = [name for name in _ORDER if name != "program" or width >= 110]
+    place = {name: n for n, name in enumerate(_HEADS)}
+    wide = {name: max(width_of(row[place[name]]) for row in cells) for name in shown}
+    for name, most in _MOST.items():
+        wide[name] = min(wide.get(name, 0), most if width >= 100 else most // 2)
+    gap = "  " if width >= 100 else " "
+    others = sum(wide[name] for name in shown if name != "what") + len(gap) * (len(shown) - 1) + 2
+    wide["project"] -= min(max(0, wide["project"] - 6), max(0, others + 12 - width))
+    others = sum(wide[name] for name in shown if name != "what") + len(gap) * (len(shown) - 1) + 2
+    wide["what"] = max(12, width - others)
+    colours = {"when": palette.muted, "program": palette.muted, "id": palette.muted, "project": palette.accent}
+    colours |= {"▼": palette.bad, "errors": palette.warn, "again": palette.bad}
+    rows = []
+    for row in cells:
+        pieces: list[Piece] = []
+        for name in shown:
+            told = cut(clean(row[place[name]]), wide[name])
+            blank = " " * (wide[name] - width_of(told))
+            colour = palette.muted if row is heads else colours.get(name, palette.text)
+            pieces.append(((gap if pieces else "") + (told + blank if name in _LEFT else blank + told), ink(colour)))
+        rows.append(SessionRow(tuple(pieces)))
+    return rows
+
+
+def overview_rows(result: SessionReview, palette: Palette, width: int) -> list[SessionRow]:
+    """The first page, part by part: below each compaction what is left of each class."""
+    losses = {loss.boundary: loss for loss in result.losses}
+    rows: list[SessionRow] = []
+    part = ""
+    for row in rows_of(result):
+        if row.part != part:
+            part = row.part
+            rows.append(SessionRow(((part, ink(palette.accent, bold=True)),)))
+        if row.part == "compactions" and row.turn in losses:
+            loss = losses[row.turn]
+            rows.append(SessionRow(_loss_pieces(loss, palette), loss.boundary, loss.boundary))
+            rows += [
+                SessionRow(_class_pieces(one, palette, width), None, loss.boundary, one.lost[0] if one.lost else None)
+                for one in loss.classes
+            ]
+        else:
+            rows.append(SessionRow(_page_pieces(row, palette), row.turn))
+    return rows
+
+
+def _page_pieces(row: PageRow, palette: Palette) -> tuple[Piece, ...]:
+    """`  result          1,204 tok     12 × of Read`."""
+    tokens = "" if row.tokens is None else f"{short_count(row.tokens)} tok"
+    size = tokens or ("" if row.seconds is None else span(row.seconds))
+    times = "" if row.times is None else f"{row.times:,} ×"
+    turn = "" if row.turn is None else f"{row.turn:,}"
+    colour = palette.bad if row.alarm else palette.text
+    return (
+        (f"  {row.kind:<13.13} ", ink(palette.bad if row.alarm else palette.muted)),
+        (f"{turn:>6} {times:>7} {size:>10}  ", ink(palette.muted)),
+        (clean(row.what), ink(colour)),
+    )
+
+
+def _lost_row(lost: SessionFinding, boundary: int, palette: Palette) -> SessionRow:
+    """Something that is gone, with the turn that said it last."""
+    pieces: tuple[Piece, ...] = (
+        (f"    turn {lost.turn:<5} ", ink(palette.muted)),
+        (clean(lost.text), ink(palette.text)),
+    )
+    return SessionRow(pieces, lost.turn, boundary, lost)
+
+
+def lost_rows(losses: Sequence[Loss], palette: Palette, width: int) -> list[SessionRow]:
+    """What each compaction dropped and the window does not hold, by class."""
+    rows: list[SessionRow] = []
+    for loss in losses:
+        rows.append(SessionRow(_loss_pieces(loss, palette), loss.boundary, loss.boundary))
+        for one in loss.classes:
+            rows.append(SessionRow(_class_pieces(one, palette, width), None, loss.boundary))
+            rows += [_lost_row(lost, loss.boundary, palette) for lost in one.lost]
+    return rows
+
+
+def turn_rows(turns: Sequence[TurnRow], palette: Palette) -> list[SessionRow]:
+    """Turns, one a line."""
+    colours = {
+        "said": palette.text,
+        "summary": palette.warn,
+        "boundary": palette.bad,
+        "thinking": palette.faint,
+        "injected": palette.muted,
+    }
+    rows = []
+    for one in turns:
+        who = one.role if one.kind == "said" else one.kind
+        colour = palette.bad if one.failed else colours.get(one.kind, palette.text)
+        accent = palette.accent if one.kind == "said" and one.role == "user" else palette.muted
+        pieces: tuple[Piece, ...] = (
+            (f"{one.number:>5} ", ink(palette.muted)),
+            (f"{who:<9.9} ", ink(accent, bold=one.kind == "boundary")),
+            (f"{count(one.tokens):>6} ", ink(palette.faint)),
+            (clean(one.what), ink(colour, dim=one.abandoned)),
+        )
+        rows.append(SessionRow(pieces, one.number))
+    return rows
+
+
+def regret_rows(
+    regrets: Sequence[Regret], palette: Palette, kinds: Sequence[KindRate] | None = None
+) -> list[SessionRow]:
+    """What was needed again, one a line. kinds: marks those that are not counted."""
+    counted = {row.kind for row in kinds if row.counted} if kinds is not None else None
+    note: Piece = (", not counted", ink(palette.faint))
+    rows = []
+    for one in regrets:
+        more = (note,) if counted is not None and one.kind not in counted else ()
+        rows.append(SessionRow((*_regret_pieces(one, palette), *more), one.after, one.boundary))
+    return rows
+
+
+def cache_rows(cache: CacheLine, palette: Palette) -> list[SessionRow]:
+    """The requests whose prefix was read again, one a line."""
+    rows = []
+    for one in cache.missed:
+        pause = "" if one.seconds is None else f" after {one.seconds:,.0f} s"
+        pieces: tuple[Piece, ...] = (
+            (f"turn {one.turn:<5} ", ink(palette.muted)),
+            (f"{one.lost:,} tokens read again", ink(palette.warn)),
+            (f"{pause}: {CAUSES[one.cause]}", ink(palette.text)),
+            ("" if one.span is None else f" (turn {one.span})", ink(palette.muted)),
+        )
+        rows.append(SessionRow(pieces, one.span or one.turn))
+    return rows or [SessionRow((("No prefix was read again.", ink(palette.muted)),))]
+
+
+def _loss_pieces(loss: Loss, palette: Palette) -> tuple[Piece, ...]:
+    before = f"{loss.before:,}" if loss.before else f"about {loss.tokens:,}"
+    sealed = "; its summary can be read by the provider alone" if loss.sealed else ""
+    return (
+        ("▼ ", ink(palette.bad, bold=True)),
+        (f"turn {loss.boundary}", ink(palette.text, bold=True)),
+        (
+            f"  {loss.trigger or 'compacted'}, {before} tokens, {loss.opening:,} in their place{sealed}",
+            ink(palette.muted),
+        ),
+    )
+
+
+def _class_pieces(one: LostClass, palette: Palette, width: int) -> tuple[Piece, ...]:
+    """`paths  ███▒▒░░  4 word for word, 20 in other words, 4 gone`."""
+    wide = max(8, min(60, width - 66))
+    shares = (one.verbatim, one.reworded, one.gone)
+    styles = (ink(palette.good), ink(palette.warn), ink(palette.bad))
+    cells = [round(wide * number / one.held) for number in shares[:2]]
+    cells.append(max(0, wide - sum(cells)) if one.gone else 0)
+    bars: list[Piece] = [(sign * n, style) for sign, n, style in zip("█▒░", cells, styles, strict=True)]
+    return (
+        (f"  {CLASSES[one.kind]:<{_NAME}}", ink(palette.text)),
+        *bars,
+        (" " * max(2, wide - sum(cells) + 2), None),
+        (f"{one.verbatim} word for word", styles[0]),
+        (f", {one.reworded} in other words", styles[1]),
+        (f", {one.gone} gone", styles[2]),
+    )
+
+
+def _regret_pieces(one: Regret, palette: Palette) -> tuple[Piece, ...]:
+    """`↻ reopened store.py  of turn 63, again at 305: 6,840 tokens, 3 s`."""
+    name = one.what if one.kind in ("rerun", "repeated", "searched") else one.what.rsplit("/", 1)[-1]
+    seconds = "" if one.seconds is None else f", {one.seconds:,.0f} s"
+    return (
+        ("  ↻ ", ink(palette.bad, bold=True)),
+        (f"{one.kind} ", ink(palette.bad)),
+        (clean(name), ink(palette.text)),
+        (f"  of turn {one.before}, again at {one.after}: {one.tokens:,} tokens{seconds}", ink(palette.muted)),
+    )
+
+
+def outlook_rows(outlook: Outlook | None, palette: Palette) -> list[SessionRow]:
+    """What a compaction now would drop, one a line."""
+    if outlook is None:
+        return [SessionRow((("It holds no turns.", ink(palette.muted)),))]
+    full = "" if outlook.fill is None else f", {outlook.fill:.0%} of it"
+    told = f"A compaction at turn {outlook.turn} would drop, of {outlook.tokens:,} tokens in the window{full}:"
+    rows = [PageRow("", "file", one.path, one.spoken, one.uses, one.tokens) for one in outlook.files]
+    rows += [PageRow("", "asked for", one.text, one.turn) for one in outlook.asked]
+    return [
+        SessionRow(((told, ink(palette.muted)),)),
+        *(SessionRow(_page_pieces(row, palette), row.turn) for row in rows),
+    ]
+
+
+def rules_rows(result: SessionReview, palette: Palette) -> list[SessionRow]:
+    """What the user forbade and was done, then the instructions that were loaded, one a line."""
+    rows = [row for row in rows_of(result) if row.part in ("broken rules", "rules loaded")]
+    nothing = "No command did what the user had forbidden, and the file does not say which instructions were loaded."
+    shown = [SessionRow(_page_pieces(row, palette), row.turn) for row in rows]
+    return shown or [SessionRow(((nothing, ink(palette.muted)),))]

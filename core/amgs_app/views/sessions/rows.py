@@ -1,0 +1,457 @@
+"""The sessions of agents: what lies here, what one held, what was lost, and what that cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from amgs.text.plural import plural
+from amgs.wings.sessions.controls import DRAWS
+from amgs_app.render.catalogue import entry
+from amgs_app.render.drawing import tabled
+from amgs_app.render.sheet import ResultTable, cut, facts, sheet
+from amgs_app.views.sessions.figure import CAUSES
+from amgs_app.views.sessions.first_page import CLASSES, COLUMNS, rate_told, rows_of, shown_rows
+from amgs_app.views.sessions.row_fields import CELLS, cells_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rich.text import Text
+
+    from amgs.wings.sessions.controls import DropOutcome, KindRate
+    from amgs.wings.sessions.listing import FoundTurns, SessionListing
+    from amgs.wings.sessions.losses import LostClass
+    from amgs.wings.sessions.regrets import Regret
+    from amgs.wings.sessions.review import SessionFacts, SessionReview
+    from amgs.wings.sessions.tasks import SessionTree, SessionUsage, UseSum
+    from amgs.wings.sessions.turn_rows import TurnRow
+    from amgs_app.render.canvas import Canvas
+    from amgs_app.session.operator import Operator
+    from amgs_app.views.sessions.results import (
+        SessionCache,
+        SessionHandOver,
+        SessionLosses,
+        SessionOutlook,
+        SessionRegrets,
+        SessionReplay,
+        SessionRules,
+        SessionText,
+        SessionTurns,
+        SessionWhy,
+        SessionWindowShown,
+    )
+
+NONE_HERE = (
+    "No session of a coding agent lies here. `amgs session FILE` opens one, `amgs session sample` one that comes with"
+    " the program; it looks in the folders of Claude Code, Codex, opencode, Gemini CLI, Copilot CLI and others."
+)
+_WHY = {
+    "reopened": "read again a file that it had changed or written",
+    "reread": "read again a file that it had read",
+    "rerun": "ran the same command again",
+    "searched": "searched for what it had found",
+    "repeated": "was told again by the user",
+    "recalled": "came up again, and was used",
+}
+_LOST_SHOWN = 12
+_ONE_LINE = 76
+"""Cells of what a session was about: a line of a terminal of 80."""
+
+
+def _listing_told(result: SessionListing) -> str:
+    return plural(len(result.sessions), "session") if result.sessions else "No session lies here"
+
+
+@entry(figure=tabled, sentence=_listing_told)
+def session_listing(result: SessionListing) -> ResultTable:
+    rows = tuple(
+        (
+            one.changed,
+            one.id,
+            one.project,
+            one.agent,
+            one.seconds,
+            one.turns,
+            one.tokens,
+            one.compactions,
+            one.errors,
+            one.again,
+            one.what,
+        )
+        for one in result.sessions
+    )
+    count, every = len(rows), len(rows) + result.more
+    notes = [
+        "" if rows else NONE_HERE,
+        f"{count:,} of {plural(every, 'session')}, the newest last"
+        + (f"; `--limit {every}` shows all" if result.more else "")
+        if rows
+        else "",
+        f"{plural(result.left, 'file was', 'files were')} not counted for want of time" if result.left else "",
+        f"not read: {', '.join(f'{program} ({where})' for program, where in result.unread)}" if result.unread else "",
+        "▼ compactions; again: what was needed again after them, where there was time to look" if rows else "",
+        "`amgs session ID` opens one, `amgs session last` the newest: the beginning of its id is enough"
+        if rows
+        else "",
+    ]
+    shown = [(*cells, cut(what, _ONE_LINE)) for *cells, what in cells_of(result.sessions, result.at)]
+    return replace(sheet("Sessions", CELLS, rows, notes), digest=tuple(reversed(shown)))
+
+
+_FROM = {"subagent": "subagent", "fork": "fork", "continues": "goes on", "copy": "copy"}
+
+
+@entry(figure=tabled)
+def session_tree(result: SessionTree) -> ResultTable:
+    rows = [
+        (
+            f"└{'─' * (one.depth - 1)} {one.session.id}" if one.depth else one.session.id,
+            _FROM.get(one.session.relation, "") if one.depth else "",
+            one.session.agent,
+            one.session.title,
+            one.session.started,
+            one.own.requests,
+            one.told or None,
+            *_tokens(one.own),
+        )
+        for one in result.rows
+    ]
+    note = f"{plural(len(rows), 'session')}, {_sum_told(result.total, result.prices)}"
+    columns = "id from agent what* began:at requests:n elsewhere:n fresh:n written:n cached:n output:n $"
+    return sheet("Sessions and what came from them", columns, rows, [note if rows else NONE_HERE])
+
+
+@entry(figure=tabled)
+def session_usage(result: SessionUsage) -> ResultTable:
+    rows = [(one.name, one.sessions, one.requests, *_tokens(one)) for one in result.rows]
+    notes = [
+        f"all: {plural(result.total.sessions, 'session')}, {_sum_told(result.total, result.prices)}"
+        if rows
+        else NONE_HERE,
+        f"{plural(result.failed, 'file')} could not be read" if result.failed else "",
+    ]
+    columns = f"{result.by}* sessions:n requests:n fresh:n written:n cached:n output:n $"
+    return sheet("Usage", columns, rows, notes)
+
+
+def _tokens(told: UseSum) -> tuple[Any, ...]:
+    """The tokens of a sum, and its cost, marked where a part of it has no known price."""
+    cost = f"{told.cost:,.2f}" if told.unpriced < told.requests else "–"
+    more = "+" if 0 < told.unpriced < told.requests else ""
+    return told.fresh, told.written, told.cached, told.output, f"{cost}{more}" if told.requests else ""
+
+
+def _sum_told(total: UseSum, prices: str) -> str:
+    read = total.fresh + total.written + total.cached
+    told = f"{plural(total.requests, 'request')}, {read:,} tokens read ({total.cached:,} from the cache)"
+    told += f", {total.output:,} written"
+    if total.unpriced < total.requests:
+        told += f", $ {total.cost:,.2f} at list prices of {prices}"
+    return told + (f"; {plural(total.unpriced, 'request')} without a known price" if total.unpriced else "")
+
+
+def _drawn(operator: Operator, result: SessionReview, canvas: Canvas) -> Text:
+    del operator
+    from amgs_app.views.sessions.figure import overview
+
+    return overview(result, canvas)
+
+
+def _review_told(result: SessionReview) -> str:
+    tokens, seconds = result.price
+    told = f"{plural(len(result.losses), 'compaction')}"
+    return f"{told}, {tokens:,} tokens and {seconds:,.0f} s needed again" if tokens else told
+
+
+@entry(figure=_drawn, sentence=_review_told)
+def session_review(result: SessionReview) -> ResultTable:
+    rows = rows_of(result)
+    notes = [
+        *_facts_told(result.facts),
+        _cache_told(result),
+        _price_told(result),
+        "" if result.losses else "It was never compacted.",
+        "--view turns, window, lost, regret, cache, rules, outlook look closer",
+    ]
+    table = sheet(_title(result.facts), COLUMNS, (row.cells for row in rows), notes)
+    return replace(table, digest=tuple(shown_rows(rows)), alarm=" · ".join(result.wrong))
+
+
+def _title(facts: SessionFacts) -> str:
+    name = facts.title or facts.project or facts.path
+    return f"{facts.agent}: {name}"
+
+
+def _facts_told(facts: SessionFacts) -> Iterator[str]:
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in facts.turns.items() if kind != "boundary")
+    span = f", {facts.started:%Y-%m-%d %H:%M} to {facts.ended:%H:%M}" if facts.started and facts.ended else ""
+    yield f"id {facts.id}{span}" + (f", {facts.model}" if facts.model else "")
+    yield f"turns: {facts.all_turns:,}{_aside(facts)}: {kinds or 'none'}"
+    other = sum(facts.evidence.values())
+    yield (
+        f"records: {facts.records:,}, of which {facts.taken:,} hold turns, {other:,} do not"
+        + (
+            f", {len(facts.unread):,} could not be read (line {facts.unread[0][0]}: {facts.unread[0][1]})"
+            if facts.unread
+            else ""
+        )
+    )
+    yield from facts.notes
+    if facts.parent:
+        told = {"subagent": "a subagent of", "fork": "a fork of", "continues": "goes on from"}
+        yield f"{told.get(facts.relation, 'comes from')} {facts.parent}"
+    if facts.partial:
+        yield "only the end of the file was read, and turns are numbered from there"
+    missing = [name for name, there in (("system prompt", facts.has_system), ("tools", facts.has_tools)) if not there]
+    if missing:
+        yield f"not in the file: {' and '.join(missing)}"
+
+
+def _aside(facts: SessionFacts) -> str:
+    """Which of the turns are not of the main conversation, or were taken back."""
+    told = [f"{facts.side:,} of {plural(facts.subagents, 'subagent')}"] if facts.side else []
+    told += [f"{facts.abandoned:,} taken back"] if facts.abandoned else []
+    told += [f"{facts.copied:,} copied from another session"] if facts.copied else []
+    return f", {', '.join(told)}; of the main conversation" if told else ""
+
+
+def _cache_told(result: SessionReview) -> str:
+    cache = result.cache
+    if not cache.requests:
+        return "the file counts no tokens"
+    missed = f"; {plural(len(cache.missed), 'time')} the prefix was read again, for {cache.lost:,.0f} tokens of input"
+    return f"cache: {cache.share:.0%} of what was read came from it" + (missed if cache.missed else "")
+
+
+def _price_told(result: SessionReview) -> str:
+    tokens, seconds = result.price
+    if not result.losses:
+        return ""
+    if not tokens:
+        return "nothing that was dropped was needed again more than elsewhere"
+    return f"needed again after a compaction: {tokens:,} tokens, {seconds:,.0f} s; `--view regret` shows each"
+
+
+@entry(figure=tabled)
+def session_turns(result: SessionTurns) -> ResultTable:
+    shown = f"{len(result.turns):,} of {plural(result.total, 'turn')}"
+    if result.facts.side and not result.find:
+        shown += f", {result.facts.side:,} of them of {plural(result.facts.subagents, 'subagent')}"
+    title = f"{shown} with {result.find!r}" if result.find else shown
+    return sheet(title, "turn:n kind at:at tokens:n agent~ what*", _turn_rows(result.turns))
+
+
+def _turn_rows(turns: Sequence[TurnRow]) -> Iterator[tuple[Any, ...]]:
+    for one in turns:
+        kind = f"{one.kind} ({one.role})" if one.kind in ("said", "injected") else one.kind
+        mark = "✗ " if one.failed else "(taken back) " if one.abandoned else "(copied) " if one.copied else ""
+        what = f"{mark}{one.what}"
+        yield one.number, kind, one.at, one.tokens, one.agent or None, what
+
+
+@entry(figure=tabled)
+def session_window_shown(result: SessionWindowShown) -> ResultTable:
+    title = f"The window at turn {result.turn}: {result.tokens:,} tokens" + (" (estimated)" if result.estimated else "")
+    rest = result.tokens - result.described
+    notes = [
+        _part("system prompt", result.system),
+        _part("definitions of tools", result.tools),
+        f"{rest:,} tokens are of what the file does not hold" if not result.estimated and rest > 0 else "",
+        f"{plural(result.masked, 'result was', 'results were')} cleared by the program" if result.masked else "",
+    ]
+    rows = ((one.number, one.kind, one.tokens, one.what) for one in result.turns)
+    return sheet(title, "turn:n kind tokens:n what*", rows, notes)
+
+
+def _part(name: str, told: str | None) -> str:
+    return f"{name}: not in this kind of file" if told is None else f"{name}: {len(told):,} characters"
+
+
+def _text_page(result: SessionText, canvas: Canvas, now: datetime) -> Text:
+    del now
+    from rich.text import Text
+
+    from amgs_app.render.canvas import ink
+    from amgs_app.terminal.printable import printable
+
+    turn, palette = result.turn, canvas.palette
+    when = f", {turn.at:%Y-%m-%d %H:%M:%S}" if turn.at else ""
+    head = f"{turn.kind}, {turn.role}{when}" + (", failed" if turn.failed else "")
+    page = Text.assemble((f"{head}\n\n", ink(palette.muted)))
+    if not result.diff:
+        return page.append(printable(turn.words), ink(palette.text))
+    page.append(printable(f"{turn.text}\n" if turn.text else ""), ink(palette.text))
+    colours = {"+": palette.good, "-": palette.bad, "@": palette.accent, "*": palette.accent}
+    for line in result.diff:
+        page.append(f"{printable(line)}\n", ink(colours.get(line[:1], palette.text)))
+    return page
+
+
+@entry(figure=tabled, page=_text_page)
+def session_text(result: SessionText) -> ResultTable:
+    turn = result.turn
+    lines = [*turn.text.splitlines(), *result.diff] if result.diff else turn.words.split("\n")
+    return sheet(f"Turn {turn.number}: {turn.kind}, {turn.role}", "text:line*", [(line,) for line in lines])
+
+
+@entry(figure=tabled)
+def session_hand_over(result: SessionHandOver) -> ResultTable:
+    title = f"Hand-over, {result.tokens:,} tokens (estimated)"
+    return sheet(title, "text:line*", [(line,) for line in result.message.splitlines()])
+
+
+@entry(figure=tabled)
+def session_why(result: SessionWhy) -> ResultTable:
+    reason = result.reason
+    fates = {
+        "verbatim": "It stands in the new window, word for word.",
+        "reworded": "It stands in the new window in other words.",
+        "gone": "It does not stand in the new window.",
+    }
+    rows = [
+        ("what", reason.what),
+        ("class", reason.kind),
+        ("said at turn", ", ".join(map(str, reason.said))),
+        ("compacted at turn", reason.boundary),
+        ("there now", fates.get(reason.fate, reason.fate)),
+        ("nearest there", f"{reason.nearest} ({reason.shared:.0%} of its words)" if reason.nearest else "nothing"),
+        *(("needed again", f"{one.kind} at turn {one.after}, {one.tokens:,} tokens") for one in result.again),
+    ]
+    return facts("Why it is lost" if reason.fate == "gone" else "What became of it", rows)
+
+
+@entry(figure=tabled)
+def session_losses(result: SessionLosses) -> ResultTable:
+    rows: list[tuple[Any, ...]] = []
+    notes = ["" if result.losses else "It was never compacted."]
+    for loss in result.losses:
+        for one in loss.classes:
+            if result.kind in ("", one.kind):
+                shown = one.lost if result.kind else one.lost[:_LOST_SHOWN]
+                rows += [(loss.boundary, one.kind, lost.turn, lost.text) for lost in shown]
+                notes.append(_class_told(one, loss.boundary))
+        if loss.sealed:
+            notes.append(f"what the summary at turn {loss.boundary} says, the provider alone can read")
+    if any(len(one.lost) > _LOST_SHOWN for loss in result.losses for one in loss.classes) and not result.kind:
+        notes.append(f"at most {_LOST_SHOWN} of each class; --class NAME shows all")
+    return sheet("Lost to compactions", "compacted:n class turn:n what*", rows, notes)
+
+
+def _class_told(one: LostClass, boundary: int) -> str:
+    """`paths at turn 46: 6, of which 0 word for word, 3 in other words, 3 gone`."""
+    kept = f"{one.verbatim} word for word, {one.reworded} in other words"
+    return f"{CLASSES[one.kind]} dropped at turn {boundary}: {one.held}, of which {kept}, {one.gone} gone"
+
+
+@entry(figure=tabled)
+def session_regrets(result: SessionRegrets) -> ResultTable:
+    rows = [
+        (one.kind, one.boundary, one.before, one.after, one.tokens, _rounded(one.seconds), one.what)
+        for one in _ordered(result)
+    ]
+    notes = [
+        "" if rows else "Nothing that a compaction dropped was needed again.",
+        *(_kind_told(row) for row in result.kinds),
+        "elsewhere: at places of this session where nothing was compacted" if result.kinds else "",
+    ]
+    columns = "kind compacted:n dropped:n again:n tokens:n s:n what*"
+    return sheet("Needed again after a compaction", columns, rows, notes)
+
+
+def _ordered(result: SessionRegrets) -> list[Regret]:
+    """What compactions cause first, the dearest first."""
+    counted = {row.kind for row in result.kinds if row.counted}
+    return sorted(result.regrets, key=lambda one: (one.kind not in counted, -one.tokens))
+
+
+def _kind_told(row: KindRate) -> str:
+    apart = "" if row.counted else "; not counted as a price, see docs/results/sessions.md"
+    return f"{row.kind}: {_WHY[row.kind]}: {plural(row.regrets, 'time')}, {rate_told(row)}{apart}"
+
+
+def _rounded(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds)
+
+
+@entry(figure=tabled)
+def session_replay(result: SessionReplay) -> ResultTable:
+    rows = [
+        (one.name, one.dropped, round(one.regrets, 1), round(one.tokens), round(one.rate, 1)) for one in result.outcomes
+    ]
+    notes = (
+        "each keeps as many tokens as the compaction kept; the future is that of the session as it was",
+        _ways_told(result.outcomes),
+    )
+    return sheet("Other ways to drop as much", "way dropped:n again:n tokens:n rate:n", rows, notes)
+
+
+def _ways_told(outcomes: Sequence[DropOutcome]) -> str:
+    """Whether any way differs from chance in this session."""
+    low, high = next((one.spread for one in outcomes if one.spread is not None), (0.0, 0.0))
+    apart = [one.name for one in outcomes if not low <= one.tokens <= high]
+    drawn = f"what {DRAWS} draws at random needed again, {low:,.0f} to {high:,.0f} tokens"
+    return f"outside {drawn}: {', '.join(apart)}" if apart else f"no way differs from chance: all are within {drawn}"
+
+
+@entry(figure=tabled)
+def session_cache(result: SessionCache) -> ResultTable:
+    cache = result.cache
+    rows = [
+        (one.turn, one.lost, round(one.cost), _rounded(one.seconds), CAUSES[one.cause], one.span)
+        for one in cache.missed
+    ]
+    if not cache.requests:
+        notes = ["The file counts no tokens."]
+    else:
+        notes = [
+            f"{plural(len(cache.requests), 'request')}: {cache.cached:,} tokens read from the cache, {cache.written:,}"
+            f" put into it, {cache.fresh:,} at full price, {cache.output:,} written",
+            f"{cache.share:.1%} of what was read came from the cache",
+            "" if rows else "Its prefix was never read again.",
+            "price: tokens of input at full price; a cached one costs .1, one that is put in 1.25",
+        ]
+    return sheet("Prefixes that were read again", "turn:n tokens:n price:n pause:n because* span:n", rows, notes)
+
+
+@entry(figure=tabled)
+def session_rules(result: SessionRules) -> ResultTable:
+    rows: list[tuple[Any, ...]] = [
+        ("loaded", one.turn, len(one.text), one.path, " ".join(one.text[:200].split())) for one in result.rules
+    ]
+    rows += [
+        ("broken", one.done, None, one.command, f"{one.rule} (turn {one.said}" + _dropped(one.dropped))
+        for one in result.broken
+    ]
+    notes = (
+        "" if result.rules else "This file does not say which instructions were loaded.",
+        "" if result.broken else "No command did what the user had forbidden, as far as rules can tell.",
+    )
+    return sheet("Rules", "what turn:n characters:n of* says*", rows, notes)
+
+
+def _dropped(boundary: int | None) -> str:
+    return ")" if boundary is None else f", dropped at turn {boundary})"
+
+
+@entry(figure=tabled)
+def session_outlook(result: SessionOutlook) -> ResultTable:
+    outlook = result.outlook
+    rows: list[tuple[Any, ...]] = [
+        (place, one.path, one.uses, one.spoken, one.tokens) for place, one in enumerate(outlook.files, 1)
+    ]
+    rows += [(None, one.text, None, one.turn, None) for one in outlook.asked]
+    fill = "" if outlook.fill is None else f", {outlook.fill:.0%} of it"
+    notes = (
+        f"turn {outlook.turn}: {outlook.tokens:,} tokens stand in the window{fill}",
+        "A compaction is near." if outlook.near else "",
+        "files by when they were last spoken of: of the first five 30 % are touched again within 80 turns, of all 24 %",
+    )
+    return sheet("A compaction now would drop", "place:n what* uses:n spoken:n tokens:n", rows, notes)
+
+
+@entry(figure=tabled)
+def found_turns(result: FoundTurns) -> ResultTable:
+    rows = [(one.session.id, one.session.project, one.turn.number, one.turn.at, one.turn.what) for one in result.found]
+    return sheet(f"{plural(len(rows), 'turn')} with {result.words!r}", "id:id project turn:n at:at what*", rows)

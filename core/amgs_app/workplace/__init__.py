@@ -1,0 +1,1 @@
+"""What the operator sees and arranges around the memory."""

@@ -1,0 +1,229 @@
+"""The whole: `status`, `show`, `theme`, `help`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+from amgs.errors import UsageError
+from amgs.wing_registry import loaded
+from amgs_app.calls.call import Call
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import Operation, operation
+from amgs_app.panes.layout import Pane, PaneState
+from amgs_app.results.memory import SettingsList
+from amgs_app.results.overview import Overview
+from amgs_app.results.session import CommandGroups, HelpList, Shown, ThemeSet, VerbHelp
+from amgs_app.terminal.line import nearness
+from amgs_app.wing_views import views
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from amgs.types import Health
+    from amgs_app.calls.registry import Registry
+    from amgs_app.engine import Engine
+    from amgs_app.session.operator import Operator
+
+
+@operation(
+    "status",
+    audience="everyone",
+    summary="Show the health of memory, model and session at a glance.",
+    synonyms=("info", "summary"),
+    example="status",
+    pane="overview",
+)
+def status(operator: Operator) -> Overview:
+    """Show blocks by state, edges, frames, mean relevance, the Brier score, and the model. Of a memory in a database,
+    show its namespace among those that the role may use.
+    """
+    engine = operator.engine
+    store, facts = engine.memory.status(), engine.facts()
+    served = engine.attached or engine.traffic is not None
+    return Overview(
+        store=store,
+        corpus=facts.corpus,
+        model=facts.model,
+        model_loaded=facts.model_loaded,
+        seed=facts.seed,
+        selection=operator.selection,
+        focus=facts.focus,
+        sample_time=facts.sample_time,
+        read_only=facts.read_only,
+        namespaces=engine.memory.namespaces() if store.topology is not None and not served else (),
+    )
+
+
+@operation(
+    "health",
+    summary="Check each area of the memory and say what needs attention.",
+    synonyms=("doctor", "problems"),
+    example="health",
+    pane="overview",
+)
+def health(engine: Engine) -> Health:
+    """Check inbox, consolidation, graph, diversity, decay, review queue, calibration and budget; where something needs
+    attention, name the command for it.
+    """
+    return engine.memory.health()
+
+
+_LINES: Mapping[str, tuple[str, str]] = {
+    "overview": ("status", "status"),
+    "inbox": ("inbox list", "inbox list"),
+    "frame": ("frame last", "frame last"),
+    "graph": ("graph stats", "graph neighbours"),
+    "decay": ("decay forecast", "decay curve"),
+    "calibration": ("calibration", "calibration"),
+    "focus": ("focus view", "focus view"),
+    "conversation": ("conversation list", "conversation list"),
+}
+"""The command that a pane shows: of the whole memory, and of the selected block."""
+
+
+@operation("show", lane="model", summary="Show a pane with current data.", example="show frame")
+def show(operator: Operator, pane: Annotated[Pane, Arg(metavar="PANE", help="The pane."), Takes("pane")]) -> Shown:
+    """Show a pane with current data; `snapshot` then writes its picture.
+
+    graph and decay show the selected block, or the whole memory when none is selected.
+    """
+    call = _call_of(operator, pane)
+    if call is not None:
+        shown = operator.carry_out(operator.resolve(call))
+        operator.panes[pane] = PaneState(call.line(), shown)
+    elif pane not in operator.panes:
+        raise UsageError("Nothing was assembled or searched yet.", way_out="`frame assemble SESSION` first.")
+    operator.pane = pane
+    return Shown(pane, operator.panes[pane].result)
+
+
+def _call_of(operator: Operator, pane: Pane) -> Call[Any] | None:
+    """Return the call that brings the pane up to date; None for a result that is kept as it was made."""
+    from amgs_app.calls.standard import standard
+
+    if pane not in _LINES:
+        look: Callable[[], Call[Any]] = loaded(views()[pane].look)
+        return look()
+    if pane in operator.panes and pane in ("frame", "conversation"):
+        return None
+    if pane == "frame" and operator.engine.memory.frames.last() is None:
+        return None
+    of_memory, of_selection = _LINES[pane]
+    return standard().call(of_memory if operator.selection is None else of_selection)
+
+
+@operation(
+    "theme", summary="Choose the colour theme.", synonyms=("colours", "dark mode", "appearance"), example="theme paper"
+)
+def theme(
+    operator: Operator,
+    name: Annotated[str | None, Arg(metavar="NAME", help="A theme; default: list them."), Takes("theme")] = None,
+) -> ThemeSet:
+    """Choose the palette of the screen and of snapshots; without NAME, list the palettes."""
+    from amgs_app.places.folders import theme_folders
+    from amgs_app.terminal.themes import load_all
+
+    known = tuple(load_all(theme_folders())[0])
+    if name is not None and name not in known:
+        raise UsageError(f"There is no theme {name!r}.", way_out=f"Available: {', '.join(known)}.")
+    if name is not None:
+        operator.theme_name = name
+    return ThemeSet(operator.theme_name or known[0], known)
+
+
+@operation(
+    "settings",
+    place="here",
+    summary="List every setting with its value and where it comes from.",
+    synonyms=("configuration", "options", "preferences"),
+    example="settings focus",
+)
+def settings(
+    engine: Engine,
+    start: Annotated[str, Arg(metavar="KEY", help="Only keys that start with this, such as memory.decay.")] = "",
+) -> SettingsList:
+    """List the settings of this run: the key, its value, its default, and the file or the variable that sets it."""
+    from amgs_app.settings import default_file, every_setting
+
+    every = every_setting(engine.options.settings)
+    found = tuple(each for each in every if each.key.startswith(start))
+    if not found:
+        sections = dict.fromkeys(each.key.rsplit(".", 1)[0] for each in every)
+        raise UsageError(f"No setting starts with {start!r}.", way_out=f"Sections: {', '.join(sections)}.")
+    return SettingsList(str(engine.options.settings or default_file()), found)
+
+
+@operation(
+    "help",
+    place="here",
+    summary="List the commands, explain one, or find those that a word means.",
+    synonyms=("commands", "manual"),
+    example="help frame assemble",
+    keys=("f1", "question_mark"),
+)
+def help_command(
+    engine: Engine,  # noqa: ARG001 - every operation is handed the engine
+    words: Annotated[
+        list[str] | None,
+        Arg(metavar="WORD", help="A command, its first word, or a word for what you want to do."),
+        Takes("command"),
+    ] = None,
+    *,
+    every: Annotated[bool, Option("--all", help="List every command.")] = False,
+) -> HelpList | CommandGroups:
+    """Show the first words of all commands by what they are for; explain a command with its arguments; or find commands
+    by a word of their name, of what they do, or of what people call that: `help forget`.
+    """
+    from amgs_app.calls.groups import EXAMPLES, FRONT_ENDS, PANELS
+    from amgs_app.calls.shared_options import SHARED_OPTIONS, flag_of
+    from amgs_app.calls.standard import standard
+
+    registry = standard()
+    if every:
+        return HelpList(tuple(_explained(each) for each in registry))
+    ways = tuple(EXAMPLES)
+    if not words:
+        return CommandGroups((*PANELS.items(), (FRONT_ENDS, ways)), len(registry) + len(ways))
+    typed = " ".join(words)
+    if typed == "options":
+        shared = tuple((f"{flag_of(name)} {takes}".strip(), about) for name, (takes, about) in SHARED_OPTIONS.items())
+        return HelpList((VerbHelp(typed, "amgs COMMAND [OPTIONS]", "", "The options of every command.", shared),))
+    if typed in ways:
+        told = f"A way to work with a memory: `amgs {typed} --help` explains it."
+        return HelpList((VerbHelp(typed, typed, "", told, (), example=EXAMPLES[typed]),))
+    chosen, _ = registry.find(words)
+    found = found_by(registry, typed) if len(words) == 1 or chosen is None else []
+    if chosen is not None:
+        also = tuple(_explained(each) for each in found if each is not chosen)
+        return HelpList((_explained(chosen),), also)
+    below = [] if len(words) > 1 else registry.nouns().get(typed, [])
+    found = [*below, *(each for each in found if each not in below)] or [registry[typed]]
+    return HelpList(tuple(_explained(each) for each in found))
+
+
+def found_by(registry: Registry, typed: str) -> list[Operation[..., Any]]:
+    """The commands of which each typed word begins a word of their names, synonyms or summaries, the best first."""
+    words = typed.casefold().split()
+
+    def begins(word: str, texts: Iterable[str]) -> bool:
+        return any(part.startswith(word) for text in texts for part in re.findall(r"[\w-]+", text.casefold()))
+
+    return sorted(
+        (each for each in registry if all(begins(word, (each.name, each.summary, *each.synonyms)) for word in words)),
+        key=lambda each: nearness(each.name, each.synonyms, words),
+    )
+
+
+def _explained(each: Operation[..., Any]) -> VerbHelp:
+    described: list[tuple[str, str]] = []
+    for parameter in each.parameters:
+        label = ", ".join(parameter.flags) if parameter.is_option else parameter.label
+        default: Any = parameter.default
+        shown = "" if default is None or default is False or default == "" else f" [{default}]"
+        named = all(choice in parameter.help for choice in parameter.choices or ())
+        choices = "" if named else f" ({', '.join(parameter.choices)})"
+        described.append((label, f"{parameter.help}{choices}{shown}"))
+    return VerbHelp(
+        each.name, each.usage(), each.summary, each.help, tuple(described), each.keys, each.example, each.synonyms
+    )

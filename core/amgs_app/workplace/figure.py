@@ -1,0 +1,399 @@
+"""The whole loop in one look: where material waits, what stands where, and what to do next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rich.text import Text
+
+from amgs.text.plural import plural
+from amgs.types import Frame, Health, HealthLine, JournalEntry, StoreStatus
+from amgs.types.health import Standing
+from amgs.types.topology import NamespaceSize
+from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, cut_middle, ink, width_of
+from amgs_app.render.empty_state import notice
+from amgs_app.render.format import age, ago, count, optional, share
+from amgs_app.render.glyphs import HeaderPart, ListPage, apportion, bar, facts_line, gauge
+from amgs_app.render.level_map import draw_map, plan_rows
+from amgs_app.terminal.themes import Palette
+from amgs_app.workplace.figure_topology import detail_height, draw_detail, topology_lines
+from amgs_app.workplace.stations import PANE_OF
+from amgs_focus.views import FocusView
+
+BY_WORDS = "until then raw blocks are found by words only"
+
+
+@dataclass(frozen=True, slots=True)
+class _Station:
+    """One stop of the loop: its name, its number, two lines under it or a gauge instead of the second."""
+
+    name: str
+    number: str
+    line: str
+    more: str = ""
+    full: float | None = None
+    quiet: bool = False
+
+
+def overview(
+    status: StoreStatus | None,
+    canvas: Canvas,
+    *,
+    operations: Sequence[JournalEntry] = (),
+    frame: Frame | None = None,
+    focus: FocusView | None = None,
+    health: Health | None = None,
+    cursor: int | None = None,
+    shown: Sequence[int] | None = None,
+    namespaces: Sequence[NamespaceSize] = (),
+    station: int | None = None,
+) -> Text:
+    """The loop with live counts, the next step, what the store consists of beside one file, the health of each area of
+    the memory, and the journal.
+
+    frame, focus: the last ones of the session. cursor: the
+    operation that is chosen, among those `shown` (places in their order; None for all). namespaces: of the database.
+    station: the place of the one that is chosen in the loop.
+    """
+    if status is None:
+        return notice(canvas, "No store is open", ("amgs --store PATH", "amgs --corpus DIR"), "A memory is one file.")
+    sheet = Figure(canvas)
+    stations = _stations(status, frame, focus)
+    at, verb, reason = _next(status, frame, focus)
+    tall = _tall(sheet.height)
+    high = 2 * tall + 1
+    _loop(sheet.part(0, 0, None, high), stations, at, tall, station)
+    y = high
+    if y < sheet.height:
+        palette = sheet.palette
+        advice: list[Piece] = [
+            ("next  ", ink(palette.muted)),
+            (verb, ink(palette.accent, bold=True)),
+            (f"  {reason}", ink(palette.muted)),
+        ]
+        sheet.pieces(1, y, advice, width=sheet.width - 2)
+        y += 1
+    store = topology_lines(status, namespaces)
+    if store:
+        y += _store(sheet.part(0, y), status, namespaces, store)
+    rest = sheet.part(0, y)
+    if rest.height < 3:
+        if health is not None:
+            _compact(rest, health)
+        return sheet.render()
+    if focus is not None and focus.entries and rest.height >= 18:
+        rows = plan_rows(focus, min(rest.height - 9, 24))
+        live = rest.part(0, rest.height - rows.total - 1)
+        live.rule(0, f"working context “{clean(focus.question)}”")
+        draw_map(live.part(0, 1), focus, axis="lifetime", zoom=1.0, offset=0, selected=None, titles={}, rows=rows)
+        rest = rest.part(0, 0, None, rest.height - rows.total - 1)
+    listed = operations if shown is None else [operations[place] for place in shown]
+    journal = _Journal(listed, len(operations), status.now, cursor)
+    if rest.width >= 76:
+        left = rest.width // 2 - 1 if rest.width >= 100 else rest.width * 11 // 20
+        _sides(rest.part(0, 0, left), status, health)
+        _operations(rest.part(left + 2, 0), journal)
+    elif rest.height >= 9:
+        half = min(rest.height // 2 + 1, 8)
+        _sides(rest.part(0, 0, None, half), status, health)
+        _operations(rest.part(0, half), journal)
+    elif rest.height >= 5 and health is not None:
+        _compact(rest.part(0, 0, None, rest.height - 3), health)
+        _operations(rest.part(0, rest.height - 3), journal)
+    else:
+        _operations(rest, journal)
+    return sheet.render()
+
+
+def _store(
+    region: Region, status: StoreStatus, namespaces: Sequence[NamespaceSize], lines: Sequence[HealthLine]
+) -> int:
+    """A line each, and where there is room what stands behind them; how many rows that took."""
+    _health_lines(region.part(0, 0, None, min(region.height, len(lines))), lines)
+    y = min(len(lines), region.height)
+    more = detail_height(status, namespaces, region.height - y - 14)
+    if more:
+        draw_detail(region.part(0, y, None, more), status, namespaces)
+    return y + more
+
+
+def _stations(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> tuple[_Station, ...]:
+    """The eight stops in the order of the flow."""
+    raw, kept = status.blocks.get("raw", 0), status.blocks.get("consolidated", 0)
+    waited = "waiting" if raw else "empty"
+    last = status.last_consolidation
+    made = _Station("frame", "–", "none yet", quiet=True)
+    if frame is not None:
+        made = _Station(
+            "frame", f"{count(frame.tokens)} tok", clean(frame.name), full=frame.tokens / max(1, frame.budget)
+        )
+    life = _Station("lifetime", "–", "not opened", quiet=True)
+    window = _Station("window", "–", "not opened", quiet=True)
+    decode = _Station("decode", "–", "no step yet", quiet=True)
+    if focus is not None:
+        held = "no trained gists" if focus.untrained else f"levels 0–{focus.levels}"
+        life = _Station("lifetime", f"{count(focus.lifetime)} tok", held, clean(focus.model))
+        entries = plural(len(focus.entries), "entry", "entries")
+        window = _Station("window", f"{focus.used}/{focus.window}", entries, full=focus.budget_utilization)
+        due = f"refocus in {focus.next_refocus_in}" if focus.next_refocus_in else "refocus due"
+        told = "finished" if focus.finished else due
+        decode = _Station("decode", f"step {count(focus.step)}", told, plural(focus.refocuses, "refocus", "refocuses"))
+    ran = "never" if last is None else ago(last, status.now)
+    edges = plural(status.edges, "edge")
+    known = f"{count(status.outcomes)} judged"
+    return (
+        _Station("inbox", f"{count(raw)} raw", waited, quiet=not raw),
+        _Station("consolidate", ran, "last run", plural(kept, "block"), quiet=last is None),
+        _Station("memory", plural(kept, "block"), edges, full=status.mean_relevance if kept else None, quiet=not kept),
+        made,
+        life,
+        window,
+        decode,
+        _Station("feedback", f"Brier {optional(status.brier)}", known, "goal: below .15", quiet=not status.outcomes),
+    )
+
+
+def _next(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> tuple[int, str, str]:
+    """The station where something is to be done, the command that does it, and why."""
+    raw, kept = status.blocks.get("raw", 0), status.blocks.get("consolidated", 0)
+    steps: tuple[tuple[bool, int, str, str], ...] = (
+        (not raw and not kept, 0, "ingest --batch DIR", "the memory is empty"),
+        (raw > 0 and (not kept or raw >= 50), 1, "consolidate", BY_WORDS),
+        (frame is None, 3, "frame assemble SESSION --query “…”", "ask the memory something"),
+        (focus is None, 4, "frame open", "make the frame the model's lifetime context"),
+        (focus is not None and not focus.finished, 6, "focus step 32", "decode and watch what is expanded"),
+        (status.outcomes == 0, 7, "feedback useful ID", "tell the memory what helped"),
+        (raw > 0, 1, "consolidate", BY_WORDS),
+    )
+    for due, at, verb, reason in steps:
+        if due:
+            return at, verb, reason
+    return 3, "frame assemble SESSION --query “…”", "ask the next question"
+
+
+def next_step(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> str:
+    """The beginning of the line that the picture names as next, ready to be finished."""
+    return re.sub(r"(“…”|DIR|ID)$", "", _next(status, frame, focus)[1])
+
+
+# --- the loop ---------------------------------------------------------------------------------------------
+
+
+def pane_at(
+    x: int, y: int, canvas: Canvas, status: StoreStatus, frame: Frame | None = None, focus: FocusView | None = None
+) -> str | None:
+    """The pane behind the station that is drawn in a cell of the overview; None beside the stations."""
+    tall = _tall(canvas.height)
+    stations = _stations(status, frame, focus)
+    columns = _columns(stations, canvas.width)
+    for place, station in enumerate(stations):
+        left, wide = columns[_column(place)]
+        top = 0 if place < 4 else tall + 1
+        if left <= x < left + wide and top <= y < top + tall:
+            return PANE_OF[station.name]
+    return None
+
+
+def _tall(height: int) -> int:
+    """Lines of a station in a picture of this height."""
+    return 5 if height >= 20 else 4
+
+
+def _column(place: int) -> int:
+    """Stations go to the right, then back to the left below."""
+    return place if place < 4 else 7 - place
+
+
+def _columns(stations: Sequence[_Station], width: int) -> list[tuple[int, int]]:
+    """Left edge and width of the four columns: as wide as their words need, the rest shared out evenly. Where room is
+    short the gaps shrink, then the blanks around the names; where that is not enough, the names come first.
+    """
+    names, loose, tight = [0] * 4, [0] * 4, [0] * 4
+    for place, station in enumerate(stations):
+        column = _column(place)
+        inside = max(map(width_of, (station.number, station.line))) + 2
+        names[column] = max(names[column], width_of(station.name) + 2)
+        tight[column] = max(tight[column], names[column], inside)
+        loose[column] = max(loose[column], width_of(station.name) + 6, inside + 2, width_of(station.more) + 4)
+    for gap, wide in ((3, loose), (2, loose), (2, tight), (1, tight), (1, names), (1, [1] * 4)):
+        room = width - 3 * gap - sum(wide)
+        if room >= 0:
+            break
+    parts = [1] * 4 if wide is not names else [want - own for want, own in zip(tight, names, strict=True)]
+    wide = [own + more for own, more in zip(wide, apportion(parts, max(0, room)), strict=True)]
+    return [(sum(wide[:column]) + column * gap, wide[column]) for column in range(4)]
+
+
+def _loop(region: Region, stations: Sequence[_Station], at: int, tall: int, chosen: int | None = None) -> None:
+    """Four stops to the right, four back below; what feedback teaches goes up into the memory."""
+    palette = region.palette
+    columns = _columns(stations, region.width)
+    flow = ink(palette.muted)
+    for place, station in enumerate(stations):
+        column = _column(place)
+        (x, wide), y = columns[column], 0 if place < 4 else tall + 1
+        _box(region.part(x, y, wide, tall), station, due=place == at, chosen=place == chosen)
+        middle = y + tall // 2
+        if place in (0, 1, 2):
+            space = columns[column + 1][0] - x - wide
+            region.put(x + wide, middle, "─" * (space - 1) + "▶", flow)
+        if place in (4, 5, 6):
+            before, its = columns[column - 1]
+            region.put(before + its, middle, "◀" + "─" * (x - before - its - 1), flow)
+    centers = [left + wide // 2 for left, wide in columns]
+    region.put(centers[3], tall, "▼", flow)
+    region.put(centers[0], tall, "╭", flow)
+    region.fill(centers[0] + 1, tall, centers[2] - centers[0] - 1, "─", flow)
+    region.put(centers[2], tall, "▲", flow)
+    told = " reinforcement, outcomes " if region.width >= 72 else " reinforces "
+    region.put((centers[0] + centers[2] - width_of(told)) // 2, tall, told, ink(palette.muted, italic=True))
+
+
+def _box(region: Region, station: _Station, *, due: bool, chosen: bool = False) -> None:
+    palette = region.palette
+    line = ink(palette.accent if due else palette.faint, bold=due)
+    last = region.height - 1
+    region.put(0, 0, "╭" + "─" * (region.width - 2) + "╮", line)
+    for y in range(1, last):
+        region.put(0, y, "│", line)
+        region.put(region.width - 1, y, "│", line)
+    region.put(0, last, "╰" + "─" * (region.width - 2) + "╯", line)
+    widest = max(map(width_of, (station.name, station.number, station.line)))
+    edge = 2 if region.width >= widest + 4 else 1
+    room = region.width - 2 * edge
+    name = f" {station.name} " if width_of(station.name) + 2 + 2 * edge <= region.width else station.name
+    region.put(edge, 0, name, ink(palette.accent if due else palette.muted, bold=due), width=room)
+    number = ink(palette.muted) if station.quiet else ink(palette.text, bold=True)
+    region.put(edge, 1, station.number, number, width=room)
+    region.put(edge, 2, station.line, ink(palette.muted), width=room)
+    if last >= 4 and station.full is not None:
+        gauge(region, edge, 3, room, station.full, ink(palette.accent))
+    elif last >= 4 and width_of(station.more) <= room:
+        region.put(edge, 3, station.more, ink(palette.muted))
+    if chosen:
+        region.put(0, 1, "▸", ink(palette.accent, bold=True))
+        for y in range(1, last):
+            region.shade(y, palette.selection, x=1, width=region.width - 2)
+
+
+# --- below ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Journal:
+    """The operations that are listed, of how many, the present instant, and the one that is chosen."""
+
+    listed: Sequence[JournalEntry]
+    total: int
+    now: datetime
+    cursor: int | None
+
+
+_SIGNS: Mapping[Standing, str] = {"well": "✓", "watch": "◆", "act": "✗", "unknown": "·"}
+
+
+def _colour(standing: Standing, palette: Palette) -> str:
+    return {"well": palette.good, "watch": palette.warn, "act": palette.bad, "unknown": palette.muted}[standing]
+
+
+def _sides(region: Region, status: StoreStatus, health: Health | None) -> None:
+    """How each area of the memory is doing; below it, where there is room, the memory by category."""
+    if health is None:
+        _categories(region, status)
+        return
+    troubles = sum(line.standing == "act" for line in health.lines)
+    need = "needs" if troubles == 1 else "need"
+    told = f"{plural(troubles, 'area')} {need} attention" if troubles else "nothing is urgent"
+    region.rule(0, "health", told)
+    lines = health.lines
+    if len(lines) >= region.height:
+        lines = _urgent_first(lines)
+    _health_lines(region.part(0, 1, None, min(len(lines), region.height - 1)), lines)
+    below = region.part(0, len(health.lines) + 1)
+    if below.height >= 3:
+        _categories(below, status)
+
+
+def _urgent_first(lines: Sequence[HealthLine]) -> tuple[HealthLine, ...]:
+    order: Mapping[Standing, int] = {"act": 0, "watch": 1, "unknown": 2, "well": 3}
+    return tuple(sorted(lines, key=lambda line: order[line.standing]))
+
+
+def _health_lines(region: Region, lines: Sequence[HealthLine]) -> None:
+    """A line each, as many as there are rows."""
+    palette = region.palette
+    name_w = max(width_of(line.side) for line in lines)
+    for row, line in enumerate(lines[: region.height]):
+        colour = _colour(line.standing, palette)
+        region.put(1, row, _SIGNS[line.standing], ink(colour, bold=True))
+        region.put(3, row, line.side, ink(palette.text), width=name_w)
+        verb = line.verb if line.standing in ("act", "watch") and region.width >= 80 else ""
+        x, end = 5 + name_w, region.width - 1 - (width_of(verb) + 2 if verb else 0)
+        quiet = line.standing in ("well", "unknown")
+        region.put(x, row, line.told, ink(palette.muted if quiet else palette.text), width=end - x)
+        region.put(end + 2, row, verb, ink(palette.accent))
+
+
+def _compact(region: Region, health: Health) -> None:
+    """The areas in two columns, those that need attention first, as many as there is room for."""
+    palette = region.palette
+    ranked = _urgent_first(health.lines)
+    wide = region.width // 2
+    for place, line in enumerate(ranked[: 2 * region.height]):
+        part = region.part((place % 2) * wide, place // 2, wide - 1, 1)
+        part.put(1, 0, _SIGNS[line.standing], ink(_colour(line.standing, palette), bold=True))
+        x = part.put(3, 0, line.side, ink(palette.text)) + 1
+        part.put(x, 0, line.told, ink(palette.muted), width=part.width - x)
+
+
+def _categories(region: Region, status: StoreStatus) -> None:
+    """The store's facts, then the memory by category."""
+    palette = region.palette
+    muted, plain = ink(palette.muted), ink(palette.text)
+    region.rule(0, "memory", f"schema {status.schema_version}, change {status.change_counter}")
+    region.put(1, 1, cut_middle(clean(status.path), region.width - 2), muted)
+    facts_line(
+        region,
+        2,
+        [
+            HeaderPart(0, (("relevance ", muted), (share(status.mean_relevance), plain))),
+            HeaderPart(1, ((plural(status.frames, "frame"), plain),)),
+            HeaderPart(2, ((f"{status.blocks.get('archived', 0)} archived", muted),)),
+            HeaderPart(3, ((f"{status.blocks.get('pruned', 0)} pruned", muted),)),
+        ],
+        x=1,
+    )
+    ranked = sorted(status.categories.items(), key=lambda one: (-one[1], one[0]))[: max(0, region.height - 3)]
+    most = max((number for _, number in ranked), default=1)
+    name_w = min(16, max((width_of(clean(name)) for name, _ in ranked), default=0))
+    for row, (name, number) in enumerate(ranked, start=3):
+        x = region.put(1, row, clean(name), plain, width=name_w) + 1
+        x = region.put(x, row, count(number), ink(palette.text, bold=True), width=6, align="right") + 1
+        region.put(x, row, bar(number / most, region.width - x - 1, region.symbols), ink(palette.accent))
+
+
+def _operations(region: Region, journal: _Journal) -> None:
+    """The journal, the newest first; the chosen one lies on the selection."""
+    page = ListPage.around(journal.listed, region.height - 1, journal.cursor)
+    region.rule(0, "journal", page.note)
+    if not journal.listed:
+        words = "No row matches the filter." if journal.total else "No changes yet."
+        region.put(1, 1, words, ink(region.palette.muted))
+
+    def paint(line: Region, one: JournalEntry, chosen: bool) -> None:
+        palette = line.palette
+        muted = ink(palette.muted)
+        x = line.put(1, 0, str(one.id), muted, width=4, align="right") + 1
+        x = line.put(x, 0, age(one.at, journal.now), muted, width=6, align="right") + 2
+        if one.undone:
+            x = line.put(x, 0, "undone ", ink(palette.warn))
+        summary = clean(one.summary) or clean(one.kind)
+        if not summary.startswith(clean(one.kind)):
+            x = line.put(x, 0, f"{clean(one.kind)} ", ink(palette.accent))
+        style = ink(palette.muted if one.undone else palette.text, bold=chosen)
+        line.put(x, 0, summary, style, width=line.width - x)
+
+    page.draw(region.part(0, 1), paint)

@@ -1,0 +1,252 @@
+"""The workstation: the overview, layouts, settings, scripts, help."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from amgs.text.plural import plural
+from amgs_app.panes.row_filter import said
+from amgs_app.render.catalogue import entry, table_of, title_of
+from amgs_app.render.sentences import WARNING
+from amgs_app.render.sheet import Column, ResultTable, facts, sheet, to_table
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from amgs_app.panes.layout import Layout
+    from amgs_app.render.canvas import Canvas
+    from amgs_app.results.memory import PageWritten, SettingsList
+    from amgs_app.results.overview import Overview
+    from amgs_app.results.session import (
+        CommandGroups,
+        Expectation,
+        HelpList,
+        LayoutList,
+        Recording,
+        Saved,
+        Shown,
+        Sifted,
+        SnapshotFiles,
+        ThemeSet,
+        VerbHelp,
+    )
+    from amgs_app.session.operator import Operator
+
+
+OPERATIONS = 100
+"""Entries of the journal which the overview lists at most."""
+
+
+def _layout(layout: Layout) -> tuple[str, str, str]:
+    return layout.pane, ", ".join(layout.beside) or "default", "●" if layout.large else ""
+
+
+def _told(value: object) -> str:
+    """A setting as TOML writes it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _drawn(operator: Operator, result: Overview, canvas: Canvas) -> Text:
+    from amgs_app.panes.row_fields import of_operations
+    from amgs_app.render.drawing import places
+    from amgs_app.workplace.figure import overview
+
+    operations = operator.engine.memory.operations(OPERATIONS)
+    return overview(
+        result.store,
+        canvas,
+        operations=operations,
+        shown=places(operator, "overview", of_operations(operations, operator.engine.clock.now())),
+        health=operator.engine.memory.health(),
+        frame=operator.last_frame,
+        focus=result.focus,
+        namespaces=result.namespaces,
+    )
+
+
+def _counts(result: Overview) -> str:
+    held = result.store.blocks
+    told = ", ".join(f"{count:,} {status}" for status, count in held.items() if count)
+    blocks = plural(sum(held.values()), "block") + (f" ({told})" if told else "")
+    return f"{blocks}, {plural(result.store.edges, 'edge')}"
+
+
+def _portable(result: Overview) -> Overview:
+    return replace(result, store=replace(result.store, path=""))
+
+
+@entry(figure=_drawn, sentence=_counts, portable=_portable, stays=True)
+def overview(result: Overview) -> ResultTable:
+    from amgs_app.workplace.figure_topology import topology_lines
+
+    store = result.store
+    pairs: list[tuple[str, Any]] = [
+        ("store", store.path),
+        ("now (sample time)" if result.sample_time else "now", store.now),
+        *((f"blocks {status}", count) for status, count in store.blocks.items()),
+        ("entropy of categories", f"{store.diversity.bits:.2f} of {store.diversity.most:.2f} bits"),
+        ("edges", store.edges),
+        ("frames", store.frames),
+        ("mean relevance", store.mean_relevance),
+        ("last consolidation", store.last_consolidation),
+        ("Brier", store.brier),
+        ("outcomes", store.outcomes),
+        ("schema / changes", f"{store.schema_version} / {store.change_counter}"),
+        *((line.side, line.told) for line in topology_lines(store, result.namespaces)),
+        ("corpus", result.corpus or None),
+        ("model", result.model + (" (loaded)" if result.model_loaded else "")),
+        ("seed", result.seed),
+    ]
+    untrained = result.focus is not None and result.focus.untrained
+    return facts("", pairs, (f"! {WARNING}",) if untrained else ())
+
+
+def _silent(result: Shown) -> str:
+    del result
+    return ""
+
+
+@entry(sentence=_silent, quiet=True)
+def shown(result: Shown) -> ResultTable:
+    return table_of(result.result)
+
+
+def _theme(result: ThemeSet) -> str:
+    return f"Theme {result.name}"
+
+
+@entry(sentence=_theme, quiet=True)
+def theme_set(result: ThemeSet) -> ResultTable:
+    return sheet("", "theme in_use", [(name, "●" if name == result.name else "") for name in result.known])
+
+
+@entry(sentence=title_of, quiet=True)
+def sifted(result: Sifted) -> ResultTable:
+    sift = result.sift
+    rows = [(result.pane, sift.words, sift.order, "●" if sift.reverse else "")]
+    return sheet(f"{result.pane}: {said(sift)}", "pane filter* order reverse", rows)
+
+
+def _large(result: Layout) -> str:
+    return f"{result.pane} is the large pane"
+
+
+@entry(sentence=_large, quiet=True)
+def layout(result: Layout) -> ResultTable:
+    return sheet(f"Layout: {result.pane}", "pane beside* large", [_layout(result)])
+
+
+def _layouts(result: LayoutList) -> str:
+    return plural(len(result.rows), "layout")
+
+
+@entry(sentence=_layouts)
+def layout_list(result: LayoutList) -> ResultTable:
+    rows = [(name, *_layout(layout)) for name, layout in result.rows]
+    return sheet("Layouts" if rows else "No layouts", "name pane beside* large", rows)
+
+
+def _recording(result: Recording) -> str:
+    del result
+    return "Recording; R again saves it"
+
+
+@entry(sentence=_recording, quiet=True)
+def recording(result: Recording) -> ResultTable:
+    notes = ("`save FILE` writes what is done from here on as a script.",)
+    return sheet("Recording", "since:n", [(result.since,)], notes)
+
+
+@entry()
+def settings_list(result: SettingsList) -> ResultTable:
+    rows = [
+        (each.key, _told(each.value), _told(each.default), each.place or "default", each.description)
+        for each in result.settings
+    ]
+    return sheet(f"Settings ({result.file})", "key value default from what_it_is*", rows)
+
+
+def _written(result: SnapshotFiles) -> str:
+    return f"Wrote {', '.join(str(name) for name in result.files)}"
+
+
+@entry(sentence=_written)
+def snapshot_files(result: SnapshotFiles) -> ResultTable:
+    return sheet("", "pane file*", [(result.pane, name) for name in result.files])
+
+
+def _page_written(result: PageWritten) -> str:
+    held = "without texts of the memory" if result.redacted else "with titles and texts of the memory"
+    return f"{result.path}: {result.size / 1024:,.0f} KiB, {held}"
+
+
+@entry(sentence=_page_written, quiet=True)
+def page_written(result: PageWritten) -> ResultTable:
+    return sheet(_page_written(result), "", ())
+
+
+@entry(quiet=True)
+def saved(result: Saved) -> ResultTable:
+    return sheet(f"Saved {result.lines:,} lines", "file*", [(result.file,)])
+
+
+@entry()
+def expectation(result: Expectation) -> ResultTable:
+    return sheet("", "metric found:n op wanted:n", [(result.metric, result.found, result.operator, result.wanted)])
+
+
+def _help(result: HelpList, canvas: Canvas, now: datetime) -> RenderableType:
+    from rich.console import Group
+
+    del canvas, now
+    if len(result.verbs) != 1:
+        return to_table(table_of(result))
+    parts: list[RenderableType] = [_explained(result.verbs[0])]
+    if result.also:
+        parts.append(to_table(replace(_listed(result.also), title="Also found")))
+    return Group(*parts)
+
+
+def _explained(each: VerbHelp) -> RenderableType:
+    from rich.text import Text
+
+    text = Text()
+    text.append(f"{each.usage}\n", style="bold")
+    text.append(f"{each.text.rstrip()}\n")
+    for label, meaning in each.parameters:
+        text.append(f"  {label:<14} ", style="bold")
+        text.append(f"{meaning}\n")
+    if each.example:
+        text.append(f"Example: {each.example}\n")
+    return text
+
+
+def _listed(verbs: tuple[VerbHelp, ...]) -> ResultTable:
+    return sheet("", "command what_it_does*", [(each.usage.split(" [")[0], each.summary) for each in verbs])
+
+
+@entry(page=_help)
+def help_list(result: HelpList) -> ResultTable:
+    if len(result.verbs) != 1:
+        return _listed(result.verbs)
+    only = result.verbs[0]
+    also = f"Also found: {', '.join(each.name for each in result.also)}." if result.also else ""
+    return sheet(only.usage, "argument meaning*", only.parameters, ("", only.text, also))
+
+
+@entry()
+def command_groups(result: CommandGroups) -> ResultTable:
+    return ResultTable(
+        plural(result.count, "command"),
+        (Column("what for"), Column("commands", wide=True, folds=True)),
+        tuple((heading, ", ".join(words)) for heading, words in result.groups),
+        (
+            "`help COMMAND` explains one, `help WORD` finds commands by a word, `help --all` lists all,"
+            " `help options` what every command takes.",
+        ),
+    )

@@ -2,8 +2,8 @@
 
 JSON knows no tuples, instants, enumerations or dataclasses; what it does not know is written as an object with one
 key that begins with `$`: `{"$tuple": […]}`, `{"$at": "2026-03-01T09:00:00+00:00"}`, and a frozen dataclass as
-`{"$type": "amgs.types.block:Block", "fields": {…}}`. Decoding makes only dataclasses and enumerations of the packages
-that the caller names, and runs none of their code but their constructors.
+`{"$type": "amgs.types.block:Block", "fields": {…}}`. Decoding makes only dataclasses and enumerations of this program's
+packages, and runs none of their code but their constructors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import dataclasses
 import importlib
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import lru_cache
@@ -25,8 +25,8 @@ from amgs.errors import InputError
 MEDIA_TYPE: Final = "application/vnd.amgs+json"
 """What a client accepts that wants values which read back as they were, instead of plain JSON."""
 
-ENGINE: Final = frozenset({"amgs"})
-"""The packages whose values the memory engine gives."""
+PACKAGES: Final = frozenset({"amgs", "amgs_app", "amgs_focus"})
+"""The packages whose values are made of what comes in."""
 
 _SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
@@ -36,10 +36,10 @@ def dumps(value: Any) -> bytes:
     return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-def loads(data: bytes | str, packages: Collection[str] = ENGINE) -> Any:
-    """The value that `dumps` wrote. packages: whose dataclasses may be made. Raises InputError for anything else."""
+def loads(data: bytes | str) -> Any:
+    """Read the value that `dumps` wrote. Raises InputError for anything else."""
     try:
-        return decode(json.loads(data), packages)
+        return decode(json.loads(data))
     except (ValueError, TypeError, KeyError, AttributeError, ImportError) as error:
         raise InputError(
             "The answer cannot be read: it was not written by this version of the program.",
@@ -96,40 +96,40 @@ def _rarer(value: Any) -> Any:
     raise TypeError(f"A {type(value).__name__} has no form on the wire.")
 
 
-def decode(value: Any, packages: Collection[str] = ENGINE) -> Any:
-    """The value that `encode` gave. Raises ValueError for a type outside the packages, or that is none."""
+def decode(value: Any) -> Any:
+    """The value that `encode` gave. Raises ValueError for a type of other packages, or that is none."""
     if isinstance(value, list):
-        return [decode(each, packages) for each in value]
+        return [decode(each) for each in value]
     if not isinstance(value, dict):
         return value
     tag = next(iter(value), "")
     if not tag.startswith("$"):
-        return {key: decode(each, packages) for key, each in value.items()}
-    return _tagged(tag, value, packages)
+        return {key: decode(each) for key, each in value.items()}
+    return _tagged(tag, value)
 
 
-def _tagged(tag: str, value: dict[str, Any], packages: Collection[str]) -> Any:
+def _tagged(tag: str, value: dict[str, Any]) -> Any:
     given = value[tag]
     match tag:
         case "$type":
-            fields = {name: decode(each, packages) for name, each in value["fields"].items()}
-            return _restored(_class(given, packages), fields)
+            fields = {name: decode(each) for name, each in value["fields"].items()}
+            return _restored(_class(given), fields)
         case "$tuple":
-            return tuple(decode(each, packages) for each in given)
+            return tuple(decode(each) for each in given)
         case "$at":
             return datetime.fromisoformat(given)
         case "$float":
             return _SPECIAL[given]
         case "$enum":
-            return _class(given, packages)(decode(value["value"], packages))
+            return _class(given)(decode(value["value"]))
         case "$named":
-            return _class(given, packages)(*(decode(each, packages) for each in value["values"]))
+            return _class(given)(*(decode(each) for each in value["values"]))
         case "$map":
-            return {decode(key, packages): decode(each, packages) for key, each in given}
+            return {decode(key): decode(each) for key, each in given}
         case "$seconds":
             return timedelta(seconds=given)
         case "$set":
-            return frozenset(decode(each, packages) for each in given)
+            return frozenset(decode(each) for each in given)
         case "$path":
             from pathlib import Path
 
@@ -168,10 +168,10 @@ def _resolve(name: str) -> Any:
     return found
 
 
-def _class(name: str, packages: Collection[str]) -> Any:
+def _class(name: str) -> Any:
     """The class of a name; raises ValueError for one that is not a value of these packages."""
-    if name.partition(".")[0] not in packages:
-        raise ValueError(f"{name} is not of {', '.join(sorted(packages))}.")
+    if name.partition(".")[0] not in PACKAGES:
+        raise ValueError(f"{name} is none of this program's values.")
     found = _resolve(name)
     good = isinstance(found, type) and (dataclasses.is_dataclass(found) or issubclass(found, (Enum, tuple)))
     if not good or found.__module__ != name.partition(":")[0]:

@@ -21,7 +21,6 @@ LARGEST: Final = 1_000_000
 """Characters of a file that is taken in over the API."""
 FRESH: Final = ("SELF", "WORLD")
 """The frames that the attention agent keeps fresh."""
-_PACKAGES: Final = frozenset({"amgs", "amgs_app"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class Orders:
 
 def ask(client: MemoryClient, operation: str, **arguments: Any) -> Any:
     """Call any operation of the table; gives its frozen result."""
-    return client.call(operation, packages=_PACKAGES, **arguments)
+    return client.call(operation, exact=True, **arguments)
 
 
 def ingest(client: MemoryClient, orders: Orders) -> str:

@@ -90,14 +90,11 @@ def test_an_earlier_message_that_the_answer_used_is_logged_and_the_question_is_n
     assert one["by"] == "words" and "mast of the Teal" in one["title"] and not one["prediction_id"]
 
 
-PACKAGES = {"amgs", "amgs_app"}
-
-
 def test_a_client_says_what_it_answered_from_a_frame(tmp_path: Path) -> None:
     harbour(tmp_path / "a.duckdb")
     with served(tmp_path / "a.duckdb") as address, MemoryClient(address) as memory:
         memory.assemble("TASK", query=QUERY)
-        noted = memory.call("feedback", packages=PACKAGES, verdict="answered", answer=ANSWER, query=QUERY)
+        noted = memory.call("feedback", exact=True, verdict="answered", answer=ANSWER, query=QUERY)
         assert [(use.title, use.by) for use in noted.uses if use.by] == [(LEAK, "words")]
-        listed = memory.call("calibration", packages=PACKAGES, view="answers", writes=False)
+        listed = memory.call("calibration", exact=True, view="answers", writes=False)
         assert set(listed.uses) == set(noted.uses)

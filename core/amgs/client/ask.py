@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, field, is_dataclass
 from datetime import datetime
 from enum import Enum
@@ -13,8 +13,8 @@ from amgs.storable import check_storable
 
 R = TypeVar("R")
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
-Read = Callable[[Any, Collection[str]], R]
-"""What makes the answer's values from its JSON. Takes the packages whose values may be made."""
+Read = Callable[[Any], R]
+"""What makes the answer's values from its JSON."""
 
 _SAFE: Final[frozenset[str]] = frozenset({"GET"})
 
@@ -24,7 +24,7 @@ class Ask(Generic[R]):
     """One request. arguments: by name, in the query of GET and DELETE, else in the body; None is left out.
 
     repeatable: asking twice does no more than asking once. A request that is not gets an idempotency key.
-    packages: whose values may be made of the answer; none for an answer in plain JSON. headers: other headers.
+    exact: whether the answer is in values that read back as they were, else in plain JSON. headers: other headers.
     """
 
     method: Method
@@ -32,24 +32,22 @@ class Ask(Generic[R]):
     arguments: Mapping[str, Any]
     read: Read[R]
     repeatable: bool
-    packages: Collection[str] = wire.ENGINE
+    exact: bool = True
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def whole(given: Any, packages: Collection[str]) -> Any:
-    """The answer as it is."""
-    return wire.decode(given, packages)
+whole: Final[Read[Any]] = wire.decode
+"""Reads the answer as it is."""
 
 
-def plain(given: Any, packages: Collection[str]) -> Any:
-    """The answer as plain JSON."""
-    del packages
+def plain(given: Any) -> Any:
+    """Leave the answer in plain JSON."""
     return given
 
 
 def part(name: str) -> Read[Any]:
     """A reader of one field of the answer, whose own class stays on the server."""
-    return lambda given, packages: wire.decode(given["fields"][name], packages)
+    return lambda given: wire.decode(given["fields"][name])
 
 
 def asking(path: str, read: Read[Any] = whole, /, **arguments: Any) -> Ask[Any]:

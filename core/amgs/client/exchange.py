@@ -99,7 +99,7 @@ def steps(
 
 
 def _as_http(ask: Ask[Any], headers: Mapping[str, str]) -> Sent:
-    accept = wire.MEDIA_TYPE if ask.packages else "application/json"
+    accept = wire.MEDIA_TYPE if ask.exact else "application/json"
     asked = {**headers, **ask.headers, "Accept": f"{accept}, {problems.MEDIA_TYPE}"}
     if ask.method in ("GET", "DELETE"):
         return Sent(ask.method, ask.path, ask.arguments, None, asked)
@@ -115,7 +115,7 @@ def _read(ask: Ask[R], got: httpx2.Response) -> R:
     if kind not in (wire.MEDIA_TYPE, "application/json"):
         raise _foreign()
     try:
-        return ask.read(told, ask.packages)
+        return ask.read(told)
     except (ValueError, TypeError, KeyError, AttributeError, ImportError) as error:
         raise _foreign() from error
 

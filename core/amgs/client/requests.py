@@ -37,15 +37,15 @@ if TYPE_CHECKING:
     from amgs.types.diagnosis import Diagnosis, DiagnosisArguments, FixApplied
 
 
-def call(name: str, /, *, packages: Collection[str] = (), writes: bool = True, **arguments: Any) -> Ask[Any]:
+def call(name: str, /, *, exact: bool = False, writes: bool = True, **arguments: Any) -> Ask[Any]:
     """Ask any operation of the service by its name, such as `frame compare`, with its parameters.
 
-    Answers in plain JSON, as the command line prints with `--format json`; with packages (`{"amgs"}`), as frozen
-    values of theirs. writes: False for a request that changes nothing, which needs no idempotency key.
+    Answers in plain JSON, as the command line prints with `--format json`; with exact, in the frozen
+    values of the engine. writes: False for a request that changes nothing, which needs no idempotency key.
     """
     path = f"/v1/operations/{'_'.join(name.split())}"
-    read = whole if packages else plain
-    return Ask("POST", path, given(arguments), read, repeatable=not writes, packages=packages)
+    read = whole if exact else plain
+    return Ask("POST", path, given(arguments), read, repeatable=not writes, exact=exact)
 
 
 def ingest(
@@ -303,13 +303,13 @@ def _drop_empty(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value != ""}
 
 
-def _read_summary(answer: Any, packages: Collection[str]) -> ConsolidationSummary:
+def _read_summary(answer: Any) -> ConsolidationSummary:
     from amgs.types import ConsolidationSummary
 
     if "operations" not in answer["fields"]:
         return ConsolidationSummary(0, 0, {}, ())  # nothing waited
-    entries = wire.decode(answer["fields"]["operations"], packages)
+    entries = wire.decode(answer["fields"]["operations"])
     operations = tuple(entry for entry in entries if entry.blocks)
-    categories = wire.decode(answer["fields"]["categories"], packages)
+    categories = wire.decode(answer["fields"]["categories"])
     edges = sum(entry.edges for entry in operations)
     return ConsolidationSummary(sum(categories.values()), edges, categories, operations)

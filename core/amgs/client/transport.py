@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -92,10 +92,35 @@ R = TypeVar("R")
 class _Transport:
     """What both have: a connection, what waits, and the HTTP library's client, which only one of its users closes."""
 
-    _connection: ServiceConnection
-    _sleep: Any
-    _http: Any
-    _owns: bool
+    _waits: Callable[[float], Any]
+    """What waits so many seconds."""
+    _library: str
+    """The name of the HTTP library's client."""
+
+    def __init__(
+        self,
+        base_url: str = ADDRESS,
+        *,
+        token: str = "",
+        namespace: str = "",
+        timeout: float | None = TIMEOUT,
+        retries: int = 3,
+        sleep: Callable[[float], Any] | None = None,
+        chance: Callable[[], float] | None = None,
+    ) -> None:
+        """base_url: where `amgs serve` listens. token: from `amgs token new`; none is needed where the service asks for
+        none. namespace: the token's first unless given. timeout: seconds for one attempt, None to wait without end.
+        retries: how often a request is tried again. sleep, chance: what waits, and numbers in [0, 1) that spread the
+        waits. Raises UsageError for an address that is none, MissingExtraError without the extra `client`.
+        """
+        self._connection = connection(base_url, token, namespace, timeout, retries, chance)
+        self._sleep = sleep or self._waits
+        with extras.explained():
+            import httpx2
+        self._http = getattr(httpx2, self._library)(
+            base_url=self._connection.base_url, timeout=timeout, trust_env=False
+        )
+        self._owns = True
 
     def using(self, *, namespace: str | None = None, idempotency_key: str | None = None) -> Self:
         """This client for another namespace, or with a key of one's own for one request that must not be done twice,
@@ -110,28 +135,7 @@ class _Transport:
 class BlockingTransport(_Transport):
     """For a program that waits for each answer."""
 
-    def __init__(
-        self,
-        base_url: str = ADDRESS,
-        *,
-        token: str = "",
-        namespace: str = "",
-        timeout: float | None = TIMEOUT,
-        retries: int = 3,
-        sleep: Callable[[float], None] = time.sleep,
-        chance: Callable[[], float] | None = None,
-    ) -> None:
-        """base_url: where `amgs serve` listens. token: from `amgs token new`; none is needed where the service asks for
-        none. namespace: the token's first unless given. timeout: seconds for one attempt, None to wait without end.
-        retries: how often a request is tried again. sleep, chance: what waits, and numbers in [0, 1) that spread the
-        waits. Raises UsageError for an address that is none, MissingExtraError without the extra `client`.
-        """
-        self._connection = connection(base_url, token, namespace, timeout, retries, chance)
-        self._sleep = sleep
-        with extras.explained():
-            import httpx2
-        self._http = httpx2.Client(base_url=self._connection.base_url, timeout=timeout, trust_env=False)
-        self._owns = True
+    _waits, _library = staticmethod(time.sleep), "Client"
 
     def send(self, ask: Ask[R]) -> R:
         """The answer to a request; raises what the engine in the process would raise, or ServiceError."""
@@ -172,28 +176,7 @@ class BlockingTransport(_Transport):
 class AwaitedTransport(_Transport):
     """For a program that does other things while it waits."""
 
-    def __init__(
-        self,
-        base_url: str = ADDRESS,
-        *,
-        token: str = "",
-        namespace: str = "",
-        timeout: float | None = TIMEOUT,
-        retries: int = 3,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        chance: Callable[[], float] | None = None,
-    ) -> None:
-        """base_url: where `amgs serve` listens. token: from `amgs token new`; none is needed where the service asks for
-        none. namespace: the token's first unless given. timeout: seconds for one attempt, None to wait without end.
-        retries: how often a request is tried again. sleep, chance: what waits, and numbers in [0, 1) that spread the
-        waits. Raises UsageError for an address that is none, MissingExtraError without the extra `client`.
-        """
-        self._connection = connection(base_url, token, namespace, timeout, retries, chance)
-        self._sleep = sleep
-        with extras.explained():
-            import httpx2
-        self._http = httpx2.AsyncClient(base_url=self._connection.base_url, timeout=timeout, trust_env=False)
-        self._owns = True
+    _waits, _library = staticmethod(asyncio.sleep), "AsyncClient"
 
     async def send(self, ask: Ask[R]) -> R:
         """The answer to a request; raises what the engine in the process would raise, or ServiceError."""

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
-PACKAGES: Final = frozenset({"amgs", "amgs_app", "amgs_focus"})
-"""Whose frozen values cross the wire between a client and a server of the same version."""
-
 Lane = Literal["read", "write", "long", "model"]
 
 

@@ -23,7 +23,6 @@ from amgs.client.transport import lost
 from amgs.errors import Cancelled, ServiceError, UsageError
 from amgs.problems import error_of
 from amgs.types import Progress
-from amgs_app.attached.asks import PACKAGES
 from amgs_app.results.service_event import ServiceEvent
 
 SILENCE_SECONDS: Final = 20.0
@@ -99,7 +98,7 @@ class AttachedConnection:
                 if "problem" in told:
                     raise error_of(told["problem"])
                 if "result" in told:
-                    return wire.loads(json.dumps(told["result"]), PACKAGES)
+                    return wire.decode(told["result"])
                 if "progress" in told and progress is not None:
                     progress(*told["progress"])
         raise unreachable(self.base, Lost("it ended before it answered", arrived=True))

@@ -26,7 +26,7 @@ from amgs.errors import AmgsError, InputError, NotFoundError, UsageError
 from amgs.problems import fault, problem
 from amgs.text.plural import plural
 from amgs.types import Progress
-from amgs_app.attached.asks import ASKS, PACKAGES, RemoteAsk, ReportHere
+from amgs_app.attached.asks import ASKS, RemoteAsk, ReportHere
 from amgs_app.attached.connection import CLIENT, LOOK
 from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation, call_from_json
@@ -107,7 +107,7 @@ async def _body(request: Request) -> dict[str, Any]:
     """The value in the body; raises InputError for one that is none."""
     body = await request.body()
     try:
-        given = await asyncio.to_thread(wire.loads, body, PACKAGES)
+        given = await asyncio.to_thread(wire.loads, body)
     except AmgsError:
         raise
     except Exception as error:  # whatever the constructors of values say of values that nobody made

@@ -23,7 +23,6 @@ from amgs.clock import earlier
 from amgs.errors import RepeatedError, UsageError
 from amgs.memory import Memory
 
-PACKAGES: Final = frozenset({"amgs", "amgs_app", "amgs_focus"})
 KEPT: Final = timedelta(hours=24)
 LONGEST_KEY: Final = 200
 _LARGEST: Final = 1_000_000
@@ -129,7 +128,7 @@ def _answer(found: dict[str, Any], request: str) -> Any:
         raise UsageError(
             "This was done already, and its answer was too large to be kept.", way_out="Ask for what it made."
         )
-    return wire.decode(found["answer"], PACKAGES)
+    return wire.decode(found["answer"])
 
 
 def _keep(

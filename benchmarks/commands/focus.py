@@ -109,31 +109,6 @@ def bench_gist(
 
 
 @bench(
-    "focus-ceiling",
-    summary="Measure what a gist could carry at best.",
-    example="focus-ceiling --text novel.txt --quick",
-)
-def bench_focus_ceiling(
-    engine: Engine,
-    *,
-    blocks: Annotated[
-        int,
-        Option("--blocks", metavar="N", min=2, help="Blocks a condition to optimise gists for; at least 2 windows."),
-    ] = 24,
-    progress: Progress,
-    **shared: Unpack[GistOptions],
-) -> BenchResult:
-    """Move the gists of single blocks by gradient until they serve their block, and score what follows.
-
-    An interrupted run continues from the rows in the folder.
-    """
-    from benchmarks.focus_ceiling import BENCH, run
-
-    rig = focus_rig(engine, progress, BENCH, scored=False, **shared)
-    return run(rig, blocks=blocks)
-
-
-@bench(
     "focus-policy",
     summary="Measure which policy chooses the most useful detail.",
     example="focus-policy --text novel.txt --quick",
@@ -195,30 +170,6 @@ def bench_passkey(
 
 
 @bench(
-    "focus-budget",
-    summary="Measure the whole system against a window of the same size.",
-    example="focus-budget --text novel.txt --quick",
-)
-def bench_budget(
-    engine: Engine,
-    *,
-    places: Places = 12,
-    windows: Annotated[
-        list[int] | None, Option("--window", metavar="N", help="W_max; may be repeated. Default: 256, 512, 1024.")
-    ] = None,
-    progress: Progress,
-    **shared: Unpack[KeptOptions],
-) -> BenchResult:
-    """Score prose and planted facts with the focus, a sliding window and retrieval of overlapping chunks, by words and
-    by meaning, all with the same number of entries; and prose with a window of the same cost.
-    """
-    from benchmarks.focus_budget import BENCH, WINDOWS, run
-
-    rig = focus_rig(engine, progress, BENCH, **shared)
-    return run(rig, embedder_of(engine), places=places, windows=windows or WINDOWS)
-
-
-@bench(
     "focus-latency",
     summary="Measure what decoding a block costs with the focus.",
     example="focus-latency --text novel.txt --quick",
@@ -238,27 +189,6 @@ def bench_latency(
 
     rig = focus_rig(engine, progress, BENCH, **shared)
     return run(rig, rounds=rounds, window=window)
-
-
-@bench(
-    "focus-scale",
-    summary="Measure a refocus over lifetimes of up to 100 million tokens.",
-    example="focus-scale --text novel.txt --quick",
-)
-def bench_scale(
-    engine: Engine,
-    *,
-    rounds: Annotated[int, Option("--rounds", metavar="N", min=2, help="Refocuses timed at each size.")] = 40,
-    progress: Progress,
-    **shared: Unpack[KeptOptions],
-) -> BenchResult:
-    """Time assembling, scoring and allocating over 10k, 1M and 100M tokens, count what they read, and time the gists.
-    The lifetimes repeat a real one: they are synthetic.
-    """
-    from benchmarks.focus_scale import BENCH, run
-
-    rig = focus_rig(engine, progress, BENCH, **shared)
-    return run(rig, rounds=rounds)
 
 
 @bench(

@@ -368,21 +368,6 @@ def bench_ingest(
     return run(rig, data, blocks=blocks, sample=sample, model=engine.model_spec, models=models, documents=documents)
 
 
-@bench("year", summary="Live through an invented year.", example="year --days 90")
-def bench_year(
-    engine: Engine,
-    *,
-    days: Annotated[int, Option("--days", metavar="N", min=1, max=36500, help="How many days.")] = 365,
-    progress: Progress,
-) -> BenchResult:
-    """Invented blocks arrive, are consolidated, asked for, judged and fade, month by month. Every verdict is known, and
-    one in twenty is wrong. Everything is in memory.
-    """
-    from benchmarks.synthetic_year import run
-
-    return run(days, engine.seed, engine.settings.memory, progress)
-
-
 @bench("figures", summary="Measure again what the pages of results print.", example="figures --data DIR --only search")
 def bench_figures(
     engine: Engine,

@@ -17,7 +17,7 @@ from amgs_focus.lens.scoring import FocusScorer, LensView, TailSimilarity
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.working_context import Scores
-from benchmarks import focus_budget, focus_gist, focus_passkey, focus_policy, focus_questions, focus_scale
+from benchmarks import focus_gist, focus_passkey, focus_policy, focus_questions
 from benchmarks.__main__ import run as run_benchmark
 from benchmarks.bench_results import BenchResult
 from benchmarks.focus_evaluation.needles import FactQuestion
@@ -137,39 +137,6 @@ def test_pass_keys_are_asked_at_every_depth_and_lifetimes_are_kept(text: Path, t
     nothing = run(Told())
     assert nothing.metrics["expanded_rate_4k"] == 0.0
     assert made > 64 and encoder.blocks - made < 32  # the questions alone
-
-
-def test_the_budget_bench_compares_systems_with_the_same_entries(text: Path, tmp_path: Path) -> None:
-    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-budget"))
-    found = focus_budget.run(rig, HashingEmbedder(), places=2, windows=[256], lifetime=1300, future=64, longest=600)
-    systems = ("focus", "window", "rag", "dense")
-    asked = {f"{kind}_{system}_256" for kind in ("nll", "fact_acc") for system in systems}
-    assert asked | {"fact_acc_grid_256", "fact_gain_rag_low_256"} <= set(found.metrics)
-    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
-    for row in rows:
-        if row["key"].startswith("prose"):
-            assert row["used_256"] <= 256 - 32 and 0 < row["dirty_256"] <= row["used_256"]
-        else:
-            assert len(row["focus_256"]) == len(row["sight_256"]) == focus_budget.FACTS
-            assert len(row["rag_shown_256"]) == len(row["grid_256"]) == focus_budget.FACTS
-    assert [table.title.split()[0] for table in found.tables] == ["NLL", "Planted", "Planted", "10⁹"]
-
-
-def test_a_refocus_reads_no_more_of_a_lifetime_a_hundred_times_as_long(text: Path, tmp_path: Path) -> None:
-    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-scale"))
-    sizes = {"10k": 10_240, "1M": 1_048_576}
-    found = focus_scale.run(rig, sizes=sizes, real=4096, rounds=4)
-    named = {"refocus_p50_ms_10k", "refocus_p50_ms_1M", "scale_ratio", "gist_tokens_per_s"}
-    assert named <= set(found.metrics)
-    assert found.metrics["reads_ratio"] < 2
-    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
-    for row in rows:
-        for asked in (focus_scale.ASKED, focus_scale.UNASKED):
-            assert row[asked]["rows"] < 40_000 and row[asked]["visited"] < 40_000
-            assert len(row[asked]["each"]) == 4
-    assert {"scale_ratio", "scale_ratio_unasked"} <= set(found.metrics)
-    assert {str(line[0]).rsplit(", ", 1)[1] for line in found.tables[0].rows} == {"asked", "unasked"}
-    assert "synthetic" in found.settings["lifetimes"]
 
 
 def test_a_bench_without_its_text_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 import torch
@@ -11,24 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import TextError
-from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.scoring import TailSimilarity
 from amgs_focus.model.base_model import turns_keys
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.settings import FocusSettings
-from benchmarks.focus_evaluation.budget import ChunkRetrieval, ModelCost, counted, focused
 from benchmarks.focus_evaluation.gist import draw_windows
 from benchmarks.focus_evaluation.needles import choose, facts, pass_keys, plant
-from benchmarks.focus_rig import lifetime_of
 
 torch.set_num_threads(1)
-
-
-class StillClock:
-    """A clock on which nothing takes any time."""
-
-    def perf(self) -> float:
-        return 0.0
 
 
 @given(
@@ -77,39 +63,6 @@ def test_the_choice_is_the_option_that_a_plain_pass_finds_likeliest() -> None:
         places = range(len(rows) - len(answer) - 1, len(rows) - 1)
         losses.append(-sum(float(logs[place, token]) for place, token in zip(places, answer, strict=True)))
     assert choose(model, prefix, needle) == int(np.argmin(losses))
-
-
-def test_retrieval_shows_the_best_chunks_in_order_of_time_and_the_tail() -> None:
-    tokens = [*range(40), 90, 91]
-
-    def ranking(chunks: Sequence[Sequence[int]], query: Sequence[int]) -> list[float]:
-        assert query == [7] and len(chunks) == 9
-        return [float(chunk[0] in (8, 24)) for chunk in chunks]
-
-    shown = ChunkRetrieval(ranking, chunk=4, stride=4).best(tokens, [7], 14, tail=6)
-    assert shown == [8, 9, 10, 11, 24, 25, 26, 27, 36, 37, 38, 39, 90, 91]
-    filled = ChunkRetrieval(ranking, chunk=4, stride=4).best(tokens, [7], 16, tail=6)
-    assert filled == sorted([*shown, 32, 33]), "the next chunk fills what is left, cut"
-
-
-def test_forced_reading_leaves_the_lifetime_as_it_was_and_stays_in_budget() -> None:
-    model = TinyModel()
-    settings = FocusSettings(window=192, cadence=16)
-    tree = lifetime_of(model, PointerEncoder(), model.encode("the keeper wrote again " * 40), settings)
-    before = tree.digest()
-    streamed = focused(tree, TailSimilarity(), settings, model.encode("x" * 40), StillClock())
-    assert tree.digest() == before
-    assert len(streamed.nll) == len(streamed.dirty) == 3
-    assert all(used <= 192 - 16 for used in streamed.used)
-    assert streamed.dirty[0] == streamed.used[0] and all(dirty <= 192 for dirty in streamed.dirty)
-
-
-def test_counted_operations_match_the_arithmetic_of_the_matrices() -> None:
-    left, right = torch.ones(3, 5), torch.ones(5, 7)
-    assert counted(lambda: left @ right) == 2 * 3 * 5 * 7
-    cost = ModelCost(fixed=100.0, each=2.0)
-    assert cost.tokens(10, 3) == 300 + 2 * (10 + 11 + 12)
-    assert cost.window(3 * (100 + 2 * 50), 3) == 50
 
 
 def test_a_turned_key_is_the_key_of_the_place_it_was_turned_to() -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from amgs.text.language import foreign_function_words, foreign_question, foreign_text
-from benchmarks.languages import report
 
 ENGLISH = (
     "When did Caroline go to the support group?",
@@ -50,11 +47,3 @@ def test_function_words_of_the_question_s_own_language() -> None:
     assert {"wie", "wird", "die"} <= foreign_function_words(FOREIGN[0])
     assert "heizung" not in foreign_function_words(FOREIGN[0])
     assert not foreign_function_words("What is die casting?")
-
-
-def test_the_bench_counts_what_is_silenced_in_each_file(tmp_path: Path) -> None:
-    english, foreign = tmp_path / "en.txt", tmp_path / "de.txt"
-    english.write_text("\n".join(ENGLISH), "utf-8")
-    foreign.write_text("Wie wird die Heizung entlüftet?\nBoiler?\n", "utf-8")
-    rows = report([english], [foreign]).splitlines()[2:]
-    assert [row.split(" | ")[:4] for row in rows] == [["| en", "English", "7", "0.0"], ["| de", "another", "2", "50.0"]]

@@ -15,9 +15,9 @@ _ACTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
         "b": ("change how much: a budget, a number of bins", ("calibration.bins", "conversation.budget")),
         "c": (
             "carry out: what is drafted, or the pane's own step",
-            ("inbox.consolidate", "graph.apply", "decay.make_so", "calibration.calibrate"),
+            ("inbox.consolidate", "decay.make_so", "calibration.calibrate"),
         ),
-        "d": ("draft a change, or discard the draft", ("inbox.plan", "graph.discard", "calibration.drop")),
+        "d": ("draft a change, or discard the draft", ("inbox.plan", "calibration.drop")),
         "e": ("ask a question", ("frame.ask", "conversation.ask")),
         "f": (
             "choose which one is shown",
@@ -70,7 +70,7 @@ _ACTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
         ),
         "plus": ("more of it", ("inbox.surer", "frame.heavier", "graph.heavier", "focus.zoom_in")),
         "minus": ("less of it", ("inbox.less_sure", "frame.lighter", "graph.lighter", "focus.zoom_out")),
-        "0": ("as it was", ("inbox.as_proposed", "frame.unweigh", "graph.as_it_is")),
+        "0": ("as it was", ("inbox.as_proposed", "frame.unweigh")),
         "left_square_bracket": ("another stretch of time", ("decay.fewer", "focus.earlier", "conversation.earlier")),
         "right_square_bracket": ("another stretch of time", ("decay.more", "focus.later", "conversation.later")),
         "backspace": ("go back", ("graph.back",)),

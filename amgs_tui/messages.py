@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from amgs.clock import Clock
+    from amgs.lifecycle.plan_editing import ItemEdit
     from amgs_app.attached.event_listener import Reach
     from amgs_app.attached.remote_engine import RemoteEngine
     from amgs_app.calls.call import Call
     from amgs_app.results.service_event import ServiceEvent
-    from amgs_app.session.kept_drafts import KeptDrafts
     from amgs_app.terminal.screen import Symbols
 
 
@@ -192,7 +192,7 @@ class Opening:
     commands: Mapping[str, str] = field(default_factory=dict)
     consolidates: bool = False
     attached: RemoteEngine | None = None
-    drafts: KeptDrafts | None = None
+    drafts: tuple[ItemEdit, ...] = ()
     ignored: tuple[str, ...] = ()
 
     @classmethod

@@ -15,15 +15,14 @@ from amgs_app.terminal.exit_codes import ExitCode
 from amgs_tui.dispatcher import ASKING, WHEN_DUE
 from amgs_tui.engine_worker import OPEN
 from amgs_tui.panes.exchange_following import EXCHANGES
-from amgs_tui.panes.graph import GraphPane
 from amgs_tui.widgets.status import seconds
 from amgs_tui.wing_panes import wing_panes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from amgs.lifecycle.plan_editing import ItemEdit
     from amgs_app.attached.remote_engine import RemoteEngine
-    from amgs_app.session.kept_drafts import KeptDrafts
     from amgs_tui.appearance import Appearance
     from amgs_tui.command_line import CommandLine
     from amgs_tui.dispatcher import Dispatcher
@@ -104,21 +103,15 @@ class ResultRouter:
         elif asked:
             words = f"There is no theme {asked!r}. Available: {', '.join(looks.palettes)}."
             self.notices.warn("Unknown theme", words, 5)
-        if opening.drafts is not None:
+        if opening.drafts:
             self._go_on_with(opening.drafts)
 
-    def _go_on_with(self, drafts: KeptDrafts) -> None:
-        """Corrections that the last session neither applied nor discarded: where they are, and the key for each."""
+    def _go_on_with(self, edits: tuple[ItemEdit, ...]) -> None:
+        """Corrections that the last session neither applied nor discarded: where they are."""
         from amgs.text.plural import plural
 
-        words = []
-        if drafts.items:
-            words.append(f"Corrections to {plural(len(drafts.items), 'block')}: d in pane 1 goes on with them.")
-        if drafts.edges:
-            self.screen.pane_of(GraphPane).edges.take_draft(drafts.edges, self.state.now())
-            words.append(f"Corrections to {plural(len(drafts.edges), 'edge')}: c in pane 3 applies them.")
-        if words:
-            self.notices.warn("Kept from last time", "\n".join(words), 12)
+        words = f"Corrections to {plural(len(edits), 'block')}: d in pane 1 goes on with them."
+        self.notices.warn("Kept from last time", words, 12)
 
     def _done_when_due(self, event: Finished) -> None:
         """Say what was done without being asked, and have the panes look; nothing where it was not due."""

@@ -15,7 +15,7 @@ from amgs_app.render.canvas import Canvas
 from amgs_app.render.empty_state import notice
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import show
-from amgs_tui.panes.edge_editing import EDITING, EdgeDrafting
+from amgs_tui.panes.edge_editing import EDITING, EdgeEditing
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
@@ -45,13 +45,12 @@ class GraphPane(ListPane):
     """The neighbourhood of the selection; without one, the shape of the whole graph."""
 
     NAME = "graph"
-    SHOWS = frozenset({"graph neighbours", "graph inspect", "graph stats", "edge edit", "edge apply"})
+    SHOWS = frozenset({"graph neighbours", "graph inspect", "graph stats"})
     PURPOSE = """\
 The selected block and the blocks linked to it. An edge has a type and a strength: its weight × its confidence, decayed
 since it was last used. ↑ and ↓ walk the neighbours, ← and → the edges; enter selects a neighbour and centres the graph
 on it, backspace goes back. Correct the edge under the cursor: x cuts it, u confirms it, + and − change its weight; i
-adds one. That is a draft: c applies it in one transaction, d discards it, 0 takes one correction back. w finds the
-strongest path to any other block."""
+adds one; U undoes it. w finds the strongest path to any other block."""
 
     BINDINGS: ClassVar[list[Any]] = [
         show("enter", "enter", "centre", "graph.walk", "Select this neighbour and centre the graph on it"),
@@ -67,7 +66,7 @@ strongest path to any other block."""
     def __init__(self, host: Host) -> None:
         super().__init__(host)
         self.found: Neighbourhood | None = None
-        self.edges = EdgeDrafting(self, lambda: self.found, lambda: self.neighbours)
+        self.edges = EdgeEditing(self, lambda: self.found, lambda: self.neighbours)
         self.adopt(self.edges)
         self.stats: GraphStats | None = None
         self.hops = 1
@@ -83,12 +82,9 @@ strongest path to any other block."""
 
     def take(self, result: object) -> None:
         from amgs.types import GraphStats, Neighbourhood
-        from amgs.types.edge_draft import EdgeDraft
-        from amgs_app.results.memory import EdgesApplied, Inspection
+        from amgs_app.results.memory import Inspection
 
         match result:
-            case EdgeDraft() | EdgesApplied():
-                self.edges.take(result)
             case GraphStats():
                 self.stats = result
             case Inspection():
@@ -96,10 +92,6 @@ strongest path to any other block."""
             case Neighbourhood():
                 self.found, self.hops = result, result.hops
                 self.cursor = self.edges.edge = 0
-
-    @property
-    def drafted(self) -> str:
-        return str(self.edges)
 
     @property
     def neighbours(self) -> list[str]:
@@ -120,8 +112,6 @@ strongest path to any other block."""
     def subtitle(self) -> str:
         if self.found is None or self.host.selected is None:
             return ""
-        if self.edges.draft is not None:
-            return self.edges.describe_edit() or "c applies the draft · d discards it"
         only = f" · only {self.relation}, f changes it" if self.relation is not None else ""
         return f"{plural(self.hops, 'hop')} · {plural(self.rows, 'neighbour')}{only}"
 
@@ -148,7 +138,6 @@ strongest path to any other block."""
             selected=ids[self.cursor] if ids else None,
             now=self.host.now(),
             shown=ids if self.sift else None,
-            draft=self.edges.draft,
             edge=edge.key if edge is not None else None,
         )
 

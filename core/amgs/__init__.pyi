@@ -133,8 +133,6 @@ from amgs.types.diagnosis import FixTrial as FixTrial
 from amgs.types.diagnosis import MovedAnswer as MovedAnswer
 from amgs.types.diagnosis import ProposedFix as ProposedFix
 from amgs.types.diagnosis import ReadSpan as ReadSpan
-from amgs.types.edge_draft import EdgeDraft as EdgeDraft
-from amgs.types.edge_draft import EdgeEdit as EdgeEdit
 from amgs.types.gateway import GatewayExchange as GatewayExchange
 from amgs.types.gateway import GatewayPrompt as GatewayPrompt
 from amgs.types.gateway import PrefixComparison as PrefixComparison

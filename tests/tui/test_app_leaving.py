@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from amgs_app.session.kept_drafts import KeptDrafts
 from amgs_tui.dialogs.dialog import Confirm
 from amgs_tui.dialogs.palette import ActionPalette
 from amgs_tui.kept_state import MOST_STORES, KeptState, drafts_on, what_is_kept
@@ -30,26 +29,22 @@ async def test_a_draft_of_a_store_in_memory_is_asked_about_where_it_holds_correc
 async def test_corrections_that_were_not_applied_are_there_at_the_next_start() -> None:
     world = World(raw=2, consolidated=4)
     async with drive(world, (120, 40)) as driven:
-        source, target, kind = next(iter(world.session.engine.memory.edges())).key
-        driven.app.run_line(f"edge edit {source} {target} --kind {kind} --cut")
         await driven.press("1", "d", "x")
         left = {pane.NAME: pane.drafted for pane in driven.app.main.panes if pane.drafted}
-        assert left == {"inbox": "corrections to 1 block", "graph": "corrections to 1 edge"}
+        assert left == {"inbox": "corrections to 1 block"}
         assert what_is_kept(None, drafts_on(driven.app.main), driven.app.state) == [
             f"Your {each} are kept: the next start goes on with them." for each in left.values()
         ]
         await driven.press("q")
     assert driven.app.return_code == 0, "nothing is lost, so nothing is asked"
     before = world.session
-    assert before.draft is not None and before.edge_draft is not None
+    assert before.draft is not None
     async with drive(world, (120, 40)) as driven:
-        assert "Corrections to 1 block: d in pane 1" in driven.text and "1 edge: c in pane 3" in driven.text
+        assert "Corrections to 1 block: d in pane 1" in driven.text
         await driven.press("1", "d")
         inbox = driven.app.main.pane("inbox")
         assert isinstance(inbox, InboxPane) and inbox.draft is not None
         assert inbox.draft.edits == before.draft.edits
-        await driven.press("3", "c")
-        assert world.session.edge_draft is None
         await driven.press("1", "0")
     async with drive(world, (120, 40)) as driven:
         assert "Kept from last time" not in driven.text, "applied, and taken back"
@@ -71,8 +66,8 @@ def test_a_damaged_file_of_drafts_is_as_none() -> None:
         beside = world.store.with_name(f"{world.store.name}.drafts")
         for text in ("", "[]", '[{"$tuple": [3]}, 4]', '{"$type": "os:system"}'):
             beside.write_text(text)
-            assert operator.take_up_drafts() == KeptDrafts()
-        assert operator.draft is None and operator.edge_draft is None
+            assert operator.take_up_drafts() == ()
+        assert operator.draft is None
 
 
 async def test_a_recording_and_a_half_typed_line_are_asked_about() -> None:

@@ -16,9 +16,8 @@ from amgs.api.context import MemoryPart
 from amgs.clock import as_utc, microseconds_of
 from amgs.graph import traversal
 from amgs.graph.view import GraphView
-from amgs.lifecycle import edge_editing
-from amgs.types import Block, Edge, JournalEntry, LiveEdge, Neighbourhood
-from amgs.types.edge_draft import EdgeDraft
+from amgs.lifecycle import annotate
+from amgs.types import Block, Edge, LiveEdge, Neighbourhood
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,54 +123,12 @@ class Graph(MemoryPart):
                 rows.append(Community(number, members.size, inside, tuple(kinds.most_common(4)), centre))
         return Communities(tuple(rows), len(parted.parts), parted.modularity)
 
-    def edit_edge(
-        self,
-        draft: EdgeDraft | None,
-        source: str,
-        target: str,
-        *,
-        kind: str = "related",
-        weight: float | None = None,
-        confidence: float | None = None,
-        confirm: bool = False,
-        cut: bool = False,
-        reset: bool = False,
-    ) -> EdgeDraft:
-        """The draft (None: a new one) with one edge corrected; nothing is written.
-
-        An edge that is not there is to be added; weight and confidence lie in [0, 1], None as they are. confirm: the
-        edge is right: its confidence is 1, and its decay begins anew. cut: it goes. reset: it stays as it is in the
-        store. Raises UsageError for what cannot be.
-        """
-        return edge_editing.edited(
-            self._context.storage,
-            () if draft is None else draft.edits,
-            self._context.whole_id(source),
-            self._context.whole_id(target),
-            self._context.clock.now(),
-            kind=kind,
-            weight=weight,
-            confidence=confidence,
-            confirm=confirm,
-            cut=cut,
-            reset=reset,
-        )
-
-    def apply_edges(self, draft: EdgeDraft) -> JournalEntry:
-        """Write a draft of edges in one transaction with one journal entry; raises UsageError where an edge is no
-        longer as the draft saw it.
-        """
-        return edge_editing.apply(self._context.storage, draft, self._context.clock.now())
-
     def confirm_edge(self, source: str, target: str, *, kind: str = "related") -> Edge:
         """Confirm that an edge is right: its confidence is 1, and its decay begins anew; journalled. Raises UsageError
         where there is none.
         """
-        draft = self.edit_edge(None, source, target, kind=kind, confirm=True)
-        if draft.edits:
-            self.apply_edges(draft)
         key = (self._context.whole_id(source), self._context.whole_id(target), kind)
-        return self._context.storage.edges.get([key])[key]
+        return annotate.confirm_edge(self._context.storage, key, self._context.clock.now())
 
     def _number(self, block: Block) -> int:
         return self._context.storage.blocks.numbers_of([block.id])[block.id]

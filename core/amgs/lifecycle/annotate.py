@@ -17,7 +17,7 @@ from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.conflict import SUPERSEDES
 from amgs.log import journal
 from amgs.storage.store import Storage
-from amgs.types import Block, Edge, JournalEntry, Status
+from amgs.types import Block, Edge, EdgeKey, JournalEntry, Status
 
 KIND = "edit"
 _LONGEST_CATEGORY = 60
@@ -200,6 +200,27 @@ def add_edge(
         return made
 
 
+def confirm_edge(storage: Storage, key: EdgeKey, now: datetime) -> Edge:
+    """Set an edge's confidence to 1 and begin its decay anew. Raises UsageError where there is none."""
+    with storage.transaction():
+        ends = joinable(storage, *key)
+        known = storage.edges.get([key]).get(key)
+        if known is None:
+            raise _no_edge(ends, key[2])
+        sure = replace(known, confidence=1.0, last_reinforced_at=now)
+        if sure != known:
+            told = f"confirmed {ends[0].title} → {ends[1].title} ({key[2]})"
+            carry_out(storage, EDGE, Change(edges=((known, sure),)), told, now)
+        return sure
+
+
+def _no_edge(ends: tuple[Block, Block], kind: str | None) -> UsageError:
+    return UsageError(
+        f"There is no {'' if kind is None else f'{kind} '}edge from “{ends[0].title}” to “{ends[1].title}”.",
+        way_out="An edge has a direction: try the other one, or list the neighbours of the block.",
+    )
+
+
 def remove_edges(
     storage: Storage, source_id: str, target_id: str, now: datetime, *, kind: str | None = None
 ) -> JournalEntry:
@@ -212,10 +233,7 @@ def remove_edges(
             if edge.key[:2] == (source_id, target_id) and kind in (None, edge.relation_type)
         ]
         if not gone:
-            raise UsageError(
-                f"There is no {'' if kind is None else f'{kind} '}edge from “{ends[0].title}” to “{ends[1].title}”.",
-                way_out="An edge has a direction: try the other one, or list the neighbours of the block.",
-            )
+            raise _no_edge(ends, kind)
         kinds = ", ".join(edge.relation_type for edge in gone)
         told = f"removed {ends[0].title} → {ends[1].title} ({kinds})"
         cut = tuple((edge, None) for edge in gone)

@@ -61,8 +61,6 @@ ASKS: Final[Mapping[str, RemoteAsk]] = MappingProxyType(
         "memory.lifecycle.draft_consolidation": RemoteAsk("read", "long", "consolidate plan"),
         "memory.lifecycle.edit_draft": RemoteAsk(),
         "memory.lifecycle.apply_draft": RemoteAsk("write", "write", "consolidate apply"),
-        "memory.graph.edit_edge": RemoteAsk(),
-        "memory.graph.apply_edges": RemoteAsk("write", "write", "edge apply"),
         "memory.sources.plan_text": RemoteAsk(),
         "memory.sources.apply": RemoteAsk("write", "write", "source update"),
         "memory.calibration.metrics": RemoteAsk("read", "long", "metrics"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -14,15 +13,12 @@ from amgs.text.plural import plural
 from amgs.types import Block, EdgeKey, GraphStats, LiveEdge, Neighbourhood
 from amgs_app.graph.figure_layout import PlacedNode, Spot, parents, place, short_labels
 from amgs_app.graph.figure_table import centrality_table, edge_table
-from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
+from amgs_app.render.canvas import Canvas, Figure, Region, clean, cut, ink, width_of
 from amgs_app.render.empty_state import notice
 from amgs_app.render.format import count, share
 from amgs_app.render.glyphs import HeaderPart, bar, facts_line, wrap
 from amgs_app.render.plot import Strokes
 from amgs_app.terminal.themes import blend
-
-if TYPE_CHECKING:
-    from amgs.types.edge_draft import EdgeDraft
 
 STRONG, FADING = 0.3, 0.1
 """Edge strengths from which a line is solid, and below which it is dotted."""
@@ -42,14 +38,13 @@ def neighbourhood(
     selected: str | None = None,
     now: datetime | None = None,
     shown: Sequence[str] | None = None,
-    draft: EdgeDraft | None = None,
     edge: EdgeKey | None = None,
 ) -> Text:
     """The blocks around the centre in rings, beside them the edges as a table.
 
     selected: the id of a block of the picture, drawn in the selection's colour. now: fades the names of blocks whose
     relevance has gone. shown: ids of the neighbours that are shown, numbered in this order; None for all, near before
-    far and strong before weak. draft: corrections of edges, drawn as they would be. edge: the one that keys mean.
+    far and strong before weak. edge: the one that keys mean.
     """
     if result is None:
         return notice(
@@ -59,18 +54,13 @@ def neighbourhood(
             "Choose a block to see what it is linked to.",
         )
     sheet = Figure(canvas)
-    if draft is not None and draft.edits:
-        _head_of_draft(sheet, draft)
-        result = with_draft(result, draft)
-    else:
-        draft = None
-        _head(sheet, result, selected)
+    _head(sheet, result, selected)
     every = len(result.edges)
     if shown is not None:
         result = _only(result, shown)
     letters = relation_letters(result.edges)
     y = 1
-    if result.edges and sheet.height >= SENTENCE_FROM and draft is None:
+    if result.edges and sheet.height >= SENTENCE_FROM:
         sheet.put(1, y, strongest(result), ink(sheet.palette.text), width=sheet.width - 2)
         y += 1
     if result.edges and sheet.height >= 12:
@@ -97,7 +87,7 @@ def neighbourhood(
         spare = table.height - len(result.edges) - 2
         below = min(spare, len(result.blocks) + 2) if result.centrality and spare >= 6 else 0
         upper = table.part(0, 0, None, table.height - below)
-        edge_table(upper, result, letters, numbers, selected, draft, edge)
+        edge_table(upper, result, letters, numbers, selected, edge)
         if below:
             centrality_table(table.part(0, table.height - below), result, numbers, selected)
     return sheet.render()
@@ -203,31 +193,6 @@ def _head(sheet: Figure, result: Neighbourhood, selected: str | None) -> None:
             )
         )
     facts_line(sheet, 0, facts, x=1)
-
-
-def _head_of_draft(sheet: Figure, draft: EdgeDraft) -> None:
-    from amgs.lifecycle.edge_editing import told
-
-    palette = sheet.palette
-    pieces: list[Piece] = [
-        ("draft: nothing has changed yet", ink(palette.accent, bold=True)),
-        (f"   {clean(told(draft))}", ink(palette.text)),
-    ]
-    sheet.pieces(1, 0, pieces, width=sheet.width - 2)
-
-
-def with_draft(result: Neighbourhood, draft: EdgeDraft) -> Neighbourhood:
-    """The neighbourhood with the edges as the draft would have them; those that go stay, to be marked. A new edge is
-    there where one of its ends is.
-    """
-    from amgs.lifecycle.edge_editing import strength_of
-
-    here = {block.id for block in result.blocks} | {result.center.id}
-    live = {one.edge.key: one for one in result.edges}
-    for edit in draft.edits:
-        if edit.after is not None and not here.isdisjoint(edit.key[:2]):
-            live[edit.key] = LiveEdge(edit.after, strength_of(edit.after, draft.at))
-    return replace(result, edges=tuple(live.values()))
 
 
 def _legend(sheet: Figure, y: int, edges: Sequence[LiveEdge], letters: Mapping[str, str]) -> None:

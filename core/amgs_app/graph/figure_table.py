@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
 
 from amgs.types import Centrality, EdgeKey, LiveEdge, Neighbourhood
 from amgs_app.render.canvas import Piece, Region, clean, ink, width_of
 from amgs_app.render.format import share, short_id
 from amgs_app.render.glyphs import gauge, scroll_note, window_of
 from amgs_app.terminal.themes import blend
-
-if TYPE_CHECKING:
-    from amgs.types.edge_draft import EdgeDraft
-
-MARKS: Final = {"add": "+", "cut": "✗", "confirm": "✓", "weigh": "~"}
-"""What is drafted for an edge."""
 
 
 def edge_table(
@@ -24,18 +17,14 @@ def edge_table(
     letters: Mapping[str, str],
     numbers: Mapping[str, int],
     selected: str | None,
-    draft: EdgeDraft | None = None,
     chosen: EdgeKey | None = None,
 ) -> None:
     """The edges, those at the centre first, each with its strength.
 
-    chosen: the edge that keys mean. draft: what is to become of edges, which they are marked with.
+    chosen: the edge that keys mean.
     """
     palette = region.palette
     titles = {block.id: clean(block.title) for block in result.blocks}
-    if draft is not None:  # a new edge may lead to a block that is not here
-        ends = {key: name for e in draft.edits for key, name in zip(e.key, (e.source, e.target), strict=False)}
-        titles = {key: clean(name) for key, name in ends.items()} | titles
     center = result.center.id
 
     def rank(live: LiveEdge) -> tuple[bool, float, str, str]:
@@ -73,12 +62,8 @@ def edge_table(
         kind = clean(edge.relation_type).ljust(kind_w) if kind_w > 1 else letters[edge.relation_type]
         other = "" if near == center else str(numbers.get(near, "?"))
         marked = selected in (near, far) and selected != center
-        edit = draft.edit_of(edge.key) if draft is not None else None
-        colour_of = palette.bad if edit is not None and edit.act == "cut" else palette.good
-        sign = (MARKS[edit.act] if edit is not None else " ", ink(colour_of, bold=True))
         line: list[Piece] = [
             ("▸" if edge.key == chosen or (marked and chosen is None) else " ", ink(palette.accent, bold=True)),
-            *([sign] if draft is not None else []),
             (f"{other} ".rjust(numbers_w + 1) if inner else "", muted),
             (f"{kind} ", ink(colour, bold=kind_w == 1)),
             ("▸ " if outward else "◂ ", muted),

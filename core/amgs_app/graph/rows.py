@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
     from amgs.api.graph import Communities, GraphPath
     from amgs.types import Centrality, EntityKnowledge, GraphStats, Neighbourhood
-    from amgs.types.edge_draft import EdgeDraft
     from amgs_app.render.canvas import Canvas
-    from amgs_app.results.memory import EdgesApplied, EntityList, Inspection
+    from amgs_app.results.memory import EntityList, Inspection
     from amgs_app.session.operator import Operator
 
 
@@ -118,63 +117,6 @@ def communities(result: Communities) -> ResultTable:
     title = f"{plural(result.total, 'community', 'communities')}, modularity {result.modularity:.2f}"
     notes = () if rows else ("There are no edges yet: `consolidate` makes them.",)
     return sheet(title, "#:n blocks:n inside:score categories* centre*", rows, notes)
-
-
-def _drafted(result: EdgeDraft) -> str:
-    from amgs.lifecycle.edge_editing import told
-
-    if not result.edits:
-        return "No edge is drafted"
-    return f"Draft of {plural(len(result.edits), 'edge')}: {told(result)}; nothing has been changed yet"
-
-
-def _drawn_draft(operator: Operator, result: EdgeDraft | None, canvas: Canvas) -> Text:
-    """The neighbourhood of the selection with what is drafted for it; without a selection the whole graph."""
-    from amgs_app.graph import figure as graph
-
-    memory, chosen = operator.engine.memory, operator.selection
-    if chosen is None:
-        return graph.stats(memory.graph_stats(), canvas)
-    found = memory.graph.neighbourhood(chosen)
-    return graph.neighbourhood(found, canvas, selected=chosen, now=operator.engine.clock.now(), draft=result)
-
-
-def _drawn_applied(operator: Operator, result: EdgesApplied, canvas: Canvas) -> Text:
-    del result
-    return _drawn_draft(operator, None, canvas)
-
-
-def _applied(result: EdgesApplied) -> str:
-    from amgs.lifecycle.edge_editing import told
-
-    return f"Edges: {told(result.draft)} as operation {result.operation.id}"
-
-
-@entry(figure=_drawn_applied, sentence=_applied)
-def edges_applied(result: EdgesApplied) -> ResultTable:
-    rows = [(edit.act, edit.source, edit.key[2], edit.target) for edit in result.draft.edits]
-    return sheet(_applied(result), "act from* kind to*", rows, (f"`undo {result.operation.id}` reverts it.",))
-
-
-@entry(figure=_drawn_draft, sentence=_drafted)
-def edge_draft(result: EdgeDraft) -> ResultTable:
-    from amgs.lifecycle.edge_editing import strength_of
-
-    rows = []
-    for edit in result.edits:
-        before, after = edit.before, edit.after
-        told = [
-            f"{name} {'·' if old is None else f'{old:.2f}'} → {'·' if new is None else f'{new:.2f}'}"
-            for name, old, new in (
-                ("weight", before and before.weight, after and after.weight),
-                ("confidence", before and before.confidence, after and after.confidence),
-            )
-            if old != new
-        ]
-        now, then = strength_of(before, result.at), strength_of(after, result.at)
-        rows.append((edit.act, edit.source, edit.key[2], edit.target, now, then, ", ".join(told)))
-    columns = "act from* kind to* strength:score then:score values*"
-    return sheet(_drafted(result), columns, rows, ("`edge apply` applies it." if rows else "",))
 
 
 _MOST_ALIASES = 5

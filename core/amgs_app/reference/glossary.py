@@ -78,7 +78,6 @@ SCREEN: Final[dict[str, Words]] = {
         ("strength", "Weight × confidence, decayed since the edge was last used."),
         ("rank", "PageRank of the block: how much the graph points at it."),
         ("firm, fading, faint", "Strength of at least 0.3, at least 0.1, less."),
-        ("✗ ✓ ~ +", "Drafted for an edge: cut, confirmed, another weight, new. Nothing is written before c."),
         ("hop", "One step along an edge."),
         ("degr, eigen, betw", "Degree, eigenvector and betweenness centrality."),
         ("island", "Blocks that are connected with each other and with no other block."),

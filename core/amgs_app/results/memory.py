@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     )
     from amgs.types.calibration import BlockUse, Usefulness
     from amgs.types.conversation import ConversationSummary, Message
-    from amgs.types.edge_draft import EdgeDraft
     from amgs.types.gateway import GatewayExchange
     from amgs.types.mentions import ResolvedMention
     from amgs.types.question_case import CaseComparison, CaseOutcome, QuestionCase
@@ -362,11 +361,3 @@ class EdgeConfirmed:
     edge: Edge
     source: str
     target: str
-
-
-@dataclass(frozen=True, slots=True)
-class EdgesApplied:
-    """`edge apply`: what was drafted, and the operation that it became."""
-
-    draft: EdgeDraft
-    operation: JournalEntry

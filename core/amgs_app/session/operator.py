@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from amgs.errors import StoreLockedError, UsageError
 from amgs_app.panes.layout import Layout, PaneState
 from amgs_app.places.folders import theme_folders
-from amgs_app.session.kept_drafts import KeptDrafts, keep, kept
+from amgs_app.session.kept_drafts import keep_drafts, read_drafts
 from amgs_app.session.snapshot_target import Target
 
 if TYPE_CHECKING:
-    from amgs.lifecycle.plan_editing import PlanDraft
+    from amgs.lifecycle.plan_editing import ItemEdit, PlanDraft
     from amgs.types import Frame, Progress, SearchResult
-    from amgs.types.edge_draft import EdgeDraft
     from amgs_app.calls.call import Call
     from amgs_app.engine import Engine
     from amgs_app.panes.layout import Pane
@@ -45,7 +44,6 @@ class Operator:
         self.last_search: SearchResult | None = None
         self.last_frame: Frame | None = None
         self.draft: PlanDraft | None = None
-        self.edge_draft: EdgeDraft | None = None
         self.keeps_drafts = False
         self.pane: Pane = "overview"
         self.panes: dict[Pane, PaneState] = {}
@@ -68,19 +66,15 @@ class Operator:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def take_up_drafts(self) -> KeptDrafts:
-        """Go on with the drafts that the session before left, and keep those of this one for the next."""
+    def take_up_drafts(self) -> tuple[ItemEdit, ...]:
+        """Go on with the corrections that the session before left, and keep those of this one for the next."""
         self.keeps_drafts = True
-        left = kept(self.engine)
-        if left.items:
+        left = read_drafts(self.engine)
+        if left:
             from amgs.lifecycle.plan_editing import PlanDraft
             from amgs.types import ConsolidationPlan
 
-            self.draft = PlanDraft(ConsolidationPlan((), self.engine.clock.now(), 0), left.items)
-        if left.edges:
-            from amgs.types.edge_draft import EdgeDraft
-
-            self.edge_draft = EdgeDraft(left.edges, self.engine.clock.now())
+            self.draft = PlanDraft(ConsolidationPlan((), self.engine.clock.now(), 0), left)
         return left
 
     def join(self) -> bool:
@@ -133,9 +127,9 @@ class Operator:
 
     def carry_out(self, call: Call[R], progress: Progress | None = None) -> R:
         """Carry out a resolved call; keep what it listed, the frame or the search that later calls go on from, and the
-        drafts where they outlive the session.
+        draft where it outlives the session.
         """
-        drafts = (self.draft, self.edge_draft)
+        draft = self.draft
         begins = call.operation.creates and not call.arguments.get("dry_run") and self.engine.lacks_memory
         self.engine.creates |= begins
         try:
@@ -149,10 +143,8 @@ class Operator:
                 self.engine.discard()
                 self.engine.creates = False
             raise
-        if self.keeps_drafts and (self.draft is not drafts[0] or self.edge_draft is not drafts[1]):
-            items = () if self.draft is None else self.draft.edits
-            edges = () if self.edge_draft is None else self.edge_draft.edits
-            keep(self.engine, KeptDrafts(items, edges))
+        if self.keeps_drafts and self.draft is not draft:
+            keep_drafts(self.engine, () if self.draft is None else self.draft.edits)
         listed = call.operation.listed(result)
         if listed is not None:
             self.listed = listed

@@ -13,7 +13,6 @@ from typing import IO, TYPE_CHECKING
 from amgs import extras
 from amgs.text.plural import plural
 from amgs_app.calls.registry import Registry
-from amgs_app.session.kept_drafts import KeptDrafts
 from amgs_app.shell.output import Format, advise, agreed, complain, intended, progress_on
 from amgs_app.shell.script import parse_step, run_step
 from amgs_app.terminal.printable import printable_line
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.completion import CompleteEvent, Completion
     from prompt_toolkit.document import Document
 
+    from amgs.lifecycle.plan_editing import ItemEdit
     from amgs_app.session.operator import Operator
 
 LEAVE = frozenset({"exit", "quit"})
@@ -49,14 +49,12 @@ def run_shell(operator: Operator, registry: Registry, form: Format = "table") ->
     return 0
 
 
-def _left(drafts: KeptDrafts) -> str:
+def _left(edits: tuple[ItemEdit, ...]) -> str:
     """What is said of drafts that the session before left; "" for none."""
-    parts = []
-    if drafts.items:
-        parts.append(f"corrections to {plural(len(drafts.items), 'block')}: `consolidate plan` goes on with them")
-    if drafts.edges:
-        parts.append(f"corrections to {plural(len(drafts.edges), 'edge')}: `edge apply` applies them")
-    return f"Kept from the last session: {'; '.join(parts)}." if parts else ""
+    if not edits:
+        return ""
+    blocks = plural(len(edits), "block")
+    return f"Kept from the last session: corrections to {blocks}: `consolidate plan` goes on with them."
 
 
 def _run_piped(operator: Operator, registry: Registry, lines: IO[str], form: Format) -> int:

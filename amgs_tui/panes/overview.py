@@ -54,7 +54,7 @@ then undoes the change under the cursor; later changes that depend on it have to
             "Open the pane of the station; on the journal: what the change did, block by block",
         ),
         show("n", "next", "next step", "overview.next", "Type the command of the next step"),
-        show("m", "measure", "measure", "overview.measure", "Measure the memory: metrics, drift, diversity"),
+        show("m", "measure", "measure", "overview.measure", "Measure the memory: success metrics and drift"),
         show("right", "station(1)", "station", "overview.station", "Next station of the loop", key_display="←→"),
         hide("left", "station(-1)", "station", "overview.station_before", "Previous station of the loop"),
         show("V", "verify", "verify", "overview.verify", "Check the whole store for faults"),
@@ -213,21 +213,8 @@ then undoes the change under the cursor; later changes that depend on it have to
             self.host.command(line)
 
     def action_measure(self) -> None:
-        """Let the operator choose what is measured."""
-        choices = [
-            Choice("metrics", "metrics", "six measures of success, some with labelled questions"),
-            Choice("drift", "drift", "centrality, entropy and attention against earlier"),
-            Choice("diversity", "diversity", "how evenly the memory is spread"),
-        ]
-        self.choose("Measure what?", choices, self._measure)
-
-    def _measure(self, what: str) -> None:
-        if what == "metrics":
-            self.host.command("metrics ")
-        elif what == "drift":
-            self.ask(operations.tuning.metrics("drift"))
-        else:
-            self.ask(operations.tuning.metrics("diversity"))
+        """Begin `metrics` in the command line, where a file of questions can be named."""
+        self.host.command("metrics ")
 
     def action_verify(self) -> None:
         self.ask(operations.lifecycle.verify())

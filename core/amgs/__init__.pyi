@@ -3,7 +3,6 @@
 from amgs.api.calibration import Calibration as Calibration
 from amgs.api.changes import Changes as Changes
 from amgs.api.conversation import Conversations as Conversations
-from amgs.api.diversity import Diversity as Diversity
 from amgs.api.entities import Entities as Entities
 from amgs.api.erasure import Erasure as Erasure
 from amgs.api.exchange import Exchange as Exchange

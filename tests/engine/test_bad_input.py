@@ -390,8 +390,7 @@ def test_at_any_instant_every_stage_works_and_can_be_undone(instant: datetime) -
         memory.lifecycle.due()
         memory.lifecycle.apply_enhancement(memory.lifecycle.plan_enhancement())
         memory.lifecycle.apply_pruning(memory.lifecycle.plan_pruning())
-        memory.calibration.monitor()
-        memory.calibration.metrics()
+        memory.calibration.metrics(record=True)
         assert memory.status().now == instant
         assert memory.verify().ok
         assert memory.undo(operation.id).undone

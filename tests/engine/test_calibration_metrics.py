@@ -1,4 +1,4 @@
-"""The six metrics against numbers that can be worked out by hand, and monitors that notice a change."""
+"""The six metrics against numbers that can be worked out by hand, and drift that notices a change."""
 
 from __future__ import annotations
 
@@ -56,6 +56,21 @@ def test_the_other_metrics_are_those_of_what_was_done(tmp_path: Path) -> None:
         assert found["Brier"].value == pytest.approx((1 - one.score) ** 2)
         assert found["graph stability"].value == 1.0
         assert found["coherence"].value is not None and -1 <= found["coherence"].value <= 1
+
+
+def test_what_was_recorded_stands_beside_what_is_and_centrality_drifts_with_the_graph(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        first = {m.name: m for m in memory.calibration.metrics(record=True).metrics}
+        assert first["centrality drift"].value is None and "--record" in first["centrality drift"].note
+        memory.assemble("TASK", query="dome valve")
+        same = {m.name: m for m in memory.calibration.metrics().metrics}
+        assert same["centrality drift"].value == 0.0
+        assert same["entropy of categories"].before == first["entropy of categories"].value
+        assert first["entropy of frames"].value is None and same["entropy of frames"].value is not None
+        for edge in memory.edges()[1:]:
+            memory.remove_edge(edge.source_id, edge.target_id, kind=edge.relation_type)
+        moved = {m.name: m.value for m in memory.calibration.metrics().metrics}
+        assert moved["centrality drift"] and 0 < moved["centrality drift"] <= 1
 
 
 @given(st.integers(0, 10**6))

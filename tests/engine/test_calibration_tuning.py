@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from amgs.calibration.questions import Labelled, Question, held_out
-from amgs.calibration.tuning import ScoredQuestion, interval, recalls, tune
+from amgs.calibration.tuning import ScoredQuestion, interval, score, tune
 from amgs.errors import UsageError
 from amgs.frames.shipping import ATTENTION
 from amgs.types import COMPONENTS, Weights
@@ -39,8 +39,9 @@ def test_both_searches_beat_poor_weights_on_the_held_out_third(method: str) -> N
     assert found.proposed.similarity + found.proposed.confidence > 0.5
     assert found.definition == replace(POOR, weights=found.proposed)
     assert found.proposed_held_out.questions + found.proposed_tuning.questions == 60
-    assert found.moves.better > found.moves.worse
-    assert found.moves.better + found.moves.worse + found.moves.same == 60
+    difference, low, high = found.difference
+    assert difference == pytest.approx(found.proposed_held_out.recall - found.present_held_out.recall)
+    assert 0 < low < difference < high
     again = tune(POOR, world(), method=method, trials=70, seed=5)  # type: ignore[arg-type]
     assert again == found
 
@@ -60,7 +61,9 @@ def test_what_any_measure_calls_worse_is_never_better() -> None:
     found = tune(own, made, method="grid", trials=70, seed=5)
     before, after = found.present_held_out, found.proposed_held_out
     assert after.recall > before.recall and after.mrr < before.mrr, "what the table prints"
-    assert not found.better and found.held_out_moves.worse > found.held_out_moves.better
+    assert not found.better
+    given = tune(own, made, against=found.proposed, seed=5)
+    assert (given.method, given.trials, given.proposed_held_out, given.better) == ("given", 1, after, False)
     assert not found.turns and tune(ATTENTION, made, method="grid", trials=5, seed=5).turns
 
 
@@ -70,7 +73,7 @@ def test_no_trial_sees_a_held_out_question() -> None:
     spoiled = [
         replace(one, parts=np.zeros_like(one.parts)) if held_out(one.labelled.question, 5) else one for one in questions
     ]
-    assert tune(POOR, spoiled, method="grid", trials=15, seed=5).trials == found.trials
+    assert tune(POOR, spoiled, method="grid", trials=15, seed=5).proposed == found.proposed
 
 
 def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
@@ -99,8 +102,8 @@ def test_a_frame_is_tuned_through_the_door_and_stays_as_it_is(tmp_path: Path) ->
             memory.calibration.tune("SESSION", questions)
         with pytest.raises(UsageError, match="too few"):
             memory.calibration.tune("TASK", questions[:1])
-        test = memory.calibration.compare_weights("TASK", questions, None, POOR.weights)
-        assert test.first == found.proposed
+        test = memory.calibration.tune("TASK", questions, against=POOR.weights)
+        assert (test.present, test.proposed) == (found.proposed, POOR.weights)
 
 
 def test_the_rank_of_the_pool_is_the_rank_of_the_frame(tmp_path: Path) -> None:
@@ -117,4 +120,4 @@ def test_the_rank_of_the_pool_is_the_rank_of_the_frame(tmp_path: Path) -> None:
             assert one.ranked(vector, 50) == [c.block.id for c in slow]
             (ilse,) = memory.resolve_source("people/ilse.md")
             found = ilse in {c.block.id for c in slow[:10]}
-            assert recalls([one], weights).tolist() == [float(found)]
+            assert score([one], weights).recall == float(found)

@@ -12,28 +12,15 @@ from amgs.calibration import metrics as measures
 from amgs.calibration import plan as planning
 from amgs.calibration.questions import Question, label
 from amgs.calibration.recalibrate import Method
-from amgs.calibration.results import (
-    Calibrated,
-    CalibrationPlan,
-    Metrics,
-    Monitored,
-    OutcomeGroup,
-    OutcomeGroups,
-    Sighting,
-    Tuning,
-    WeightTest,
-)
+from amgs.calibration.results import Calibrated, CalibrationPlan, Metrics, OutcomeGroup, OutcomeGroups, Tuning
 from amgs.errors import UsageError
 from amgs.frames import pipeline, registry
 from amgs.frames.assemble import Template
-from amgs.frames.cache import shift
-from amgs.frames.score import own_weights
 from amgs.retrieval import waterfall
 from amgs.storage.forecasts import ForecastGroup
 from amgs.storage.monitors import MonitorValue
 from amgs.types import ForecastCase, FrameDefinition, Outcome, Progress, Weights
 from amgs.types.calibration import BlockUse, Usefulness
-from amgs.types.entropy import entropy
 
 _RECENT = 20
 _CENTRAL = 200
@@ -157,27 +144,17 @@ class Calibration(MemoryPart):
         *,
         method: tuning.SearchMethod = "grid",
         trials: int = 126,
+        against: Weights | None = None,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Tuning:
-        """Search for better weights of an atomic frame; a proposal, applied only by defining the frame so."""
+        """Search for better weights of an atomic frame, or compare those of `against` with its own; a proposal, applied
+        only by defining the frame so.
+        """
         definition, asked = self._asked(frame, questions, progress)
-        return tuning.tune(definition, asked, method=method, trials=trials, seed=seed, progress=progress)
-
-    def compare_weights(
-        self,
-        frame: str,
-        questions: Sequence[Question],
-        first: Weights | None,
-        second: Weights | None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> WeightTest:
-        """Two weight sets of an atomic frame on the same questions; None stands for the frame's own."""
-        definition, asked = self._asked(frame, questions, progress)
-        own = own_weights(definition, has_query=True)
-        return tuning.compare(definition.name, asked, first or own, second or own, seed=seed)
+        return tuning.tune(
+            definition, asked, method=method, trials=trials, against=against, seed=seed, progress=progress
+        )
 
     def _asked(
         self, frame: str, questions: Sequence[Question], progress: Progress | None
@@ -208,22 +185,30 @@ class Calibration(MemoryPart):
 
     # --- metrics and monitors ---------------------------------------------------------------------------
 
-    def metrics(self, questions: Sequence[Question] = (), *, seed: int = 0) -> Metrics:
-        """The six success metrics (AMGS §13.1); precision and recall need labelled questions. Leaves no trace."""
-        storage = self._context.storage
+    def metrics(self, questions: Sequence[Question] = (), *, seed: int = 0, record: bool = False) -> Metrics:
+        """The six success metrics (AMGS §13.1) and the monitors (§13.3), each beside what was recorded last; precision
+        and recall need labelled questions. record: keep the values for the next look.
+        """
+        storage, now = self._context.storage, self._context.clock.now()
         every = storage.assemblies.latest()
         _, outcomes, score = storage.forecasts.counts()
-        labelled = label(questions, self._blocks_of)
-        return Metrics(
-            (
-                *measures.retrieval(labelled, self._find, seed, len(questions)),
-                measures.coherence(storage, every),
-                measures.graph_stability(storage),
-                measures.calibration(score, outcomes),
-                measures.attention_stability(every),
-            ),
-            self._context.clock.now(),
+        importance = self._importance()
+        seen = (
+            *measures.retrieval(label(questions, self._blocks_of), self._find, seed, len(questions)),
+            measures.coherence(storage, every),
+            measures.graph_stability(storage),
+            measures.calibration(score, outcomes),
+            measures.attention_stability(every),
+            *measures.monitors(storage, every, importance),
         )
+        before = {metric.name: storage.monitors.last(metric.name) for metric in seen}
+        if record:
+            with storage.transaction():
+                storage.monitors.append(
+                    MonitorValue(now, m.name, "", m.value, importance if m.name == measures.DRIFT else {}) for m in seen
+                )
+        rows = (replace(m, before=None if (last := before[m.name]) is None else last.value) for m in seen)
+        return Metrics(tuple(rows), now, record)
 
     def _blocks_of(self, source: str) -> tuple[str, ...]:
         return self._context.storage.blocks.with_source(source)
@@ -234,37 +219,6 @@ class Calibration(MemoryPart):
             request = waterfall.RetrievalRequest(query)
             found = waterfall.search(request, sources, top_k)
         return [hit.block.id for hit in found.hits]
-
-    def monitor(self, *, record: bool = False, limit: int = 30) -> Monitored:
-        """What the monitors see: drift of centrality since the last record, entropy of the categories, and entropy and
-        stability by frame.
-
-        record: keep it, so that the next look is compared with this one.
-        """
-        storage = self._context.storage
-        before = storage.monitors.latest(limit)
-        seen = self._seen()
-        if record:
-            with storage.transaction():
-                storage.monitors.append(seen)
-        return Monitored(tuple(_sighting(s) for s in seen), tuple(_sighting(s) for s in before), record)
-
-    def _seen(self) -> list[MonitorValue]:
-        storage, now = self._context.storage, self._context.clock.now()
-        importance = self._importance()
-        last = storage.monitors.last("centrality drift")
-        drift = None if last is None else shift(last.detail, importance)
-        seen = [MonitorValue(now, "centrality drift", "graph", drift, importance)]
-        spread = entropy(storage.blocks.by_category().values())
-        seen.append(MonitorValue(now, "entropy", "categories", spread.bits, {"most": spread.most}))
-        every = storage.assemblies.latest()
-        for name in sorted({a.name for a in every}):
-            own = [a for a in every if a.name == name]
-            bits = sum(a.entropy_bits for a in own[:_RECENT]) / len(own[:_RECENT])
-            seen.append(MonitorValue(now, "entropy", name, bits, {}))
-            stable = measures.attention_stability(every, name).value
-            seen.append(MonitorValue(now, "attention stability", name, stable, {}))
-        return seen
 
     def _importance(self) -> dict[str, float]:
         """The centrality of the most central blocks, by id."""
@@ -281,7 +235,3 @@ def _uncounted(text: str) -> int:
     """Tokens play no part in an order."""
     del text
     return 0
-
-
-def _sighting(seen: MonitorValue) -> Sighting:
-    return Sighting(seen.at, seen.kind, seen.subject, seen.value)

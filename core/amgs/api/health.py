@@ -118,7 +118,7 @@ def of_diversity(categories: Mapping[str, int]) -> HealthLine:
     largest = max(categories, key=lambda name: (categories[name], name))
     told = f"{spread.bits:.2f} of {spread.most:.2f} bits over {plural(len(categories), 'category', 'categories')}"
     told += f", {categories[largest] / blocks:.0%} {largest or 'none'}"
-    return HealthLine("diversity", "well", told, "metrics diversity")
+    return HealthLine("diversity", "well", told, "metrics")
 
 
 def of_decay(ahead: Forecast, blocks: int) -> HealthLine:

@@ -10,15 +10,18 @@ import numpy as np
 
 from amgs.calibration.questions import Labelled, held_out, recall
 from amgs.calibration.results import Metric
+from amgs.frames.cache import Importance, shift
 from amgs.frames.compare import jaccard
 from amgs.storage.assemblies import AssemblyRecord
 from amgs.storage.store import Storage
 from amgs.text.plural import plural
+from amgs.types.entropy import entropy
 
 K = 10
 BRIER_GOAL = 0.15
 """The mean Brier score that forecasts are to stay under (AMGS §13.1)."""
 _RECENT = 50
+DRIFT = "centrality drift"
 CYCLES = ("enhance", "consolidate")
 """Operations between which the graph is compared, the first kind that there is."""
 
@@ -94,15 +97,36 @@ def calibration(brier: float | None, outcomes: int) -> Metric:
     return Metric("Brier", brier, f"< {BRIER_GOAL:g}", met, f"{outcomes} outcomes")
 
 
-def attention_stability(assemblies: Sequence[AssemblyRecord], frame: str | None = None) -> Metric:
+def attention_stability(assemblies: Sequence[AssemblyRecord]) -> Metric:
     """Mean overlap (Jaccard) of successive assemblies of a frame for the same query."""
     by_query: dict[tuple[str, str], list[frozenset[str]]] = defaultdict(list)
-    for one in reversed(assemblies):
-        if frame is None or one.name == frame:
-            by_query[one.name, one.query].append(frozenset(one.selected))
+    for record in reversed(assemblies):
+        by_query[record.name, record.query].append(frozenset(record.selected))
     overlaps = [jaccard(a, b) for runs in by_query.values() for a, b in pairwise(runs)]
     note = f"{plural(len(overlaps), 'pair')} of successive assemblies" if overlaps else "nothing was assembled twice"
     return _metric("attention stability", float(np.mean(overlaps)) if overlaps else None, 0.60, note)
+
+
+def monitors(storage: Storage, assemblies: Sequence[AssemblyRecord], importance: Importance) -> tuple[Metric, ...]:
+    """How far centrality drifted since the last record, and the entropy of the categories of all blocks and of those
+    within frames. importance: the centrality of the most central blocks, by id.
+    """
+    last = storage.monitors.last(DRIFT)
+    drift = None if last is None else shift(last.detail, importance)
+    note = "nothing was recorded yet: --record does" if last is None else f"since {last.at:%Y-%m-%d %H:%M}"
+    spread = entropy(storage.blocks.by_category().values())
+    recent = [record.entropy_bits for record in assemblies[:_RECENT]]
+    return (
+        Metric(DRIFT, drift, "", None, note),
+        Metric("entropy of categories", spread.bits, "", None, f"bits, {spread.most:.2f} at most"),
+        Metric(
+            "entropy of frames",
+            float(np.mean(recent)) if recent else None,
+            "",
+            None,
+            f"bits, mean of {plural(len(recent), 'assembly', 'assemblies')}",
+        ),
+    )
 
 
 def _metric(name: str, value: float | None, target: float, note: str) -> Metric:

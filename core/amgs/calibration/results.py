@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -101,40 +100,25 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One success metric (AMGS §13.1). value is None where there is nothing to measure; note says what it rests on."""
+    """One success metric (AMGS §13.1) or monitor (§13.3). value is None where there is nothing to measure; note says
+    what it rests on. before: as it was recorded last. target, met: "" and None of a monitor.
+    """
 
     name: str
     value: float | None
     target: str
     met: bool | None
     note: str
+    before: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """The six success metrics, and the two of retrieval on the held-out third apart."""
+    """The six success metrics, the two of retrieval on the held-out third apart, and the monitors."""
 
     metrics: tuple[Metric, ...]
     at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """A value that a monitor saw."""
-
-    at: datetime
-    kind: str
-    subject: str
-    value: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Monitored:
-    """What the monitors see now, and what they saw before, the newest first."""
-
-    now: tuple[Sighting, ...]
-    before: tuple[Sighting, ...]
-    recorded: bool
+    recorded: bool = False
 
 
 # --- tuning -----------------------------------------------------------------------------------------------
@@ -151,66 +135,26 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """One weight set that was tried, and its recall on the questions for tuning."""
-
-    weights: Weights
-    score: Score
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionMoves:
-    """How many questions get other answers by other weights. better: more of their sources are found, or as many and
-    the first of them at a better rank; worse: the opposite. same: neither.
-    """
-
-    better: int
-    worse: int
-    same: int
-
-
-@dataclass(frozen=True, slots=True)
 class Tuning:
-    """A proposal of new weights for a frame. held_out: the third of the questions that no trial saw.
+    """A proposal of weights for a frame: the best of `trials`, or those that were given. held_out: the third of the
+    questions that no trial saw. difference: of their recall, with a 95 % interval from a bootstrap over them.
 
-    better: whether it beats the present weights on the held-out third, by no measure and on neither part does worse,
-    and makes no more questions worse than better; definition is applied only on request. moves, held_out_moves: what
-    the proposal does to all questions, and to those held out. turns: whether the frame keeps the order of the search
-    now, which it would give up.
+    better: whether it beats the present weights on the held-out third and by no measure does worse on either part.
+    turns: whether the frame keeps the order of the search now, which it would give up.
     """
 
     frame: str
     method: str
     k: int
-    trials: tuple[Trial, ...]
+    trials: int
     present: Weights
     proposed: Weights
     present_tuning: Score
     proposed_tuning: Score
     present_held_out: Score
     proposed_held_out: Score
+    difference: tuple[float, float, float]
     better: bool
     definition: FrameDefinition
-    moves: QuestionMoves
-    held_out_moves: QuestionMoves
     turns: bool = False
     applied: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class WeightTest:
-    """Two weight sets on the same questions. difference: mean of B's recall less A's, with a 95 % interval from a
-    bootstrap over the questions. verdict: "A", "B" or "no difference" where the interval holds 0.
-    """
-
-    frame: str
-    k: int
-    first: Weights
-    second: Weights
-    first_score: Score
-    second_score: Score
-    difference: float
-    low: float
-    high: float
-    verdict: str
-    by_kind: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)

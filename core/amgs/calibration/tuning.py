@@ -1,4 +1,4 @@
-"""Weights of a frame against labelled questions: grid, Bayesian optimisation, and two sets side by side (AMGS §13.2).
+"""Weights of a frame against labelled questions: grid, Bayesian optimisation, and a set that is given (AMGS §13.2).
 
 Weights change the order of a frame's candidates and not who is one, so each question is asked once; a trial then is one
 matrix product a question.
@@ -7,8 +7,7 @@ matrix product a question.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Literal
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from amgs import extras
 from amgs.calibration.questions import Labelled, held_out, recall
-from amgs.calibration.results import QuestionMoves, Score, Trial, Tuning, WeightTest
+from amgs.calibration.results import Score, Tuning
 from amgs.errors import UsageError
 from amgs.frames.score import own_weights
 from amgs.types import COMPONENTS, Candidate, FrameDefinition, Progress, Weights
@@ -61,25 +60,19 @@ def vector(weights: Weights) -> Values:
     return np.array([getattr(weights, name) for name in COMPONENTS])
 
 
-def recalls(questions: Sequence[ScoredQuestion], weights: Weights, k: int = K) -> Values:
-    """(n,) recall@k of each question."""
-    w = vector(weights)
-    return np.array([recall(one.ranked(w, k), one.labelled) for one in questions], dtype=np.float64)
-
-
 def score(questions: Sequence[ScoredQuestion], weights: Weights, k: int = K) -> Score:
     """Mean recall@k, precision@k and reciprocal rank of the first relevant block."""
-    if not questions:
-        return Score(0, 0.0, 0.0, 0.0)
-    w = vector(weights)
-    rows = []
-    for one in questions:
-        found, wanted = one.ranked(w, k), one.labelled.relevant
-        hits = [i in wanted for i in found]
-        share, reciprocal = _place(one, w, k)
-        rows.append((share, sum(hits) / k, reciprocal))
-    mean = np.mean(np.array(rows), axis=0).tolist()
-    return Score(len(questions), *mean)
+    return Score(len(questions), *_each(questions, weights, k).mean(axis=0).tolist())
+
+
+def _each(questions: Sequence[ScoredQuestion], weights: Weights, k: int = K) -> Values:
+    """(n, 3) recall@k, precision@k and reciprocal rank of each question, 0 where nothing relevant is among the k."""
+    w, rows = vector(weights), []
+    for question in questions:
+        found, wanted = question.ranked(w, k), question.labelled.relevant
+        hits = [place for place, block in enumerate(found, 1) if block in wanted]
+        rows.append((recall(found, question.labelled), len(hits) / k, 1 / hits[0] if hits else 0.0))
+    return np.array(rows)
 
 
 def grid(trials: int) -> Iterator[Weights]:
@@ -96,53 +89,52 @@ def tune(
     definition: FrameDefinition,
     questions: Sequence[ScoredQuestion],
     *,
-    method: SearchMethod,
-    trials: int,
-    seed: int,
+    method: SearchMethod = "grid",
+    trials: int = 126,
+    against: Weights | None = None,
+    seed: int = 0,
     progress: Progress | None = None,
 ) -> Tuning:
-    """Search weights on two thirds of the questions and tell how they do on the third that no trial saw.
-
-    Raises UsageError when either part is empty.
+    """Search weights on two thirds of the questions, or take those of `against`, and compare them with the frame's own
+    on the third that no trial saw. Raises UsageError when either part is empty.
     """
-    apart = [one for one in questions if held_out(one.labelled.question, seed)]
-    seen = [one for one in questions if not held_out(one.labelled.question, seed)]
+    apart = [q for q in questions if held_out(q.labelled.question, seed)]
+    seen = [q for q in questions if not held_out(q.labelled.question, seed)]
     if not apart or not seen:
         raise UsageError(
             f"{len(seen)} questions to tune on and {len(apart)} held out are too few.",
             way_out="Give more questions whose answers are in the store.",
         )
     present = own_weights(definition, has_query=True)
-    done = [Trial(present, score(seen, present))]
-    if method == "grid":
+    if against is not None:
+        tried = [(against, score(seen, against))]
+    elif method == "grid":
+        tried = [(present, score(seen, present))]
         for number, weights in enumerate(grid(trials)):
             if progress is not None:
                 progress(number, trials, "trying weights")
-            done.append(Trial(weights, score(seen, weights)))
+            tried.append((weights, score(seen, weights)))
     else:
-        done += _bayes(seen, present, trials, seed, progress)
+        tried = _bayes(seen, present, trials, seed, progress)
     # max keeps the first of equals, which is the present set: nothing changes without a reason.
-    best = max(done, key=lambda trial: objective(trial.score))
-    after, before = score(apart, best.weights), score(apart, present)
-    moved, moved_apart = (moves(some, present, best.weights) for some in (questions, apart))
+    best, gained = max(tried, key=lambda trial: objective(trial[1]))
+    before, was = score(seen, present), score(apart, present)
+    after = score(apart, best)
+    recalls = _each(apart, best)[:, 0] - _each(apart, present)[:, 0]
     return Tuning(
         definition.name,
-        method,
+        method if against is None else "given",
         K,
-        tuple(sorted(done, key=lambda trial: -objective(trial.score))),
+        len(tried),
         present,
-        best.weights,
-        done[0].score,
-        best.score,
+        best,
         before,
+        gained,
+        was,
         after,
-        objective(after) > objective(before)
-        and is_no_worse(after, before)
-        and is_no_worse(best.score, done[0].score)
-        and all(one.better >= one.worse for one in (moved, moved_apart)),
-        definition.weighed(best.weights),
-        moved,
-        moved_apart,
+        (float(recalls.mean()), *interval(recalls, seed)),
+        objective(after) > objective(was) and is_no_worse(after, was) and is_no_worse(gained, before),
+        definition.weighed(best),
         turns=definition.rule.order == "search",
     )
 
@@ -152,21 +144,6 @@ def is_no_worse(after: Score, before: Score) -> bool:
     return all(getattr(after, name) >= getattr(before, name) for name in ("recall", "precision", "mrr"))
 
 
-def moves(questions: Sequence[ScoredQuestion], present: Weights, other: Weights, k: int = K) -> QuestionMoves:
-    """How many questions find their sources better, worse or the same among the best k by other weights."""
-    before, after = ([_place(one, vector(w), k) for one in questions] for w in (present, other))
-    better = sum(now > was for was, now in zip(before, after, strict=True))
-    worse = sum(now < was for was, now in zip(before, after, strict=True))
-    return QuestionMoves(better, worse, len(questions) - better - worse)
-
-
-def _place(one: ScoredQuestion, weights: Values, k: int) -> tuple[float, float]:
-    """Recall@k of a question, and the reciprocal rank of the first relevant block; 0 where none is among the k best."""
-    found, wanted = one.ranked(weights, k), one.labelled.relevant
-    first = next((n for n, block in enumerate(found, 1) if block in wanted), math.inf)
-    return recall(found, one.labelled), 1 / first
-
-
 def objective(found: Score) -> float:
     """What a search maximises."""
     return found.recall + _TIE * found.mrr
@@ -174,7 +151,7 @@ def objective(found: Score) -> float:
 
 def _bayes(
     questions: Sequence[ScoredQuestion], present: Weights, trials: int, seed: int, progress: Progress | None
-) -> list[Trial]:
+) -> list[tuple[Weights, Score]]:
     """Trials that a tree-structured Parzen estimator proposes, the present weights first."""
     with extras.explained():
         import optuna
@@ -182,51 +159,21 @@ def _bayes(
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
     study.enqueue_trial({name: getattr(present, name) for name in COMPONENTS})
-    done: list[Trial] = []
+    done: list[tuple[Weights, Score]] = []
     for number in range(trials):
         if progress is not None:
             progress(number, trials, "trying weights")
         trial = study.ask()
         drawn = {name: trial.suggest_float(name, 0.0, 1.0) for name in COMPONENTS}
         weights = Weights.normalised(**drawn) if sum(drawn.values()) > 0 else present
-        done.append(Trial(weights, score(questions, weights)))
-        study.tell(trial, objective(done[-1].score))
+        done.append((weights, score(questions, weights)))
+        study.tell(trial, objective(done[-1][1]))
     return done
-
-
-def compare(
-    frame: str, questions: Sequence[ScoredQuestion], first: Weights, second: Weights, *, seed: int, k: int = K
-) -> WeightTest:
-    """Two weight sets on the same questions, with a paired bootstrap over them; raises UsageError for none."""
-    if not questions:
-        raise UsageError("No question has an answer in the store.", way_out="Ingest what they ask about.")
-    a, b = recalls(questions, first, k), recalls(questions, second, k)
-    low, high = interval(b - a, seed)
-    kinds: dict[str, list[int]] = defaultdict(list)
-    for place, one in enumerate(questions):
-        kinds[one.labelled.question.kind].append(place)
-    by_kind: Mapping[str, tuple[float, float]] = {
-        kind: (float(a[places].mean()), float(b[places].mean())) for kind, places in sorted(kinds.items())
-    }
-    return WeightTest(
-        frame,
-        k,
-        first,
-        second,
-        score(questions, first, k),
-        score(questions, second, k),
-        float((b - a).mean()),
-        low,
-        high,
-        "B" if low > 0 else "A" if high < 0 else "no difference",
-        by_kind,
-    )
 
 
 def interval(differences: Values, seed: int, level: float = 0.95) -> tuple[float, float]:
     """The bootstrap interval of the mean of (n,) differences."""
-    rng = np.random.default_rng(seed)
     n = differences.size
-    means = differences[rng.integers(0, n, (_RESAMPLES, n))].mean(axis=1)
+    means = differences[np.random.default_rng(seed).integers(0, n, (_RESAMPLES, n))].mean(axis=1)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2]).tolist()
     return float(low), float(high)

@@ -29,7 +29,6 @@ from amgs.text.entities import EntityRecogniser, RuleRecogniser
 from amgs.text.tokens import approximate_tokens
 
 if TYPE_CHECKING:
-    from amgs.api.diversity import Diversity
     from amgs.clock import Clock
     from amgs.conversation.summaries import AbstractiveSummariser
     from amgs.storage.store import Storage
@@ -217,12 +216,6 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         from amgs.api import health
 
         return health.health(self._context)
-
-    def diversity(self, progress: Progress | None = None) -> Diversity:
-        """How evenly the memory is spread: entropy of its categories, of the decisions for them, of its clusters."""
-        from amgs.api.diversity import diversity
-
-        return diversity(self._context, progress)
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Re-hash every block, follow every reference, compare the indexes; names each fault."""

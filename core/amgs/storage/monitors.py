@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -29,7 +29,7 @@ class MonitorStorage:
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
-    def append(self, seen: Sequence[MonitorValue]) -> None:
+    def append(self, seen: Iterable[MonitorValue]) -> None:
         """Record what was seen."""
         for one in seen:
             self._connection.execute(
@@ -37,14 +37,6 @@ class MonitorStorage:
                 [stored(one.at), one.kind, one.subject, one.value, json.dumps(dict(one.detail))],
                 structural=False,
             )
-
-    def latest(self, limit: int) -> tuple[MonitorValue, ...]:
-        """The latest records, the newest first."""
-        found = self._connection.rows(
-            "SELECT timestamp, kind, subject, value, detail::VARCHAR FROM monitor_log ORDER BY rowid DESC LIMIT ?",
-            [limit],
-        )
-        return tuple(MonitorValue(as_utc(t), k, s, v, json.loads(d)) for t, k, s, v, d in found)
 
     def last(self, kind: str) -> MonitorValue | None:
         """The latest record of a kind."""

@@ -64,7 +64,6 @@ ASKS: Final[Mapping[str, RemoteAsk]] = MappingProxyType(
         "memory.sources.plan_text": RemoteAsk(),
         "memory.sources.apply": RemoteAsk("write", "write", "source update"),
         "memory.calibration.metrics": RemoteAsk("read", "long", "metrics"),
-        "memory.calibration.compare_weights": RemoteAsk("operate", "long", "tune"),
         "memory.calibration.tune": RemoteAsk("operate", "long", "tune"),
         "memory.define_frame": RemoteAsk("write", "write", "frame define"),
         "memory.exchange.export": RemoteAsk("operate", "long", "export"),

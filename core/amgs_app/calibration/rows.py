@@ -15,16 +15,7 @@ from amgs_app.render.sheet import ResultTable, facts, sheet
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from amgs.calibration.results import (
-        Calibrated,
-        CalibrationPlan,
-        Metrics,
-        Monitored,
-        OutcomeGroups,
-        Score,
-        Tuning,
-        WeightTest,
-    )
+    from amgs.calibration.results import Calibrated, CalibrationPlan, Metrics, OutcomeGroups, Score, Tuning
     from amgs.types import ForecastCase, Outcome, Reliability, Weights
     from amgs.types.question_case import CaseComparison
     from amgs_app.render.canvas import Canvas
@@ -236,16 +227,9 @@ def calibrated(result: Calibrated) -> ResultTable:
 
 @entry()
 def metrics(result: Metrics) -> ResultTable:
-    rows = [(m.name, m.value, m.target, m.met, m.note) for m in result.metrics]
-    return sheet("", "metric value:score target met rests_on*", rows)
-
-
-@entry()
-def monitored(result: Monitored) -> ResultTable:
-    rows = [("now", s.at, s.kind, s.subject, s.value) for s in result.now]
-    rows += [("before", s.at, s.kind, s.subject, s.value) for s in result.before]
-    notes = ["recorded" if result.recorded else "not recorded: --record keeps it for the next comparison"]
-    return sheet("", "when at:at monitor subject* value:score", rows, notes)
+    rows = [(m.name, m.value, m.before, m.target, m.met, m.note) for m in result.metrics]
+    note = "recorded" if result.recorded else "--record keeps the values for the next comparison"
+    return sheet("", "metric value:score before:score~ target met rests_on*", rows, (note,))
 
 
 @entry()
@@ -257,33 +241,18 @@ def tuning(result: Tuning) -> ResultTable:
         ("proposed, held out", *_weights(result.proposed), *_scored(result.proposed_held_out)),
     ]
     verdict = "better on the held-out third" if result.better else "not better by every measure"
-    moved, apart = result.moves, result.held_out_moves
+    difference, low, high = result.difference
     notes = [
-        f"{plural(len(result.trials), 'weight set')} by {result.method}, "
+        f"{plural(result.trials, 'weight set')} {'by ' if result.method != 'given' else ''}{result.method}, "
         f"{plural(result.present_tuning.questions, 'question')} to tune on, "
         f"{result.present_held_out.questions} held out, recall and precision of {result.k}",
-        f"Of all {moved.better + moved.worse + moved.same} questions {moved.better} find their sources better by the "
-        f"proposal, {moved.worse} worse; of those held out {apart.better} better, {apart.worse} worse",
+        f"Recall of the held out: {difference:+.3f}, 95 % interval {low:+.3f} to {high:+.3f}",
         f"The proposal is {verdict}" + ("; it was applied." if result.applied else "; nothing was changed."),
     ]
     if result.turns:
         orders = "orders" if result.applied else "would order"
         notes.append(f"With it {result.frame} {orders} by these weights, no longer as the search does.")
     return sheet(f"Weights of {result.frame}", f"weights* {_SETS}", rows, notes)
-
-
-@entry()
-def weight_test(result: WeightTest) -> ResultTable:
-    rows = [
-        ("A", *_weights(result.first), *_scored(result.first_score)),
-        ("B", *_weights(result.second), *_scored(result.second_score)),
-    ]
-    notes = [
-        f"B less A: {result.difference:+.3f}, 95 % interval {result.low:+.3f} to {result.high:+.3f}: {result.verdict}",
-        *(f"{kind}: recall {a:.3f} and {b:.3f}" for kind, (a, b) in result.by_kind.items()),
-    ]
-    title = f"{result.frame} on {plural(result.first_score.questions, 'question')}"
-    return sheet(title, f"weights* {_SETS}", rows, notes)
 
 
 @entry()

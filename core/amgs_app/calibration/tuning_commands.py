@@ -12,8 +12,7 @@ from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 
 if TYPE_CHECKING:
-    from amgs.api.diversity import Diversity
-    from amgs.calibration.results import Calibrated, CalibrationPlan, Metrics, Monitored, Tuning, WeightTest
+    from amgs.calibration.results import Calibrated, CalibrationPlan, Metrics, Tuning
     from amgs.types import Progress
     from amgs.types.question_case import QuestionCase
     from amgs_app.engine import Engine
@@ -87,48 +86,33 @@ def _gated(
 
 @operation(
     "metrics",
-    summary="Measure the memory: the six success metrics, drift, or how evenly it is spread.",
-    synonyms=("diversity", "entropy", "monitor"),
+    summary="Measure the memory: the six success metrics, with targets and drift.",
+    synonyms=("diversity", "entropy", "monitor", "drift"),
     example="metrics",
     long=True,
     writes=True,
 )
 def metrics(
     engine: Engine,
-    what: Annotated[
-        Literal["success", "drift", "diversity"], Arg(metavar="WHAT", help="success, drift or diversity.")
-    ] = "success",
     *,
     questions: Annotated[
         Path | None,
         Option("--questions", metavar="FILE", help="Labelled questions, for precision and recall."),
         Takes("file"),
     ] = None,
-    record: Annotated[bool, Option("--record", help="Of drift: record the values for the next comparison.")] = False,
-    progress: Progress | None = None,
-) -> Metrics | Monitored | Diversity:
-    """Show precision, recall, coherence, graph stability, Brier score and attention stability, each with its target.
-    Precision and recall are given for all questions and for the held-out third separately. Nothing is reinforced.
+    record: Annotated[bool, Option("--record", help="Keep the values for the next comparison.")] = False,
+) -> Metrics:
+    """Show precision, recall, coherence, graph stability, Brier score and attention stability, each with its target and
+    what it was at the last record. Precision and recall are given for all questions and for the held-out third
+    separately. Nothing is reinforced.
 
-    drift: how far centrality moved since the last record, and entropy and stability of each frame, beside earlier
-    records.
-
-    diversity: the Shannon entropy of the categories, of the decisions for them, and of the clusters of the graph, each
-    beside the most it could be. High entropy of the categories: broad knowledge. High entropy of the decisions: the
-    categories are unsure. Clusters are found by Louvain's method, also in a shuffled graph with the same degrees: what
-    differs is no chance.
+    Below stand how far centrality drifted since the last record, and the entropy of the categories of all blocks and of
+    those in frames: high entropy is broad knowledge.
     """
-    if what != "success" and questions is not None:
-        raise UsageError(f"`metrics {what}` takes no questions.", way_out="Leave --questions out.")
-    if what != "drift" and record:
-        raise UsageError("--record is for `metrics drift`.", way_out="Leave it out.")
-    if what == "diversity":
-        return engine.memory.diversity(progress)
-    if what == "drift":
-        return engine.memory.calibration.monitor(record=record)
     from amgs.calibration.questions import load
 
-    return engine.memory.calibration.metrics(() if questions is None else load(questions), seed=engine.seed)
+    labelled = () if questions is None else load(questions)
+    return engine.memory.calibration.metrics(labelled, seed=engine.seed, record=record)
 
 
 @operation(
@@ -136,7 +120,7 @@ def metrics(
     needs="operate",
     summary="Tune a frame's weights on labelled questions.",
     synonyms=("optimise weights", "learn weights", "compare weights"),
-    example="tune SESSION --questions questions.json",
+    example="tune ATTENTION --questions questions.jsonl",
     long=True,
     writes=True,
 )
@@ -149,40 +133,33 @@ def tune(
     ],
     method: Annotated[Literal["grid", "bayes"], Option("--method", help="Search method.")] = "grid",
     trials: Annotated[int, Option("--trials", metavar="N", min=1, max=20_000, help="Try at most N weight sets.")] = 126,
-    apply: Annotated[bool, Option("--apply", help="Apply the proposed weights if they are better.")] = False,
     against: Annotated[
-        str | None, Option("--against", metavar="R,C,K,S,F", help="Search nothing: compare with these weights.")
+        str | None, Option("--against", metavar="R,C,K,S,F", help="Search nothing: propose these weights.")
     ] = None,
-    weights: Annotated[
-        str | None,
-        Option("--weights", metavar="R,C,K,S,F", help="With --against: in place of the frame's own weights."),
-    ] = None,
+    apply: Annotated[bool, Option("--apply", help="Apply the proposed weights if they are better.")] = False,
     progress: Progress | None = None,
-) -> Tuning | WeightTest:
-    """Try weights on two thirds of the questions and report recall on the third that no trial saw.
+) -> Tuning:
+    """Try weights on two thirds of the questions and report recall on the third that no trial saw, with a 95 % interval
+    of the difference from a paired bootstrap.
 
     The split is made by a hash of each question's id and the seed. The proposal is applied only with --apply, and only
     when it is better on the held-out third and no measure of the table falls. A frame that keeps the order of the
     search orders by the weights then, which the answer says.
 
-    With --against, recall under the frame's own weights and under these is compared on all the questions, with a 95 %
-    interval of the difference from a paired bootstrap.
+    --against compares weights of your own with the frame's on the same questions.
     """
     from dataclasses import replace
 
     from amgs.calibration.questions import load
 
-    if against is not None:
-        if apply:
-            raise UsageError("--against applies nothing.", way_out="`frame define NAME --weights` does.")
-        return engine.memory.calibration.compare_weights(
-            name, load(questions), read_weights(weights), read_weights(against), seed=engine.seed, progress=progress
-        )
-    if weights is not None:
-        raise UsageError("--weights are compared with --against.", way_out="Give both, or neither.")
-
     found = engine.memory.calibration.tune(
-        name, load(questions), method=method, trials=trials, seed=engine.seed, progress=progress
+        name,
+        load(questions),
+        method=method,
+        trials=trials,
+        against=read_weights(against),
+        seed=engine.seed,
+        progress=progress,
     )
     if apply and found.better:
         engine.memory.define_frame(found.definition)

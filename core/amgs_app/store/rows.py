@@ -10,7 +10,6 @@ from amgs_app.render.format import named
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
-    from amgs.api.diversity import Diversity
     from amgs.types import Health, JournalEntry, JournalEntryDetail, UndoPlan, Verification
     from amgs_app.results.memory import OperationList
 
@@ -72,39 +71,6 @@ def _attention(result: Health) -> str:
 def health(result: Health) -> ResultTable:
     rows = [(line.side, line.standing, line.told, line.verb) for line in result.lines]
     return sheet("Health", "area status detail* command*", rows)
-
-
-@entry()
-def diversity(result: Diversity) -> ResultTable:
-    decided, clusters = result.classification, result.clusters
-    rows = [
-        (
-            "categories",
-            result.spread.bits,
-            result.spread.most,
-            f"{plural(len(result.categories), 'category', 'categories')}",
-        ),
-        (
-            "decisions for a category",
-            decided.mean.bits,
-            decided.mean.most,
-            f"mean of {decided.judged:,} blocks, {decided.undecided:,} undecided",
-        ),
-        (
-            "clusters",
-            clusters.sizes.bits,
-            clusters.sizes.most,
-            f"{clusters.clusters:,} clusters ({clusters.alone:,} of one block), modularity {clusters.modularity:.2f}",
-        ),
-        (
-            "clusters of a shuffled graph",
-            clusters.shuffled.bits,
-            clusters.shuffled.most,
-            f"{clusters.shuffled_clusters:,} clusters, modularity {clusters.shuffled_modularity:.2f}",
-        ),
-    ]
-    held = ", ".join(f"{count:,} {name or 'none'}" for name, count in result.categories)
-    return sheet(f"Entropy over {plural(result.blocks, 'block')}", "of* bits:score most:score basis*", rows, (held,))
 
 
 @entry()

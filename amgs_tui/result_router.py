@@ -231,7 +231,7 @@ class ResultRouter:
 
             entry = entry_of(type(event.result))
             # Some commands have a result for their pane and one to read.
-            to_read = entry.figure is None and event.answer.pane is not None
+            to_read = not entry.fills_pane(event.result) and event.answer.pane is not None
             if not entry.quiet and (to_read or not any(True for _ in self.screen.panes_of(event.command))):
                 self.screen.once_typed(lambda: self.pages.read(event.command.capitalize(), event.result))
 
@@ -242,7 +242,7 @@ class ResultRouter:
 
         took = f", in {seconds(event.elapsed)}" if event.elapsed >= WORTH_SAYING else ""
         entry = entry_of(type(event.result))
-        pane = None if entry.stays or entry.figure is None else event.answer.pane
+        pane = None if entry.stays or not entry.fills_pane(event.result) else event.answer.pane
         there = ""
         if pane is not None and self.dispatcher.operator_stayed:
             self.screen.bring(pane)

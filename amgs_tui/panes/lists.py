@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from rich.text import Text
 from textual import events
 
+from amgs_app.render.empty_state import notice
 from amgs_tui.keys import hide
 from amgs_tui.panes.base import Pane
+from amgs_tui.widgets.tabs import TITLES
 
 if TYPE_CHECKING:
+    from amgs_app.panes.row_filter import ListFilter, Row
+    from amgs_app.render.canvas import Canvas, Figure
+    from amgs_app.render.rows import RowList
     from amgs_tui.host import Host
 
 R = TypeVar("R")
@@ -33,11 +38,55 @@ class ListPane(Pane):
     def __init__(self, host: Host) -> None:
         super().__init__(host)
         self.cursor = 0
+        self._kept: tuple[RowList[Any] | None, ListFilter, RowList[Any] | None] | None = None
+
+    # --- what is listed -------------------------------------------------------------------------------------
+
+    @property
+    def page(self) -> RowList[Any] | None:
+        """Every row that there is, shown or not; None while they are read."""
+        return None
+
+    @property
+    def kept(self) -> RowList[Any] | None:
+        """The rows that the filter leaves, in the operator's order."""
+        now = self.page, self.sift
+        if self._kept is None or self._kept[:2] != now:
+            self._kept = *now, now[0].keep(self.shown_places) if now[0] is not None else None
+        return self._kept[2]
+
+    def all_rows(self) -> Sequence[Row]:
+        return () if self.page is None else self.page.fields
 
     @property
     def rows(self) -> int:
         """How many rows there are."""
-        return 0
+        left = self.kept
+        return 0 if left is None else len(left.items) if left.total is None else left.total
+
+    @property
+    def row(self) -> Any:
+        """The row under the cursor; None where it is not here."""
+        return self.kept.at(self.cursor) if self.kept is not None else None
+
+    def block_at_cursor(self) -> str | None:
+        """The block that the row under the cursor is about."""
+        return None if self.kept is None or self.row is None else self.kept.kind.key(self.row)
+
+    def figure(self, canvas: Canvas) -> Figure | None:
+        """The picture of the list; None while it is read."""
+        return self.kept.draw(canvas, self.cursor, filtered=bool(self.sift)) if self.kept is not None else None
+
+    def draw(self, canvas: Canvas) -> Text:
+        figure = self.figure(canvas)
+        return notice(canvas, TITLES[self.NAME][0], (), self.waits) if figure is None else figure.render()
+
+    def rows_on_screen(self) -> Mapping[int, int] | None:
+        """Which row each line of the picture shows; None for a pane whose rows follow each other line by line."""
+        figure = self.figure(self.canvas())
+        return None if figure is None else figure.rows
+
+    # --- the cursor -----------------------------------------------------------------------------------------
 
     def follow_cursor(self) -> None:
         """The cursor stands on another row."""
@@ -45,10 +94,6 @@ class ListPane(Pane):
     def follow_filter(self) -> None:
         self.cursor = 0
         self.follow_cursor()
-
-    def rows_on_screen(self) -> Mapping[int, int] | None:
-        """Which row each line of the picture shows; None for a pane whose rows follow each other line by line."""
-        return None
 
     def at_cursor(self, rows: Sequence[R]) -> R | None:
         """The one of these under the cursor."""

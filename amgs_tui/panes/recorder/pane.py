@@ -5,37 +5,37 @@ what there is, what of it is of no use, and what its scores are worth.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.text import Text
 
 from amgs.text.plural import plural
-from amgs_app.render.canvas import Canvas, Figure
+from amgs_app.render.canvas import Canvas
+from amgs_app.render.catalogue import list_of
 from amgs_app.render.empty_state import notice
 from amgs_app.terminal.line import quote
 from amgs_app.views.recorder import commands
-from amgs_app.views.recorder import figure as figures
 from amgs_tui.keys import show
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
     from amgs.wings.recorder.foreign_memory import MemoryOperation
     from amgs_app.calls.call import Call
-    from amgs_app.panes.row_filter import ListFilter, Row
+    from amgs_app.render.rows import RowList
     from amgs_app.views.recorder.results import MemoryTraffic
     from amgs_tui.host import Host
     from amgs_tui.messages import Follow
 
 VIEWS: Final[tuple[commands.View, ...]] = ("traffic", "records", "audit", "scores")
 """Those that the key goes through; a recall is opened from the traffic."""
-_SHOWN: Final[Mapping[str, tuple[commands.View, Callable[[Any], figures.RecorderPage]]]] = {
-    "MemoryTraffic": ("traffic", figures.traffic_page),
-    "RecallShown": ("recall", figures.recall_page),
-    "MemoryRecords": ("records", figures.records_page),
-    "MemoryAudit": ("audit", figures.audit_page),
-    "RecallScores": ("scores", figures.scores_page),
+_SHOWN: Final[Mapping[str, commands.View]] = {
+    "MemoryTraffic": "traffic",
+    "RecallShown": "recall",
+    "MemoryRecords": "records",
+    "MemoryAudit": "audit",
+    "RecallScores": "scores",
 }
 """By the type of a result its view; what is none has a page of its own."""
 _DAYS: Final = (0, 7, 30, 90)
@@ -50,7 +50,7 @@ _REST: Final = 2
 class RecorderPane(ListPane):
     """One view of what was recorded.
 
-    pages: what each view shows. traffic: what was asked. recall: the search that is open, None for none. store: the
+    results: what each view shows. traffic: what was asked. recall: the search that is open, None for none. store: the
     one that is looked at, "" for all. days: of the audit.
     """
 
@@ -77,14 +77,13 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
-        self.pages: dict[commands.View, figures.RecorderPage] = {}
+        self.results: dict[commands.View, Any] = {}
+        self.lists: dict[commands.View, RowList[Any] | None] = {}
         self.view: commands.View = "traffic"
         self.traffic: MemoryTraffic | None = None
         self.recall: MemoryOperation | None = None
         self.store, self.days = "", 0
         self._outer = 0
-        self._sifted: tuple[figures.RecorderPage | None, ListFilter, Sequence[figures.RecorderRow]]
-        self._sifted = None, self.sift, ()
         self._sizes: Mapping[Path, int] = {}
         self._asked = self._rests_until = 0.0
 
@@ -115,11 +114,11 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         return f"recorded {call.arguments['view']}"
 
     def take(self, result: Any) -> None:
-        view, page_of = _SHOWN.get(type(result).__name__, (None, None))
-        if view is None or page_of is None:
+        view = _SHOWN.get(type(result).__name__)
+        if view is None:
             return
-        held = self.row.operation if self.row is not None and self.cursor else None
-        self.pages[view] = page_of(result)
+        held = self.row if self.cursor else None
+        self.results[view], self.lists[view] = result, list_of(result)
         if view == "traffic":
             now = time.monotonic()
             self.traffic, self._rests_until = result, now + _REST * (now - self._asked)
@@ -133,7 +132,7 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
 
     def show_to_operator(self, command: str, result: object) -> None:
         """What was asked for comes to the front."""
-        view, _ = _SHOWN.get(type(result).__name__, (None, None))
+        view = _SHOWN.get(type(result).__name__)
         if view is None:
             self.host.show_page(command.capitalize(), result)
         else:
@@ -141,8 +140,8 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
 
     def _stand_on(self, held: MemoryOperation | None) -> None:
         """The cursor stays on an operation though others came; None: it stays with the latest."""
-        if held is not None:
-            self.place_on(one.operation is not None and one.operation.span == held.span for one in self.lines)
+        if held is not None and self.kept is not None:
+            self.place_on(one.span == held.span for one in self.kept.items)
 
     def _turn_to(self, view: commands.View) -> None:
         if view != self.view:
@@ -166,34 +165,13 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         return self.traffic is None or not self.traffic.spans
 
     @property
-    def page(self) -> figures.RecorderPage | None:
-        """What the view shows; None while it is read."""
-        return self.pages.get(self.view)
-
-    @property
-    def lines(self) -> Sequence[figures.RecorderRow]:
-        """The rows that the filter leaves."""
-        if self._sifted[:2] != (self.page, self.sift):
-            rows = self.sift_rows(self.page.rows) if self.page is not None else ()
-            self._sifted = self.page, self.sift, rows
-        return self._sifted[2]
-
-    def all_rows(self) -> Sequence[Row]:
-        return [one.fields for one in self.page.rows] if self.page is not None else ()
-
-    @property
-    def rows(self) -> int:
-        return len(self.lines)
-
-    @property
-    def row(self) -> figures.RecorderRow | None:
-        """The row under the cursor."""
-        return self.at_cursor(self.lines)
+    def page(self) -> RowList[Any] | None:
+        return self.lists.get(self.view)
 
     @property
     def search(self) -> MemoryOperation | None:
         """The search that is looked at."""
-        one = self.recall if self.view == "recall" else self.row.operation if self.row is not None else None
+        one = self.recall if self.view == "recall" else self.row if self.view == "traffic" else None
         return one if one is not None and one.act == "search" and not one.failed else None
 
     # --- the picture ----------------------------------------------------------------------------------------
@@ -205,23 +183,15 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         newer = f" · {plural(self.cursor, 'newer one')}: L" if self.view == "traffic" and self.cursor else ""
         return f"{self.view}{of}{newer} · {'backspace back' if self.view == 'recall' else 'v other views'}"
 
-    def rows_on_screen(self) -> Mapping[int, int] | None:
-        figure = self._figure(self.canvas())
-        return figure.rows if figure is not None else {}
-
     def draw(self, canvas: Canvas) -> Text:
-        from amgs_app.views.recorder.rows import HOW
+        from amgs_app.views.recorder.rows import HOW, draw_scores
 
         if self.traffic is not None and self.empty:
             ways = (":record  listen here; amgs record does so in another terminal",)
             return notice(canvas, "Nothing is recorded yet", ways, HOW)
-        figure = self._figure(canvas)
-        return notice(canvas, "Recorder", (), self.waits) if figure is None else figure.render()
-
-    def _figure(self, canvas: Canvas) -> Figure | None:
-        """The picture of the view; None while it is read."""
-        page = None if self.empty else self.page
-        return None if page is None else figures.draw_page(canvas, page, self.lines, self.cursor)
+        if self.view == "scores" and (scores := self.results.get("scores")) is not None:
+            return draw_scores(None, scores, canvas)
+        return super().draw(canvas)
 
     # --- what the keys do -----------------------------------------------------------------------------------
 
@@ -238,7 +208,7 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
             case "back":
                 return self.view != "traffic"
             case "store":
-                return bool(self.store or (self.row is not None and self.row.store))
+                return bool(self.store or getattr(self.row, "store", ""))
             case "view" | "live":
                 return not self.empty
         return super().check_action(action, parameters)
@@ -262,7 +232,7 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         self.look()
 
     def action_store(self) -> None:
-        self.store = self.row.store if self.row is not None and not self.store else ""
+        self.store = "" if self.store else getattr(self.row, "store", "")
         self.cursor = self._outer = 0
         self.look()
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs_app.render.canvas import Canvas
+    from amgs_app.render.rows import RowList
     from amgs_app.render.sheet import ResultTable
     from amgs_app.session.operator import Operator
 
@@ -74,13 +75,27 @@ class ResultEntry(Generic[R]):
     """
 
     kind: str
-    table: Callable[[R], ResultTable]
+    make: Callable[[R], ResultTable | RowList[Any]]
     figure: Callable[[Operator, R, Canvas], Text] | FigureOf | None = None
     sentence: Callable[[R], str] | None = None
     page: Callable[[R, Canvas, datetime], RenderableType] | None = None
     portable: Callable[[R], R] | None = None
     quiet: bool = False
     stays: bool = False
+
+    def table(self, result: R) -> ResultTable:
+        """The result as a table."""
+        from amgs_app.render.rows import RowList
+
+        made = self.make(result)
+        return made.table() if isinstance(made, RowList) else made
+
+    def fills_pane(self, result: R) -> bool:
+        """Whether a pane has a picture of the result: a figure, or a list of its own."""
+        from amgs_app.render.rows import RowList
+
+        made = self.make(result) if self.figure is None else None
+        return self.figure is not None or (isinstance(made, RowList) and bool(made.kind.pane))
 
 
 def entry(
@@ -91,10 +106,12 @@ def entry(
     portable: Callable[[R], R] | None = None,
     quiet: bool = False,
     stays: bool = False,
-) -> Callable[[Callable[[R], ResultTable]], ResultEntry[R]]:
-    """Make a function `table(result: Kind)` the entry of Kind; the catalogue collects it from its module."""
+) -> Callable[[Callable[[R], ResultTable | RowList[Any]]], ResultEntry[R]]:
+    """Make a function `table(result: Kind)` the entry of Kind; the catalogue collects it from its module. A list makes
+    a figure too.
+    """
 
-    def mark(table: Callable[[R], ResultTable]) -> ResultEntry[R]:
+    def mark(table: Callable[[R], ResultTable | RowList[Any]]) -> ResultEntry[R]:
         return ResultEntry(table.__annotations__["result"], table, figure, sentence, page, portable, quiet, stays)
 
     return mark
@@ -151,6 +168,14 @@ def table_of(result: Any) -> ResultTable:
     return entry_of(type(result)).table(result)
 
 
+def list_of(result: Any) -> RowList[Any] | None:
+    """The result as a list; None for what is none."""
+    from amgs_app.render.rows import RowList
+
+    made = entry_of(type(result)).make(result)
+    return made if isinstance(made, RowList) else None
+
+
 def draw(operator: Operator, result: Any, canvas: Canvas, look: Look) -> Text:
     """The figure of a result, exactly as large as the canvas; its table where it has none. look: asked where another
     command's figure is shown.
@@ -159,9 +184,10 @@ def draw(operator: Operator, result: Any, canvas: Canvas, look: Look) -> Text:
     if isinstance(figure, FigureOf):
         return draw(operator, look(figure.line), canvas, look)
     if figure is None:
-        from amgs_app.render.drawing import tabled
+        from amgs_app.render.drawing import draw_list, tabled
 
-        return tabled(operator, result, canvas)
+        listed = list_of(result)
+        return tabled(operator, result, canvas) if listed is None else draw_list(operator, listed, canvas)
     return figure(operator, result, canvas)
 
 

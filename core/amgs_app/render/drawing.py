@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from amgs_app.panes.layout import Pane
     from amgs_app.panes.row_filter import Row
     from amgs_app.render.canvas import Canvas
+    from amgs_app.render.rows import RowList
     from amgs_app.session.operator import Operator
     from amgs_focus.records import SpanSource
     from amgs_focus.views import FocusView
@@ -23,6 +24,13 @@ def places(operator: Operator, pane: Pane, rows: Sequence[Row]) -> Sequence[int]
 
     sift = operator.layout.sifts.get(pane)
     return shown(pane, rows, sift) if sift else None
+
+
+def draw_list(operator: Operator, listed: RowList[Any], canvas: Canvas) -> Text:
+    """A list as its pane shows it: the rows that the filter leaves, the selected one in full."""
+    shown = places(operator, listed.kind.pane, listed.fields)
+    left = listed.keep(shown)
+    return left.draw(canvas, left.place_of(operator.selection), filtered=shown is not None).render()
 
 
 def titles_of_edges(operator: Operator, edges: Iterable[Edge]) -> dict[str, str]:

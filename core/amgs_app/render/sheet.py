@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -25,25 +25,52 @@ Kind = Literal["text", "line", "id", "number", "score", "milliseconds", "instant
 
 SHORT_ID = 12
 GAP = "  "
-_LEAST_WIDE, _LEAST_NARROW = 12, 6
+_LEAST_WIDE, _LEAST_NARROW, _LEAST_DECIDING = 12, 6, 20
 _INDENT = 4
 _RIGHT: frozenset[Kind] = frozenset({"number", "score", "milliseconds"})
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. wide: where the table does not fit, this one is cut with …. detail: there it is left out first.
-    rare: people see it only where a row has something in it. below: it stands in lines of its own under its row. folds:
-    where the table does not fit, it goes on below instead of being cut; the last column alone can.
+    """One column. wide: where the table does not fit, this one is cut with …. rank: where it does not fit, the highest
+    gives way first; 0 decides what a row is, and stays. rare: people see it only where a row has something in it.
+    below: it stands in lines of its own under its row. folds: where the table does not fit, it goes on below instead of
+    being cut; the last column alone can. listed: it stands in tables; shown: in lists on the screen; gauge: with a bar.
     """
 
     name: str
     kind: Kind = "text"
     wide: bool = False
-    detail: bool = False
+    rank: int = 1
     rare: bool = False
     below: bool = False
     folds: bool = False
+    listed: bool = True
+    shown: bool = True
+    gauge: bool = False
+
+    @property
+    def field(self) -> str:
+        """What its values are filtered and sorted by."""
+        return self.name.replace(" ", "_")
+
+    def fills(self, values: Iterable[Any]) -> bool:
+        """Whether people see it, with these values."""
+        return not self.rare or any(values)
+
+    def show(self, value: Any, now: datetime | None = None) -> str:
+        """A value as a list on the screen has it: short. now: where instants are ages."""
+        from amgs_app.render.format import age, optional, short_id
+
+        if value is None:
+            return "·"
+        if isinstance(value, bool):
+            return "✓" if value else "·"
+        if isinstance(value, datetime) and now is not None:
+            return age(value, now)
+        if isinstance(value, float):
+            return optional(value) if self.kind == "score" else f"{value:,.1f}"
+        return short_id(str(value)) if self.kind == "id" else _shown(value, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +101,11 @@ class ResultTable:
 
 def sheet(title: str, columns: str, rows: Iterable[Sequence[Any]], notes: Iterable[str] = ()) -> ResultTable:
     """A sheet whose columns are written in one line: `id:id title* score:score part:score?` (name, kind after `:`,
-    `*` is wide, `?` is a detail, `~` is rare, `/` stands below).
+    `*` is wide, `?` is a detail, `!` decides, `~` is rare, `/` stands below; of lists on the screen, `-` is not there,
+    `+` is only there, `.` is neither there nor in the table, but filters; `=` has a bar).
     """
-    return ResultTable(
-        title,
-        tuple(_column(word) for word in columns.split()),
-        tuple(tuple(row) for row in rows),
-        tuple(note for note in notes if note),
-    )
+    made = tuple(tuple(row) for row in rows)
+    return ResultTable(title, columns_of(columns), made, tuple(note for note in notes if note))
 
 
 def facts(title: str, pairs: Iterable[tuple[str, Any]], notes: Iterable[str] = ()) -> ResultTable:
@@ -111,17 +135,16 @@ def to_lines(given: ResultTable, width: int, *, marks: bool = False) -> list[Tex
         beside = [
             place
             for place, column in enumerate(given.columns)
-            if not column.below and not (column.rare and not any(row[place] for row in shown))
+            if not column.below and column.fills(row[place] for row in shown)
         ]
         columns = [given.columns[place] for place in beside]
         cells = [
             [_shown(row[place], column.kind) for place, column in zip(beside, columns, strict=True)] for row in shown
         ]
         heads = [column.name for column in columns]
-        places = _places(columns, [heads, *cells], width)
+        places, widths = cut_columns(columns, [heads, *cells], width, len(GAP))
         columns = [columns[place] for place in places]
         heads, *cells = [[row[place] for place in places] for row in [heads, *cells]]
-        widths = _widths(columns, [heads, *cells], width)
         lines.append(Text(_line(heads, columns, widths), style="dim"))
         for row, whole in zip(cells, shown, strict=True):
             lines += map(_with_signs, _lines(row, columns, widths))
@@ -136,7 +159,7 @@ def to_lines(given: ResultTable, width: int, *, marks: bool = False) -> list[Tex
 def to_cells(given: ResultTable) -> tuple[list[Column], list[list[str]]]:
     """The columns in which any row says something, and the rows that people are shown, each cell as they see it."""
     rows = given.rows if given.digest is None else given.digest
-    kept = [n for n, column in enumerate(given.columns) if not column.rare or any(row[n] for row in rows)]
+    kept = [n for n, column in enumerate(given.columns) if column.fills(row[n] for row in rows)]
     columns = [given.columns[n] for n in kept]
     return columns, [[_shown(row[n], given.columns[n].kind) for n in kept] for row in rows]
 
@@ -180,27 +203,39 @@ def _in_full(cell: Any) -> Any:
     return "" if cell is None else str(cell) if isinstance(cell, Marked) else plain(cell)
 
 
-def _places(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """The columns that are shown: all of them, or all but the details where the wide ones would be cut for them."""
-    every = list(range(len(columns)))
-    needed = sum(max(cell_len(row[place]) for row in rows) for place in every) + len(GAP) * (len(every) - 1)
-    return every if needed <= width else [place for place in every if not columns[place].detail]
+def cut_columns(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, gap: int, *, drops: bool = False
+) -> tuple[list[int], list[int]]:
+    """The columns that are shown, and the cells of each: what it needs, or less where that is too much.
 
+    First details go, then the wide ones are cut evenly; then, where it drops any, what does not decide goes, from the
+    right; at last whichever is widest is cut.
+    """
+    needed = [max((cell_len(row[place]) for row in rows), default=0) for place in range(len(columns))]
+    kept = list(range(len(columns)))
 
-def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Cells for each column: what it needs, the wide ones cut evenly where that is too much."""
-    needed = [max(cell_len(row[place]) for row in rows) for place in range(len(columns))]
-    over = sum(needed) + len(GAP) * (len(columns) - 1) - width
-    # First the wide columns give way, in a narrow place further, in a very narrow one whichever is widest.
-    wide = [n for n, column in enumerate(columns) if column.wide]
-    for least, places in ((_LEAST_WIDE, wide), (_LEAST_NARROW, wide), (1, range(len(columns)))):
-        while over > 0:
+    def over() -> int:
+        return sum(needed[n] for n in kept) + gap * (len(kept) - 1) - width
+
+    def cut_to(least: int, places: Sequence[int]) -> None:
+        while over() > 0:
             widest = max(places, key=lambda place: needed[place], default=None)
             if widest is None or needed[widest] <= least:
-                break
+                return
             needed[widest] -= 1
-            over -= 1
-    return needed
+
+    def drop(above: int) -> None:
+        while over() > 0 and (more := [n for n in kept if columns[n].rank > above]):
+            kept.remove(max(more, key=lambda n: (columns[n].rank, n)))
+
+    drop(1)
+    cut_to(_LEAST_WIDE, [n for n in kept if columns[n].wide and (columns[n].rank or not drops)])
+    cut_to(_LEAST_DECIDING if drops else _LEAST_NARROW, [n for n in kept if columns[n].wide])
+    if drops:
+        drop(0)
+        cut_to(_LEAST_NARROW, [n for n in kept if columns[n].wide])
+    cut_to(1, kept)
+    return kept, [needed[n] for n in kept]
 
 
 def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
@@ -238,21 +273,43 @@ def cut(text: str, width: int) -> str:
     return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)).rstrip() + "…"
 
 
+_KINDS: Mapping[str, Kind] = {
+    "": "text",
+    "line": "line",
+    "id": "id",
+    "n": "number",
+    "score": "score",
+    "ms": "milliseconds",
+    "at": "instant",
+    "day": "day",
+}
+_SIGNS = "*?!~/-+.="
+
+
+def columns_of(words: str) -> tuple[Column, ...]:
+    """Columns that are written in one line, as `sheet` says."""
+    return tuple(map(_column, words.split()))
+
+
+def is_number(column: Column) -> bool:
+    """Whether it holds numbers, which stand at the right."""
+    return column.kind in _RIGHT
+
+
 def _column(word: str) -> Column:
-    name, _, kind = word.rstrip("*?~/").partition(":")
-    kinds: dict[str, Kind] = {
-        "": "text",
-        "line": "line",
-        "id": "id",
-        "n": "number",
-        "score": "score",
-        "ms": "milliseconds",
-        "at": "instant",
-        "day": "day",
-    }
-    signs = word[len(word.rstrip("*?~/")) :]
+    bare = word.rstrip(_SIGNS)
+    signs = word[len(bare) :]
+    name, _, kind = bare.partition(":")
     return Column(
-        name.replace("_", " "), kinds[kind], "*" in signs, "?" in signs, rare="~" in signs, below="/" in signs
+        name.replace("_", " "),
+        _KINDS[kind],
+        "*" in signs,
+        0 if "!" in signs else 1 + signs.count("?"),
+        "~" in signs,
+        "/" in signs,
+        listed=not {"+", "."} & set(signs),
+        shown=not {"-", "."} & set(signs),
+        gauge="=" in signs,
     )
 
 

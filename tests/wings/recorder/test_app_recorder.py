@@ -7,9 +7,11 @@ from __future__ import annotations
 import json
 import socket
 import urllib.request
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,15 +20,17 @@ from amgs.wings.recorder.foreign_memory import memory_of, of_store
 from amgs.wings.recorder.span_files import SpanWriter
 from amgs.wings.recorder.uses import review_scores
 from amgs_app.panes.layout import PANE_KEYS, PANES
-from amgs_app.views.recorder import figure as figures
+from amgs_app.render.catalogue import list_of
 from amgs_app.views.recorder import showing
+from amgs_app.views.recorder.commands import View
 from amgs_app.views.recorder.results import RecallScores
+from amgs_app.views.recorder.rows import draw_scores
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.recorder.pane import RecorderPane
 from amgs_tui.widgets.prompt import LineInput
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
-from tests.tui.picture_checks import Draw, check_picture
+from tests.tui.picture_checks import check_picture
 from tests.wings.recorder.spans_of import SpanWorld
 
 BEDS, PUMP = "The beds are watered every 9 hours.", "The pump is broken."
@@ -65,6 +69,12 @@ def pane_of(driven: Drive) -> RecorderPane:
     return pane
 
 
+def items(pane: RecorderPane, view: View | None = None) -> Sequence[Any]:
+    """The rows of a view, of that which is shown for None."""
+    listed = pane.kept if view is None else pane.lists[view]
+    return () if listed is None else listed.items
+
+
 async def test_nothing_recorded_says_how_and_what_comes_then_is_followed(folder: Path) -> None:
     async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
         await driven.press(KEY)
@@ -76,15 +86,15 @@ async def test_nothing_recorded_says_how_and_what_comes_then_is_followed(folder:
         assert "when are the beds watered?" in driven.text and "beds (15), house (1)" in driven.text
         await driven.press("down")
         assert pane.row is not None
-        held = pane.row.operation
+        held = pane.row
         more = SpanWorld(first=500)
         more.now += 10**12
         more.search("what is broken?", [("m3", PUMP, 0.5)], "later")
         record(folder, more)
         await driven.until(lambda: pane.rows == 17)
-        assert pane.row is not None and pane.row.operation == held and "2 newer ones: L" in driven.text
+        assert pane.row == held and "2 newer ones: L" in driven.text
         await driven.press("L")
-        assert pane.row.text == "what is broken?"
+        assert pane.row.query == "what is broken?"
 
 
 async def test_what_is_recorded_in_the_screen_itself_is_seen_as_it_comes(folder: Path) -> None:
@@ -111,29 +121,29 @@ async def test_a_recall_is_opened_and_its_answer_diagnosed(folder: Path) -> None
         pane = pane_of(driven)
         await driven.until(lambda: pane.rows == 16)
         await driven.press("down", "enter")
-        assert [(row.kind, row.id, row.score) for row in pane.lines] == [("used", "m1", 0.8), ("not used", "m2", 0.3)]
+        assert [(row.used, row.id, row.score) for row in items(pane)] == [(True, "m1", 0.8), (False, "m2", 0.3)]
         assert "An answer after the recall holds half" in driven.text
         await driven.press("w")
         await driven.type("the pump is broken", "enter")
         await driven.until(lambda: isinstance(driven.app.screen, TextReader))
         assert "not recalled: It was there" in driven.text
         await driven.press("escape", "backspace")
-        assert pane.row is not None and pane.row.operation is not None and pane.cursor == 1
-        before = pane.row.operation.number
+        assert pane.row is not None and pane.cursor == 1
+        before = pane.row.number
         await driven.press("enter")
         late = SpanWorld(first=900)
         late.store("m0", "The oldest of all.")
         record(folder, late)
         await driven.until(lambda: pane.recall is not None and pane.recall.number == before + 1)
-        assert [row.id for row in pane.lines] == ["m1", "m2"]
+        assert [row.id for row in items(pane)] == ["m1", "m2"]
         newer = SpanWorld(first=950)
         newer.now += 10**12
         newer.search("what is broken?", [("m3", PUMP, 0.5)], "later")
         record(folder, newer)
-        await driven.until(lambda: len(pane.pages["traffic"].rows) == 18)
+        await driven.until(lambda: len(items(pane, "traffic")) == 18)
         await driven.press("backspace")
-        assert pane.row is not None and pane.row.operation is not None
-        assert (pane.cursor, pane.row.operation.number) == (2, before + 1), "it is back where it was"
+        assert pane.row is not None
+        assert (pane.cursor, pane.row.number) == (2, before + 1), "it is back where it was"
         journal = driven.app.state.cache.operations(99)
         assert all(isinstance(one, JournalEntry) for one in journal), "what another program did is not to be undone"
 
@@ -145,11 +155,11 @@ async def test_the_views_tell_what_is_there_what_is_of_no_use_and_what_scores_ar
         pane = pane_of(driven)
         await driven.until(lambda: pane.rows == 16)
         await driven.press("v")
-        await driven.until(partial(pane.pages.__contains__, "records"))
-        assert [(row.id, row.count) for row in pane.lines] == [("h1", 0), ("m3", 0), ("m2", 12), ("m1", 12)]
+        await driven.until(partial(pane.lists.__contains__, "records"))
+        assert [(row.id, row.recalls) for row in items(pane)] == [("h1", 0), ("m3", 0), ("m2", 12), ("m1", 12)]
         await driven.press("v")
-        await driven.until(partial(pane.pages.__contains__, "audit"))
-        assert {row.id: row.kind for row in pane.lines} == {"m3": "never recalled", "h1": "never recalled"}
+        await driven.until(partial(pane.lists.__contains__, "audit"))
+        assert {row.id: row.reason for row in items(pane)} == {"m3": "never recalled", "h1": "never recalled"}
         await driven.press("b")
         await driven.until(lambda: not pane.rows and pane.days == 7)
         await driven.press("E")
@@ -157,7 +167,7 @@ async def test_the_views_tell_what_is_there_what_is_of_no_use_and_what_scores_ar
         assert isinstance(line, LineInput)
         assert line.value == "recorded --view audit --days 7 --out retire.csv"
         await driven.press("escape", "v")
-        await driven.until(partial(pane.pages.__contains__, "scores"))
+        await driven.until(partial(pane.lists.__contains__, "scores"))
         assert "observed" in driven.text and "a used one scored higher" in driven.text
 
 
@@ -174,29 +184,20 @@ def hostile() -> SpanWorld:
 
 
 MEMORY = memory_of(hostile().spans)
-PICTURES: dict[str, Draw] = {
-    "traffic": lambda c: figures.draw_page(
-        c, figures.traffic_page(showing.show_traffic(MEMORY, "", 99, hostile().spans, 0, Path())), cursor=0
-    ).render(),
-    "recall": lambda c: figures.draw_page(
-        c, figures.recall_page(showing.show_recall(MEMORY, MEMORY.searches()[-1])), cursor=1
-    ).render(),
-    "records": lambda c: figures.draw_page(
-        c, figures.records_page(showing.show_records(MEMORY, "", 99, None)), cursor=0
-    ).render(),
-    "audit": lambda c: figures.draw_page(
-        c, figures.audit_page(showing.show_audit(MEMORY, MEMORY.operations[-1].at, 0, 99, None)), cursor=0
-    ).render(),
-    "scores": lambda c: figures.draw_page(c, figures.scores_page(RecallScores(review_scores(MEMORY)))).render(),
-    "no scores": lambda c: figures.draw_page(
-        c, figures.scores_page(RecallScores(review_scores(of_store(MEMORY, "house"))))
-    ).render(),
+RESULTS: dict[str, Any] = {
+    "traffic": showing.show_traffic(MEMORY, "", 99, hostile().spans, 0, Path()),
+    "recall": showing.show_recall(MEMORY, MEMORY.searches()[-1]),
+    "records": showing.show_records(MEMORY, "", 99, None),
+    "audit": showing.show_audit(MEMORY, MEMORY.operations[-1].at, 0, 99, None),
+    "scores": RecallScores(review_scores(MEMORY)),
+    "no scores": RecallScores(review_scores(of_store(MEMORY, "house"))),
 }
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", RESULTS)
 def test_a_picture_is_whole_at_every_size_and_hides_no_text(name: str) -> None:
-    check_picture(PICTURES[name])
+    listed = list_of(RESULTS[name])
+    check_picture(partial(draw_scores, None, RESULTS[name]) if listed is None else lambda c: listed.draw(c, 1).render())
 
 
 def test_what_came_since_is_told_and_what_did_not_change_is_not_read_again(

@@ -13,7 +13,7 @@ VIEW: Final = WingView(
     operations="amgs_app.views.recorder.commands",
     entries="amgs_app.views.recorder.rows",
     look="amgs_app.views.recorder.commands:recorded",
-    listing="amgs_app.views.recorder.figure:LISTING",
-    terms="amgs_app.views.recorder.figure:TERMS",
+    listing="amgs_app.views.recorder.rows:LISTING",
+    terms="amgs_app.views.recorder.rows:TERMS",
 )
 """What the application gains."""

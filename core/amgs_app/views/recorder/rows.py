@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
 from amgs_app.render.drawing import tabled
+from amgs_app.render.rows import Line, RowList, Rows, join
 from amgs_app.render.sheet import ResultTable, facts, sheet
-from amgs_app.views.recorder import figure as figures
-from amgs_app.views.recorder.figure import asked
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
+    from amgs.wings.recorder.foreign_memory import MemoryOperation
+    from amgs_app.render.canvas import Canvas
+    from amgs_app.session.operator import Operator
     from amgs_app.views.recorder.results import (
+        AuditRow,
         MemoryAudit,
         MemoryRecords,
         MemoryTraffic,
         MissedFact,
+        RecalledRow,
         RecallScores,
         RecallShown,
         RecordedConversations,
+        RecordRow,
         SpansRecorded,
     )
 
@@ -30,6 +37,17 @@ _OPT_IN = (
 
 
 HOW = "Run your program with OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 while amgs record listens."
+TERMS: Final = (
+    ("search", "What the memory was asked; the bar is the score of the first record that it brought."),
+    ("used", "An answer after the recall holds half of the words that the record brought along."),
+    ("not used", "No answer after the recall holds half of the words that the record brought along."),
+    ("untold", "There is no answer, or the query held every word of the record: it cannot be told."),
+    ("lay there", "Was not brought; its place is that in a search for the words of the query alone."),
+    ("duplicate", "Says what another record of the same store says."),
+    ("superseded, contradicted", "A later record of the same store says otherwise, by rules that know English."),
+    ("never recalled, not recalled lately", "No search brought it since it was stored, or for so many days."),
+)
+"""The words of the pictures, and what they mean."""
 _NO_MEMORY = "no span tells of a memory: `--view conversations` shows the rest"
 
 
@@ -55,63 +73,115 @@ def _traffic_told(result: MemoryTraffic) -> str:
     return f"{plural(result.total, 'operation')} of {plural(len(result.stores), 'memory', 'memories')}"
 
 
-@entry(figure=figures.drawn(figures.traffic_page), sentence=_traffic_told)
-def memory_traffic(result: MemoryTraffic) -> ResultTable:
-    rows = [
-        (
-            one.number,
-            one.at,
-            f"✗ {one.act}" if one.failed else one.act,
-            one.store or None,
-            one.count,
-            round(one.milliseconds) if one.milliseconds else None,
-            asked(one),
-        )
-        for one in result.operations
+def asked(one: MemoryOperation) -> str:
+    """What an operation was about: its query, else its records, else the id of one."""
+    told = one.query or " · ".join(each.content or each.id for each in one.records[:3]) or one.record
+    return " ".join(told.split())
+
+
+def _scored(id: str, score: float | None) -> str:
+    return id if score is None else f"{id} {score:.2f}"
+
+
+def _tell_operation(one: MemoryOperation) -> list[Line]:
+    where = filter(None, (one.store, one.conversation, f"{one.milliseconds:,.0f} ms"))
+    return [
+        (one.act, " · ".join(where)),
+        *([("asked", one.query)] if one.query else []),
+        *((_scored(each.id, each.score), each.content) for each in one.records),
     ]
+
+
+TRAFFIC: Final = Rows["MemoryOperation"](
+    "n:n- at:at did! store~ records:n score:score+= ms:n?- what*!",
+    lambda one: (
+        one.number,
+        one.at,
+        f"✗ {one.act}" if one.failed else one.act,
+        one.store or None,
+        one.count,
+        one.records[0].score if one.records else None,
+        round(one.milliseconds) if one.milliseconds else None,
+        asked(one),
+    ),
+    _tell_operation,
+    tones={"search": "accent", "✗": "bad"},
+    empty=(HOW, "record"),
+    pane="recorder",
+)
+RECALL: Final = Rows["RecalledRow"](
+    "place:n what! score:score= id:id~ content*!",
+    lambda row: (row.place, _use_of(row), row.score, row.id or None, row.content),
+    lambda row: [(_use_of(row), dict(TERMS)[_use_of(row)]), (_scored(row.id, row.score), row.content)],
+    tones={"used": "good", "not used": "warn"},
+    empty=("The span does not tell what the search brought.",),
+    pane="recorder",
+)
+RECORDS: Final = Rows["RecordRow"](
+    "id:id~? store~ since:at versions:n? recalls:n content*!",
+    lambda one: (one.id or None, one.store or None, one.since, one.versions, one.recalls, one.content),
+    lambda one: [(one.id, one.store), ("", one.content)],
+    empty=("No record is there.",),
+    pane="recorder",
+)
+AUDIT: Final = Rows["AuditRow"](
+    "reason! id:id~? since:day recalls:n content*! because*?",
+    lambda one: (one.reason, one.id or None, one.since, one.recalls, one.content, one.because),
+    lambda one: [
+        (one.reason, one.store),
+        (one.id, one.content),
+        ("because", one.because),
+        *([(one.other or "other", one.other_content)] if one.other_content else []),
+    ],
+    tones={"superseded": "bad", "contradicted": "bad", "delete": "warn", "duplicate": "warn"},
+    empty=("Nothing is of no use.",),
+    pane="recorder",
+)
+LISTING: Final = join(TRAFFIC, RECALL, RECORDS, AUDIT)
+
+
+def _use_of(row: RecalledRow) -> str:
+    return {True: "used", False: "not used", None: "untold"}[row.used] if row.brought else "lay there"
+
+
+@entry(sentence=_traffic_told)
+def memory_traffic(result: MemoryTraffic) -> RowList[MemoryOperation]:
     stores = ", ".join(f"{name or 'unnamed'} ({count:,})" for name, count in result.stores)
     notes = [
         f"{plural(result.spans, 'span')}, {plural(result.answers, 'answer')} of models;"
         f" {plural(result.records, 'record')} there now",
-        f"stores: {stores}" if stores else _NO_MEMORY if result.spans else f"nothing is recorded yet. {HOW}",
-        f"{result.total - len(rows):,} earlier ones (--limit)" if result.total > len(rows) else "",
+        f"stores: {stores}" if stores else _NO_MEMORY if result.spans else "nothing is recorded yet",
+        f"{result.total - len(result.operations):,} earlier ones (--limit)"
+        if result.total > len(result.operations)
+        else "",
         _OPT_IN if result.operations and not result.told else "",
         f"{plural(result.torn, 'body was', 'bodies were')} not whole" if result.torn else "",
         "`recorded N` shows what a search brought, `--view audit` what is of no use" if result.spans else "",
     ]
-    return sheet("What the memory was asked", "n:n at:at did store~ records:n ms:n? what*", rows, notes)
+    return TRAFFIC.of("What the memory was asked", result.operations, notes)
 
 
-@entry(figure=figures.drawn(figures.recall_page))
-def recall_shown(result: RecallShown) -> ResultTable:
+@entry()
+def recall_shown(result: RecallShown) -> RowList[RecalledRow]:
     one = result.operation
-    marks = {True: "used", False: "not used", None: "cannot be told"}
-    rows = [
-        (row.place, marks[row.used] if row.brought else "lay there", row.score, row.id or None, row.content)
-        for row in result.rows
-    ]
     beside = sum(not row.brought for row in result.rows)
     notes = (
         "" if one.told else f"the span does not tell its records; {_OPT_IN}",
         f"{beside:,} that lay there by a search for the words of the query alone" if beside else "",
         "used: an answer after it holds half of the words that the record brought along",
     )
-    title = f"{one.act} {one.number}, {one.at:%Y-%m-%d %H:%M:%S}: {asked(one)}"
-    return sheet(title, "place:n what score:score id~ content*", rows, notes)
+    return RECALL.of(f"{one.act} {one.number}, {one.at:%Y-%m-%d %H:%M:%S}: {asked(one)}", result.rows, notes)
 
 
-@entry(figure=figures.drawn(figures.records_page))
-def memory_records(result: MemoryRecords) -> ResultTable:
-    rows = [
-        (one.id or None, one.store or None, one.since, one.versions, one.recalls, one.content) for one in result.records
-    ]
+@entry()
+def memory_records(result: MemoryRecords) -> RowList[RecordRow]:
     notes = (
-        f"{result.total - len(rows):,} earlier ones (--limit)" if result.total > len(rows) else "",
+        f"{result.total - len(result.records):,} earlier ones (--limit)" if result.total > len(result.records) else "",
         f"`import {result.out}` makes a memory of them that every pane shows"
         if result.out
         else "`--out FILE` writes them for `import FILE`, and so for every pane",
     )
-    return sheet("Records that are there", "id~ store~ since:at versions:n recalls:n content*", rows, notes)
+    return RECORDS.of("Records that are there", result.records, notes)
 
 
 def _audit_told(result: MemoryAudit) -> str:
@@ -119,9 +189,8 @@ def _audit_told(result: MemoryAudit) -> str:
     return f"{found:,} of {plural(result.records, 'record')} are of no use, or cannot be right"
 
 
-@entry(figure=figures.drawn(figures.audit_page), sentence=_audit_told)
-def memory_audit(result: MemoryAudit) -> ResultTable:
-    rows = [(one.reason, one.id or None, one.since, one.recalls, one.content, one.because) for one in result.rows]
+@entry(sentence=_audit_told)
+def memory_audit(result: MemoryAudit) -> RowList[AuditRow]:
     counted = ", ".join(f"{count:,} {reason}" for reason, count in result.counts if count)
     notes = [
         f"of {plural(result.records, 'record')}: {counted or 'nothing was found'}",
@@ -131,12 +200,32 @@ def memory_audit(result: MemoryAudit) -> ResultTable:
         f"every id with its reason stands in {result.out}"
         if result.out
         else "`--out FILE` writes every id with its reason",
-        "never recalled is no proof of no use: look before deleting" if rows else "",
+        "never recalled is no proof of no use: look before deleting" if result.rows else "",
     ]
-    return sheet("Audit", "reason id~ since:day recalls:n content* because*", rows, notes)
+    return AUDIT.of("Audit", result.rows, notes)
 
 
-@entry(figure=figures.drawn(figures.scores_page))
+def draw_scores(operator: Operator | None, result: RecallScores, canvas: Canvas) -> Text:
+    """What scores are worth, as a diagram under the notes; the notes alone where there is no table."""
+    from amgs_app.calibration.figure import draw_diagram
+    from amgs_app.render.canvas import Figure, clean, ink
+    from amgs_app.render.glyphs import wrap
+
+    del operator
+    told, sheet = recall_scores.table(result), Figure(canvas)
+    table = result.review.table
+    sheet.put(1, 0, clean(told.title), ink(sheet.palette.text, bold=True), width=sheet.width - 2)
+    most = sheet.height if table is None else 1 if sheet.height < 16 else 4
+    notes = wrap(" · ".join(told.notes), max(8, sheet.width - 2), most)
+    for y, note in enumerate(notes, 1):
+        sheet.put(1, y, note, ink(sheet.palette.muted))
+    if table is not None:
+        body = sheet.part(0, len(notes) + 2)
+        draw_diagram(body.part(0, 0, body.height * 3 + 8), table.bins)
+    return sheet.render()
+
+
+@entry(figure=draw_scores)
 def recall_scores(result: RecallScores) -> ResultTable:
     review = result.review
     rows: list[tuple[Any, ...]] = []

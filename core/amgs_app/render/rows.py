@@ -1,0 +1,257 @@
+"""A list, described once: its columns, what stands in them, and what is told of the chosen row.
+
+From it come the table on the command line and its CSV, the list in a pane at any width, what its rows are filtered and
+sorted by, and which line shows which row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from amgs_app.panes.row_filter import Listing, Row
+from amgs_app.render.sheet import Column, ResultTable, columns_of, cut_columns, is_number
+
+if TYPE_CHECKING:
+    from rich.style import Style
+
+    from amgs_app.render.canvas import Canvas, Figure, Region
+    from amgs_app.terminal.themes import Palette
+
+T = TypeVar("T")
+Tone = Literal["good", "warn", "bad", "accent"]
+Line = tuple[str, str]
+"""A label, and what is told under it: wrapped, a paragraph a line."""
+_GAUGE = 6
+_GAUGES_FROM = 70
+"""Cells of a bar beside a number, and of a list that has room for bars."""
+_DETAIL_FROM = 12
+"""Lines from which the chosen row stands below the list in full."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows(Generic[T]):
+    """A kind of list. columns: as `sheet` reads them; cells: what stands in them, raw. key: the id of the block that a
+    row is about. detail: the chosen row in full, its first line a heading. tones: the colour of a word, by its
+    beginning. empty: what is said of no rows, and commands that make some. pane: the one whose filter it obeys.
+    """
+
+    columns: str
+    cells: Callable[[T], Sequence[Any]]
+    detail: Callable[[T], Iterable[Line]] | None = None
+    key: Callable[[T], str | None] = lambda _: None
+    tones: Mapping[str, Tone] = field(default_factory=dict)
+    empty: Sequence[str] = ("Nothing is here.",)
+    pane: str = ""
+
+    @cached_property
+    def fields(self) -> tuple[Column, ...]:
+        """The columns."""
+        return columns_of(self.columns)
+
+    @cached_property
+    def listing(self) -> Listing:
+        """What rows are filtered by, and sorted by: what a column shows, but for instants and long texts."""
+        texts: list[str] = []
+        numbers: list[str] = []
+        sorts: list[str] = []
+        for column in self.fields:
+            if column.kind not in ("instant", "day", "id") and column.name != "#":
+                (numbers if is_number(column) else texts).append(column.field)
+                if column.shown and not (column.wide and column.rank):
+                    sorts.append(column.field)
+        return Listing(tuple(texts), tuple(numbers), tuple(sorts))
+
+    def of(self, title: str, items: Iterable[T], notes: Iterable[str] = (), **more: Any) -> RowList[T]:
+        """The list of these rows; more: what else a RowList holds."""
+        return RowList(self, title, tuple(items), tuple(note for note in notes if note), **more)
+
+
+def join(*kinds: Rows[Any]) -> Listing:
+    """What the rows of several lists of one pane are filtered and sorted by."""
+    listings = [kind.listing for kind in kinds]
+    every = (
+        tuple(dict.fromkeys(name for names in lists for name in names))
+        for lists in zip(*map(_names, listings), strict=True)
+    )
+    texts, numbers, sorts = every
+    return Listing(texts, tuple(name for name in numbers if name not in texts), sorts)
+
+
+def _names(listing: Listing) -> tuple[tuple[str, ...], ...]:
+    return listing.texts, listing.numbers, listing.sorts
+
+
+@dataclass(frozen=True, eq=False)
+class RowList(Generic[T]):
+    """A list. total, before: how many rows there are, and come before these, where these are a part. now: where
+    instants are shown as ages. digest: the rows that a table shows instead of all.
+    """
+
+    kind: Rows[T]
+    title: str
+    items: tuple[T, ...]
+    notes: tuple[str, ...] = ()
+    total: int | None = None
+    before: int = 0
+    now: datetime | None = None
+    digest: tuple[T, ...] | None = None
+
+    def table(self) -> ResultTable:
+        """The list as a table."""
+        listed = [n for n, column in enumerate(self.kind.fields) if column.listed]
+
+        def rows(items: Iterable[T]) -> tuple[tuple[Any, ...], ...]:
+            return tuple(tuple(cells[n] for n in listed) for cells in map(self._cells, items))
+
+        digest = None if self.digest is None else rows(self.digest)
+        columns = tuple(self.kind.fields[n] for n in listed)
+        notes = self.notes if self.items else (*self.notes, *self.kind.empty[:1])
+        return ResultTable(self.title, columns, rows(self.items), notes, digest)
+
+    def _cells(self, item: T) -> tuple[Any, ...]:
+        return tuple(self.kind.cells(item))
+
+    @cached_property
+    def fields(self) -> Sequence[Row]:
+        """What each row is filtered and sorted by."""
+        names = [column.field for column in self.kind.fields]
+        return [dict(zip(names, self._cells(item), strict=True)) for item in self.items]
+
+    def keep(self, places: Iterable[int] | None) -> RowList[T]:
+        """The list of the rows at these places, in this order; None for all as they come."""
+        if places is None:
+            return self
+        return replace(self, items=tuple(self.items[place] for place in places), total=None, before=0)
+
+    def place_of(self, key: str | None) -> int | None:
+        """The place of the first row about a block; None for none."""
+        every = (at for at, item in enumerate(self.items, self.before) if key and self.kind.key(item) == key)
+        return next(every, None)
+
+    def at(self, place: int | None) -> T | None:
+        """The row at a place of the whole list; None where it is not here."""
+        here = -1 if place is None else place - self.before
+        return self.items[here] if 0 <= here < len(self.items) else None
+
+    # --- the picture ----------------------------------------------------------------------------------------
+
+    def draw(self, canvas: Canvas, cursor: int | None = None, *, filtered: bool = False) -> Figure:
+        """The title, the notes, the list, and below it the chosen row in full where there is room."""
+        from amgs_app.render.canvas import Figure, clean, ink, width_of
+        from amgs_app.render.glyphs import wrap
+
+        sheet = Figure(canvas)
+        palette = sheet.palette
+        if not self.items:
+            return self._say_nothing(sheet, filtered)
+        notes = " · ".join(note for note in self.notes if "`" not in note) if sheet.height > 5 else ""
+        lines = wrap(notes, max(8, sheet.width - 2), 1 if sheet.height < 16 else 4) if notes else []
+        for y, line in enumerate(lines, 1):
+            sheet.put(1, y, line, ink(palette.muted))
+        body = sheet.part(0, 1 + len(lines) + (sheet.height >= 16 and bool(lines)))
+        high = body.height
+        if high >= _DETAIL_FROM and self.kind.detail is not None:
+            high = min(max(len(self.items) + 1, high // 3), high - min(9, high // 3))
+        note = self.draw_rows(body.part(0, 0, None, high), cursor)
+        x = sheet.put(1, 0, clean(self.title), ink(palette.text, bold=True), width=sheet.width - width_of(note) - 3)
+        sheet.put(max(x, sheet.width - width_of(note)) - 1, 0, note, ink(palette.muted))
+        chosen = self.at(cursor) if cursor is not None else self.items[0]
+        if high < body.height and chosen is not None:
+            self.draw_detail(body.part(0, high), chosen)
+        return sheet
+
+    def _say_nothing(self, sheet: Figure, filtered: bool) -> Figure:
+        from amgs_app.render.empty_state import notice_in
+
+        sentence, *ways = self.kind.empty
+        if filtered:
+            sentence, ways = "F changes the filter; a blank one clears it.", []
+        notice_in(sheet, "No row matches the filter" if filtered else self.title, ways, sentence)
+        return sheet
+
+    def draw_rows(self, region: Region, cursor: int | None = None) -> str:
+        """The heads and the page of rows that holds the cursor, as wide as the region; gives what part they are of
+        all: `1–12 of 97`.
+        """
+        from amgs_app.render.canvas import clean, ink
+        from amgs_app.render.glyphs import ListPage, window_of
+
+        palette, headed = region.palette, region.height >= 4
+        room = max(0, region.height - headed)
+        total = len(self.items) if self.total is None else self.total
+        first = max(window_of(total, room, cursor, self.before) - self.before, 0)
+        page = ListPage(self.items[first : first + room], self.before + first, total, cursor)
+        raw = [self._cells(item) for item in page.rows]
+        seen = [n for n, column in enumerate(self.kind.fields) if column.shown and column.fills(row[n] for row in raw)]
+        columns = [self.kind.fields[n] for n in seen]
+        shown = [[clean(column.show(row[n], self.now)) for n, column in zip(seen, columns, strict=True)] for row in raw]
+        heads = [column.name for column in columns]
+        gap = 1 if region.width < 80 else 2
+        gauged = region.width >= _GAUGES_FROM
+        bars = sum((_GAUGE + 1) * column.gauge for column in columns) if gauged else 0
+        every = [heads, *shown] if headed else shown
+        kept, widths = cut_columns(columns, every, region.width - 1 - bars, gap, drops=True)
+
+        def write(line: Region, cells: Sequence[str], styles: Sequence[Style], values: Sequence[Any] = ()) -> None:
+            x = 1
+            for n, width in zip(kept, widths, strict=True):
+                right = is_number(columns[n])
+                line.put(x, 0, cells[n], styles[n], width=width, align="right" if right else "left")
+                x += width + gap
+                if gauged and columns[n].gauge:
+                    self._draw_gauge(line, x - gap + 1, values[n] if values else None)
+                    x += _GAUGE + 1
+
+        if headed:
+            write(region.part(0, 0, None, 1), heads, [ink(palette.muted)] * len(heads))
+        texts = {id(row): (cells, values) for row, cells, values in zip(page.rows, shown, raw, strict=True)}
+
+        def paint(line: Region, item: T, chosen: bool) -> None:
+            cells, values = texts[id(item)]
+            styles = [self._style(palette, c, cell, chosen) for c, cell in zip(columns, cells, strict=True)]
+            write(line, cells, styles, [values[n] for n in seen])
+
+        page.draw(region.part(0, int(headed)), paint)
+        return page.note
+
+    def _draw_gauge(self, line: Region, x: int, value: float | None) -> None:
+        from amgs_app.render.canvas import ink
+        from amgs_app.render.glyphs import gauge
+
+        if value is not None:
+            gauge(line, x, 0, _GAUGE, value, ink(line.palette.accent))
+
+    def _style(self, palette: Palette, column: Column, cell: str, chosen: bool) -> Style:
+        from amgs_app.render.canvas import ink
+
+        tone = palette.muted if column.rank else palette.text
+        for begins, name in self.kind.tones.items():
+            if cell.startswith(begins) and not column.wide:
+                tone = getattr(palette, name)
+        return ink(tone, bold=chosen and not column.rank)
+
+    def draw_detail(self, region: Region, item: T, *, marked: int | None = None) -> None:
+        """A row in full, as far as there is room: a rule with the first line, then each label and its text. marked:
+        the line that is chosen among those.
+        """
+        from amgs_app.render.canvas import clean, ink, width_of
+        from amgs_app.render.glyphs import wrap
+
+        if self.kind.detail is None or region.height < 2:
+            return
+        palette = region.palette
+        (title, right), *lines = self.kind.detail(item)
+        region.rule(0, clean(title), clean(right), strong=True)
+        wide = min(24, max((width_of(label) + 1 for label, _ in lines if label), default=0))
+        y = 1
+        for n, (label, text) in enumerate(lines):
+            x = region.put(1, y, clean(label), ink(palette.muted), width=wide - 1) + 1 if label else 1
+            if y < region.height and n == marked:
+                region.shade(y, palette.selection, bold=True)
+            for part in wrap(text.strip(), max(8, region.width - x - 1), max(0, region.height - y)):
+                region.put(x, y, part, ink(palette.text))
+                y += 1

@@ -55,6 +55,19 @@ def test_without_time_files_are_listed_uncounted(tmp_path: Path) -> None:
     assert found.sessions[0].turns is None
 
 
+@pytest.mark.parametrize(("options", "more"), [({}, 2), ({"subagents": True}, 4), ({"project": "orchard"}, 1)])
+def test_beyond_the_limit_sessions_are_counted_and_not_looked_into(
+    options: dict[str, Any], more: int, tmp_path: Path
+) -> None:
+    for place, name in enumerate(("aaaa1111", "bbbb2222", "cccc3333", "agent-7")):
+        make(tmp_path, name, 1_000_000 - place, "/home/ilse/meadow" if place == 1 else "/home/ilse/orchard")
+    about = {"id": "s1", "source": {"subagent": "review"}}
+    lay(tmp_path, ".codex/sessions/2026/09/12/rollout-a.jsonl", {"type": "session_meta", "payload": about})
+    os.utime(tmp_path / ".codex/sessions/2026/09/12/rollout-a.jsonl", (1, 1))
+    found = list_sessions(tmp_path, limit=1, **options)
+    assert ([one.id for one in found.sessions], found.more, found.left) == (["aaaa1111"], more, 0)
+
+
 def test_a_machine_without_sessions_tells_where_was_looked(tmp_path: Path) -> None:
     found = list_sessions(tmp_path)
     assert found.sessions == ()

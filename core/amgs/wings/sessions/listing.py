@@ -102,26 +102,41 @@ class SessionListing:
 
 
 def list_sessions(
-    home: Path, *, project: str = "", agent: str = "", subagents: bool = False, seconds: float = SECONDS
+    home: Path,
+    *,
+    project: str = "",
+    agent: str = "",
+    subagents: bool = False,
+    seconds: float = SECONDS,
+    limit: int | None = None,
 ) -> SessionListing:
     """The session files below a home folder, the newest first. project: those whose folder's name holds it. agent: the
-    key of a format. subagents: those of subagents too, which have files of their own.
+    key of a format. subagents: those of subagents too, which have files of their own. limit: how many are looked into;
+    of the others it is told how many they are.
     """
     end = monotonic() + seconds
     files = sorted(_files(home, agent), key=lambda file: file[2], reverse=True)
-    listed, left = [], 0
+    listed, left, more = [], 0, 0
     for form, path, changed, size in files:
-        in_time = monotonic() < end
+        full = limit is not None and len(listed) >= limit
+        if full and not project:
+            more += subagents or not _is_side(form, path, _head(path))
+            continue
+        in_time = not full and monotonic() < end
         row = _listed(form, path, changed, size, counted=in_time)
         if row.subagent and not subagents:
             continue
+        if project and project.lower() not in row.project.lower():
+            continue
+        if full:
+            more += 1
+            continue
         left += not in_time
-        if not project or project.lower() in row.project.lower():
-            listed.append((form, row))
+        listed.append((form, row))
     rows = [_with_needs(form, row) if monotonic() < end else row for form, row in listed]
     places = tuple(str(home / pattern.split("*", 1)[0]) for form in FORMATS for pattern in form.places)
     unread = tuple(_unread(home))
-    return SessionListing(tuple(rows), tuple(dict.fromkeys(places)), datetime.now().astimezone(), left, unread=unread)
+    return SessionListing(tuple(rows), tuple(dict.fromkeys(places)), datetime.now().astimezone(), left, more, unread)
 
 
 def _with_needs(form: SessionFormat, row: ListedSession) -> ListedSession:
@@ -360,10 +375,15 @@ def _listed(form: SessionFormat, path: Path, changed: float, size: int, *, count
                 row = _of_bytes(row, marks, data if counted else head, head, tail, counted=counted)
     except (OSError, ValueError, AmgsError):
         pass
-    side = path.name.startswith("agent-") or "subagents" in path.parts
-    if marks is not None and marks.side is not None:
-        side = side or marks.side.search(head.split(b"\n", 1)[0]) is not None
-    return replace(row, id=_id_of(form, path, head), subagent=side)
+    return replace(row, id=_id_of(form, path, head), subagent=_is_side(form, path, head))
+
+
+def _is_side(form: SessionFormat, path: Path, head: bytes) -> bool:
+    """Whether a file is a subagent's, by its place and its first line."""
+    if path.name.startswith("agent-") or "subagents" in path.parts:
+        return True
+    side = form.marks.side if form.marks else None
+    return side is not None and side.search(head.split(b"\n", 1)[0]) is not None
 
 
 def _of_bytes(

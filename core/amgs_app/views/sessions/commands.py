@@ -270,8 +270,7 @@ def _list(project: str, agent: str, *, subagents: bool, limit: int) -> SessionLi
     from amgs.wings.sessions.listing import list_sessions
 
     _check_agent(agent)
-    found = list_sessions(Path.home(), project=project, agent=agent, subagents=subagents)
-    return replace(found, sessions=found.sessions[:limit], more=max(0, len(found.sessions) - limit))
+    return list_sessions(Path.home(), project=project, agent=agent, subagents=subagents, limit=limit)
 
 
 _FOR_VIEWS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs_app.calls.marks import Option
 from benchmarks.commands.rigs import bench
@@ -29,12 +29,14 @@ def bench_sessions(
     strategies: Annotated[
         bool, Option("--strategies/--no-strategies", help="Also replay our own ways to drop.")
     ] = True,
-    only: Annotated[str, Option("--only", metavar="PART", help="Only this part: brief, which judges hand-overs.")] = "",
+    only: Annotated[
+        Literal["", "bytes", "brief", "price", "ways", "speed", "damage"], Option("--only", help="Only this part.")
+    ] = "",
     progress: Progress,
 ) -> BenchResult:
-    """Read every session file below a folder; hold regret against verdicts given by reading, against the same rule
-    where nothing was compacted, and against other ways to drop as much; and measure the list of a thousand files, the
-    first screen of a large one, and damaged ones. Nothing is kept.
+    """Read every session file below a folder; hold what is read against a count of the bytes, and what was needed again
+    after compactions against the same rule where nothing was compacted, and against other ways to drop as much; and
+    measure the list of a thousand files, the first screen of a large one, and damaged ones. Nothing is kept.
     """
     from benchmarks.bench_results import Rig
     from benchmarks.sessions.bench import run

@@ -13,7 +13,7 @@ from typing import Final
 from amgs.errors import InputError
 from amgs.regular_file import check_ends
 from amgs.sessions.building import SessionFormat
-from amgs.sessions.lines import Record, items, lines_of, parse_object
+from amgs.sessions.lines import Record, beside, fields, items, lines_of, parse_object
 from amgs.sessions.turn import Session
 
 _NAMES: Final = (
@@ -64,6 +64,29 @@ FORMATS: Final[tuple[SessionFormat, ...]] = (
 )
 
 
+NOT_READ: Final = (
+    ("Cursor's editor", ".config/Cursor/User/globalStorage/state.vscdb"),
+    ("Cursor's editor", "Library/Application Support/Cursor/User/globalStorage/state.vscdb"),
+    ("Amp", ".local/share/amp/threads"),
+    ("Crush", ".local/share/crush"),
+    ("Zed", ".local/share/zed/threads"),
+    ("Zed", "Library/Application Support/Zed/threads"),
+    ("Kimi", ".kimi/sessions"),
+    ("Kiro", ".kiro/sessions"),
+    ("Kiro", ".local/share/kiro-cli"),
+    ("Droid", ".factory/sessions"),
+    ("Grok", ".grok/sessions"),
+    ("Continue", ".continue/sessions"),
+    ("Junie", ".junie/sessions"),
+    ("Vibe", ".vibe/logs/session"),
+    ("gptme", ".local/share/gptme/logs"),
+    ("Windsurf", ".codeium/windsurf/cascade"),
+    ("iFlow", ".iflow/projects"),
+    ("Trae", ".trae/sessions"),
+    ("Antigravity's encrypted conversations", ".gemini/antigravity/conversations"),
+)
+"""Programs whose sessions are known by their folder alone."""
+
 END: Final = 8 * 1024 * 1024
 """Bytes of a large file that are shown at once, in a fifth of a second, while the rest is read."""
 _FIRST: Final = 40
@@ -113,11 +136,26 @@ def format_of(path: Path) -> SessionFormat:
     for one in FORMATS:
         if one.recognises(path, first):
             return one
+    if program := _known_of(path, first):
+        raise InputError(
+            f"{path} is of {program}, which is not read.", way_out="docs/sessions-formats.md says what is."
+        )
     known = "; ".join(dict.fromkeys(known_format.agent for known_format in FORMATS))
     raise InputError(
         f"{path} is no session that is known.",
         way_out=f"Give a session file of one of these: {known}. What another program exported can be imported.",
     )
+
+
+def _known_of(path: Path, first: Sequence[Record]) -> str:
+    """The program whose file it is, though it is not read; "" where that is not known."""
+    if path.is_dir():
+        events = itertools.chain(path.glob("*.json"), path.glob("events/*.json"))
+        first = [fields(beside(event)) for event in itertools.islice(events, 1)]
+    if any("source" in one and {"action", "observation"} & {*one} for one in first):
+        return "OpenHands before version 1"
+    whole = f"{path.absolute()}/"
+    return next((program for program, where in NOT_READ if f"/{where}/" in whole or path.name == "state.vscdb"), "")
 
 
 def first_records(path: Path) -> Sequence[Record]:

@@ -107,6 +107,25 @@ def test_a_file_of_no_format_names_the_known_ones(tmp_path: Path) -> None:
         assert "Aider" in raised.value.way_out
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("state.vscdb", "Cursor's editor"),
+        (".local/share/amp/threads/T-1.json", "Amp"),
+        ("trajectory/events/0.json", "OpenHands before version 1"),
+        ("trajectory/events", "OpenHands before version 1"),
+        ("trajectory", "OpenHands before version 1"),
+    ],
+)
+def test_a_file_of_a_program_that_is_not_read_says_so(name: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    file = path if path.suffix else tmp_path / "trajectory/events/0.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('{"id": 0, "source": "user", "action": "message"}' if "events" in str(file) else '{"wind": 3}')
+    with pytest.raises(InputError, match=f"is of {says}, which is not read"):
+        open_session(path)
+
+
 # --- what is found -----------------------------------------------------------------------------------------
 
 
@@ -337,7 +356,7 @@ def test_codex() -> None:
         ("call", 'shell({"command":["cat","schedule.txt"]})'),
         ("result", "no such file"),
     ]
-    assert the(session, "boundary").boundary == Boundary("", 1_080, None, ("2",))
+    assert the(session, "boundary").boundary == Boundary("", 1_080, 310, ("2",))
     assert session.turn(4).usage == Usage(400, 0, 600, 80)
     assert session.evidence["wind_report: north"] == 1
 

@@ -13,6 +13,7 @@ import pytest
 
 from amgs.errors import InputError
 from amgs.sessions.formats.otlp import session_of
+from amgs.sessions.opening import open_session
 from amgs.sessions.span_messages import conversation_ids
 from amgs.sessions.spans import RecordedSpan, SpanEvent, joined
 from amgs.sessions.turn import Session
@@ -367,6 +368,10 @@ def test_exports_of_langsmith_and_mlflow_are_read(document: Any, tmp_path: Path)
     found = session(*spans)
     assert told(found) == [SYSTEM, ASKED, CALLED, GIVEN, SAID]
     assert found.turns[-1].usage == Usage(30, 0, 0, 5)
+    opened = open_session(file)
+    assert (opened.id, told(opened)) == ("pots", told(found))
+    file.write_text("".join(f"{json.dumps(one)}\n" for one in (document if isinstance(document, list) else [document])))
+    assert told(open_session(file)) == told(found)
 
 
 def test_rows_of_nobody_known_are_named(tmp_path: Path) -> None:

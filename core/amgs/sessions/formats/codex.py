@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -212,6 +213,9 @@ class _Reading:
         if kind != "token_count" or not last or repr(told) == self._told:
             return
         self._told = repr(told)
+        if not last.get("input_tokens"):  # it tells the window that a compaction left
+            self._left(count(last.get("total_tokens")))
+            return
         cached = count(last.get("cached_input_tokens"))
         self._last = Usage(
             max(0, count(last.get("input_tokens")) - cached), 0, cached, count(last.get("output_tokens"))
@@ -221,6 +225,11 @@ class _Reading:
             now = self.made.turns[turn.number - 1]
             self.made.change(now, usage=self._last, request=f"request {self._requests}", model=self._model)
         self._unpaid = []
+
+    def _left(self, tokens: int) -> None:
+        latest = next((turn for turn in reversed(self.made.turns) if turn.boundary), None)
+        if latest is not None and latest.boundary is not None and latest.boundary.after is None and tokens:
+            self.made.change(latest, boundary=replace(latest.boundary, after=tokens))
 
     def _compacted(self, payload: Record, place: Place, at: Any) -> None:
         history = payload.get("replacement_history")

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from amgs.errors import InputError
 from amgs.sessions.building import SessionBuilder, SessionFormat
+from amgs.sessions.exported_spans import form_of, is_export, records_in, rows_in, span_of
 from amgs.sessions.lines import Line, Record, as_json, document_at, items, lines_of, text
 from amgs.sessions.messages import turns_of
 from amgs.sessions.span_calls import single_calls
@@ -224,21 +225,29 @@ def _spans(path: Path) -> tuple[tuple[RecordedSpan, ...], list[Line]]:
     """
     contents: list[OtlpContent] = []
     unread: list[Line] = []
+    rows: list[Record] = []
     for line in lines_of(path):
         try:
             if line.value is None:
                 unread.append(line)
+            elif is_export([line.value]):
+                rows += rows_in(line.value)
             else:
                 contents.append(content_of(line.value))
         except SpanFormatError as error:
             unread.append(Line(line.place, None, str(error)))
-    if not contents:
+    if not contents and not rows:
         unread = []
         whole = document_at(path)
+        rows = rows_in(whole) if is_export(records_in(whole)) else []
         try:
-            contents = [content_of(whole)] if isinstance(whole, dict) else []
+            contents = [content_of(whole)] if isinstance(whole, dict) and not rows else []
         except SpanFormatError as error:
             raise InputError(f"{path}: {error}", way_out="Give a file of OTLP in JSON.") from error
+    if rows:
+        form = form_of(rows)
+        spans = (span_of(form, row) for row in rows)
+        contents.append(OtlpContent(tuple(span for span in spans if span.trace and span.id)))
     return joined(contents), unread
 
 
@@ -263,7 +272,7 @@ def _read(path: Path) -> Session:
 
 def _recognises(path: Path, first: Sequence[Record]) -> bool:
     del path
-    return bool(first) and ("resourceSpans" in first[0] or "resourceLogs" in first[0])
+    return bool(first) and ("resourceSpans" in first[0] or "resourceLogs" in first[0] or is_export(first))
 
 
 FORMAT: Final = SessionFormat("otlp", "OpenTelemetry", "", (), _recognises, _read, inside=_inside, read_one=_read_one)

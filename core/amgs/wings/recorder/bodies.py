@@ -1,23 +1,19 @@
-"""Bodies as they come, and what is in them: OTLP in JSON and in protobuf, and rows that other programs export.
-
-Langfuse's observations, Phoenix's spans, LangSmith's runs (langchain-ai/langsmith-sdk, schemas.py) and the spans of
-MLflow's traces (mlflow/mlflow, entities/span.py, both of its layouts).
-"""
+"""Bodies as they come, and what is in them: OTLP in JSON and in protobuf, and rows that other programs export."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from amgs.errors import InputError
 from amgs.regular_file import check_ends
-from amgs.sessions.lines import Record, fields, instant, items, lines_of, text
-from amgs.sessions.span_messages import parsed
-from amgs.sessions.spans import OtlpContent, RecordedSpan, SpanFormatError, content_of, number, read_json
+from amgs.sessions.exported_spans import READ, form_of, records_in, rows_of, span_of
+from amgs.sessions.lines import items, lines_of
+from amgs.sessions.spans import OtlpContent, SpanFormatError, content_of, read_json
 from amgs.wings.recorder.errors import BodyError
 from amgs.wings.recorder.span_files import Form, SpanBody, SpanWriter
 
@@ -60,7 +56,7 @@ def read_body(form: Form, body: bytes) -> OtlpContent:
                 return read_json(body)
             case "otlp-protobuf" | "otlp-logs-protobuf":
                 return _read_protobuf(body, logs=form == "otlp-logs-protobuf")
-        rows = [_of_row(form, row) for row in items(json.loads(body))]
+        rows = [span_of(form, row) for row in items(json.loads(body))]
         found = tuple(span for span in rows if span.trace and span.id)
         return OtlpContent(found, (), len(rows) - len(found))
     except SpanFormatError as error:
@@ -95,192 +91,6 @@ def _read_protobuf(body: bytes, *, logs: bool) -> OtlpContent:
     return content_of(MessageToDict(made))
 
 
-# --- exports of other programs -----------------------------------------------------------------------------
-
-
-def _of_row(form: Form, row: Mapping[str, Any]) -> RecordedSpan:
-    match form:
-        case "langfuse":
-            return _of_langfuse(row)
-        case "langsmith":
-            return _of_langsmith(row)
-        case "mlflow":
-            return _of_mlflow(row)
-    return _of_phoenix(row)
-
-
-def _of_langsmith(row: Mapping[str, Any]) -> RecordedSpan:
-    """A run of LangSmith as a span, in the words in which LangSmith itself writes one."""
-    extra, read, written = fields(row.get("extra")), row.get("inputs"), row.get("outputs")
-    about = fields(extra.get("metadata"))
-    usage = fields(fields(written).get("usage_metadata"))
-    usage = usage or fields(fields(fields(written).get("llm_output")).get("token_usage")) or row
-    thread = next((told for name in _THREADS if (told := text(about.get(name)))), "")
-    model = about.get("ls_model_name") or fields(extra.get("invocation_params")).get("model")
-    given = {
-        "langsmith.span.kind": text(row.get("run_type")),
-        "langsmith.metadata.thread_id": thread or None,
-        "gen_ai.prompt": read,
-        "gen_ai.completion": written,
-        "gen_ai.request.model": model,
-        "gen_ai.tool.name": row.get("name") if row.get("run_type") == "tool" else None,
-        "gen_ai.usage.input_tokens": usage.get("input_tokens", usage.get("prompt_tokens")),
-        "gen_ai.usage.output_tokens": usage.get("output_tokens", usage.get("completion_tokens")),
-    }
-    return RecordedSpan(
-        _hashed(row.get("trace_id") or row.get("id"), 32),
-        _hashed(row.get("id"), 16),
-        _hashed(row.get("parent_run_id"), 16),
-        text(row.get("name")),
-        _nanoseconds(row.get("start_time")),
-        _nanoseconds(row.get("end_time")),
-        {key: value for key, value in given.items() if value is not None},
-        status=2 if row.get("error") else 0,
-        told=text(row.get("error")),
-    )
-
-
-_THREADS: Final = ("thread_id", "session_id", "conversation_id")
-
-
-def _of_mlflow(row: Mapping[str, Any]) -> RecordedSpan:
-    """A span of MLflow, whose attributes are values as JSON."""
-    about = fields(row.get("context"))
-    given = {key: _unquoted(value) for key, value in fields(row.get("attributes")).items()}
-    for key, name in (("inputs", "mlflow.spanInputs"), ("outputs", "mlflow.spanOutputs")):
-        if row.get(key) is not None:
-            given.setdefault(name, row[key])
-    status = text(fields(row.get("status")).get("code", row.get("status_code"))).upper()
-    began, ended = (
-        number(row.get(f"{name}_time_unix_nano")) or number(row.get(f"{name}_time")) for name in ("start", "end")
-    )
-    return RecordedSpan(
-        _hashed(row.get("trace_id") or about.get("trace_id"), 32),
-        _hashed(row.get("span_id") or about.get("span_id"), 16),
-        _hashed(row.get("parent_span_id") or row.get("parent_id"), 16),
-        text(row.get("name")),
-        began,
-        ended,
-        given,
-        status=2 if "ERROR" in status else 0,
-    )
-
-
-def _unquoted(value: Any) -> Any:
-    try:
-        return json.loads(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError):
-        return value
-
-
-def _of_langfuse(row: Mapping[str, Any]) -> RecordedSpan:
-    """An observation of Langfuse as a span: fields as its export or as its interface names them."""
-
-    def told(*names: str) -> Any:
-        return next((row[name] for name in names if row.get(name) not in (None, "")), None)
-
-    kind = text(told("type")).lower()
-    given: dict[str, Any] = {
-        key.removeprefix("attributes."): value
-        for key, value in fields(parsed(fields(parsed(row.get("metadata"))).get("attributes"))).items()
-    }
-    read, written = parsed(told("input")), parsed(told("output"))
-    if session := told("session_id", "sessionId"):
-        given["session.id"] = str(session)
-    if kind == "generation":
-        usage = fields(parsed(told("usage_details", "usageDetails", "usage")))
-        given |= {
-            "gen_ai.operation.name": "chat",
-            "gen_ai.request.model": text(told("provided_model_name", "providedModelName", "model")),
-            "gen_ai.usage.input_tokens": usage.get("input"),
-            "gen_ai.usage.output_tokens": usage.get("output"),
-            "gen_ai.input.messages": _said(read, "user"),
-            "gen_ai.output.messages": _said(written, "assistant"),
-        }
-    elif kind == "retriever":
-        found = fields(written).get("documents", fields(written).get("results", written))
-        given |= {
-            "gen_ai.operation.name": "retrieval",
-            "gen_ai.retrieval.query.text": _query(read),
-            "gen_ai.retrieval.documents": found,
-        }
-    elif "gen_ai.memory.query.text" not in given and "gen_ai.operation.name" in given:
-        given |= {"gen_ai.memory.query.text": _query(read), "gen_ai.memory.records": written}
-    return RecordedSpan(
-        _hashed(told("trace_id", "traceId"), 32),
-        _hashed(told("id"), 16),
-        _hashed(told("parent_observation_id", "parentObservationId"), 16),
-        text(told("name")),
-        _nanoseconds(told("start_time", "startTime")),
-        _nanoseconds(told("end_time", "endTime")),
-        {key: value for key, value in given.items() if value is not None},
-        status=2 if text(told("level")) == "ERROR" else 0,
-        told=text(told("status_message", "statusMessage")),
-    )
-
-
-def _said(value: Any, role: str) -> Any:
-    if isinstance(value, str):
-        return [{"role": role, "content": value}]
-    return [value] if isinstance(value, dict) and "role" in value else value
-
-
-def _query(value: Any) -> str | None:
-    if isinstance(value, dict):
-        value = next((value[name] for name in ("query", "input", "question") if name in value), None)
-    return value if isinstance(value, str) else None
-
-
-def _of_phoenix(row: Mapping[str, Any]) -> RecordedSpan:
-    """A row of Phoenix as a span: nested as its interface gives it, or flat as its tables are written."""
-    about = fields(row.get("context"))
-    given = dict(_flat(row.get("attributes")))
-    for key, value in row.items():
-        if key.startswith("attributes.") and value is not None:
-            given |= dict(_flat(value, key.removeprefix("attributes.")))
-    if kind := text(row.get("span_kind")):
-        given.setdefault("openinference.span.kind", kind)
-    status = text(row.get("status_code")).upper()
-    return RecordedSpan(
-        _hashed(about.get("trace_id", row.get("context.trace_id")), 32),
-        _hashed(about.get("span_id", row.get("context.span_id")), 16),
-        _hashed(row.get("parent_id"), 16),
-        text(row.get("name")),
-        _nanoseconds(row.get("start_time")),
-        _nanoseconds(row.get("end_time")),
-        given,
-        status=2 if status == "ERROR" else 0,
-        told=text(row.get("status_message")),
-    )
-
-
-def _flat(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """`{"llm": {"input_messages": [{…}]}}` as `llm.input_messages.0.…`; what hangs too deep stays as it is."""
-    if isinstance(value, dict) and depth < _DEEPEST:
-        for key, inner in value.items():
-            yield from _flat(inner, f"{name}.{key}" if name else str(key), depth + 1)
-    elif isinstance(value, list) and any(isinstance(one, dict) for one in value) and depth < _DEEPEST:
-        for place, inner in enumerate(value):
-            yield from _flat(inner, f"{name}.{place}", depth + 1)
-    elif name:
-        yield name, value
-
-
-def _hashed(given: Any, size: int) -> str:
-    """An id in so many hexadecimal digits: as it is where it is one, else made of it; "" for none."""
-    told = str(given or "").lower().removeprefix("0x")
-    if not told or (len(told) == size and all(sign in "0123456789abcdef" for sign in told)):
-        return told
-    import hashlib
-
-    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:size]
-
-
-def _nanoseconds(given: Any) -> int:
-    at: datetime | None = instant(given)
-    return 0 if at is None else round(at.timestamp() * 1e6) * 1000
-
-
 # --- files -------------------------------------------------------------------------------------------------
 
 
@@ -296,16 +106,13 @@ def import_file(
         try:
             content = read_body(form, body)
         except BodyError as error:
-            raise InputError(f"{path}: {error.message}", way_out=_FILES) from error
+            raise InputError(f"{path}: {error.message}", way_out=READ) from error
         writer.add(form, body, at)
         count(content)
         taken += len(content.spans)
     if not taken:
-        raise InputError(f"{path} holds no span.", way_out=_FILES)
+        raise InputError(f"{path} holds no span.", way_out=READ)
     return taken
-
-
-_FILES: Final = "Give OTLP in JSON or protobuf, or what Langfuse, Phoenix, LangSmith or MLflow exported."
 
 
 def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
@@ -322,8 +129,7 @@ def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
         one = json.loads(whole) if whole else None
     except (ValueError, RecursionError):
         one = None
-    listed = next((told for key in _LISTS if isinstance(told := fields(one).get(key), list)), None)
-    values = items(one if listed is None else listed) or ([one] if isinstance(one, dict) else [])
+    values = records_in(one)
     rows: list[Any] = []
     for value in values or (line.value for line in lines_of(path)):
         if value is None:
@@ -331,42 +137,9 @@ def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
         if "resourceSpans" in value or "resourceLogs" in value:
             yield "otlp-json", json.dumps(value).encode()
             continue
-        rows += _rows_of(value)
+        rows += rows_of(value)
         while len(rows) >= _ROWS:
-            yield _form_of(rows), json.dumps(rows[:_ROWS]).encode()
+            yield form_of(rows), json.dumps(rows[:_ROWS]).encode()
             rows = rows[_ROWS:]
     if rows:
-        yield _form_of(rows), json.dumps(rows).encode()
-
-
-_LISTS: Final = ("data", "runs", "traces")
-"""Fields of a document that hold its rows."""
-
-
-def _rows_of(value: Record) -> list[Record]:
-    """The rows in one: a run of LangSmith with those below it, or the spans of a trace of MLflow."""
-    if "run_type" in value:
-        below = [row for child in items(value.get("child_runs")) for row in _rows_of(child)]
-        return [value, *below]
-    spans = items(fields(value.get("data")).get("spans", value.get("spans")))
-    about = fields(value.get("info")) or value
-    session = fields(about.get("trace_metadata")).get("mlflow.trace.session")
-    return [
-        {**span, "attributes": {"mlflow.trace.session": session, **fields(span.get("attributes"))}} if session else span
-        for span in spans
-    ] or [value]
-
-
-def _form_of(rows: Sequence[Mapping[str, Any]]) -> Form:
-    """What wrote rows. Raises InputError for rows that are none of a known program."""
-    keys = {key for row in rows for key in row} | {key for row in rows for key in fields(row.get("attributes"))}
-    if "run_type" in keys:
-        return "langsmith"
-    if any(key.startswith("mlflow.") for key in keys):
-        return "mlflow"
-    if keys & {"context", "context.span_id", "span_kind"}:
-        return "openinference"
-    if keys & {"trace_id", "traceId"}:
-        return "langfuse"
-    told = ", ".join(sorted(keys)[:8])
-    raise InputError(f"Rows of a kind that is not understood: they have {told}.", way_out=_FILES)
+        yield form_of(rows), json.dumps(rows).encode()

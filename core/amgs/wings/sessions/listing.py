@@ -24,7 +24,7 @@ from amgs.masking import mask
 from amgs.sessions.anthropic_messages import words_of_user
 from amgs.sessions.building import ListMarks, SessionFormat
 from amgs.sessions.lines import content_text, fields, instant, is_packed, open_unpacked, parse_object
-from amgs.sessions.opening import FORMATS, format_of
+from amgs.sessions.opening import FORMATS, NOT_READ, format_of
 from amgs.sessions.turn import Session
 from amgs.types import Progress
 from amgs.wings.sessions.controls import counted as caused
@@ -116,7 +116,8 @@ def list_sessions(
     """
     end = monotonic() + seconds
     files = sorted(_files(home, agent), key=lambda file: file[2], reverse=True)
-    listed, left, more = [], 0, 0
+    listed: list[tuple[SessionFormat, ListedSession]] = []
+    left = more = 0
     for form, path, changed, size in files:
         full = limit is not None and len(listed) >= limit
         if full and not project:
@@ -149,33 +150,9 @@ def _with_needs(form: SessionFormat, row: ListedSession) -> ListedSession:
         return row
 
 
-_NOT_READ: Final = (
-    ("Cursor's editor", ".config/Cursor/User/globalStorage/state.vscdb"),
-    ("Cursor's editor", "Library/Application Support/Cursor/User/globalStorage/state.vscdb"),
-    ("Amp", ".local/share/amp/threads"),
-    ("Crush", ".local/share/crush"),
-    ("Zed", ".local/share/zed/threads"),
-    ("Zed", "Library/Application Support/Zed/threads"),
-    ("Kimi", ".kimi/sessions"),
-    ("Kiro", ".kiro/sessions"),
-    ("Kiro", ".local/share/kiro-cli"),
-    ("Droid", ".factory/sessions"),
-    ("Grok", ".grok/sessions"),
-    ("Continue", ".continue/sessions"),
-    ("Junie", ".junie/sessions"),
-    ("Vibe", ".vibe/logs/session"),
-    ("gptme", ".local/share/gptme/logs"),
-    ("Windsurf", ".codeium/windsurf/cascade"),
-    ("iFlow", ".iflow/projects"),
-    ("Trae", ".trae/sessions"),
-    ("Antigravity's encrypted conversations", ".gemini/antigravity/conversations"),
-)
-"""Programs whose sessions are known by their folder alone."""
-
-
 def _unread(home: Path) -> Iterator[tuple[str, str]]:
     """(program, where) of what lies here and is not read."""
-    for program, where in _NOT_READ:
+    for program, where in NOT_READ:
         if (home / where).exists():
             yield program, str(home / where)
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from amgs.conversation.coreference.passage import Kind
-from benchmarks.conversation.coreference import measured
-from benchmarks.conversation.coreference_judging import is_right
+from benchmarks.conversation.coreference import is_right, measured
 
 ADA, BEN = "Ada Moor", "Ben Orsa"
 SAID = [
@@ -44,7 +43,7 @@ def test_everybody_of_a_scene_is_found_and_the_controls_stand_beside(folder: Pat
     assert found.metrics["friends_accuracy"] == 100.0
     assert found.metrics["friends_simple_rules"] < 100.0
     ways = [row[0] for row in found.tables[0].rows]
-    assert {"rules", "simple rules", "somebody of the scene", "shuffled annotation"} <= set(ways)
+    assert ways[0] == "rules" and "shuffled annotation" in ways
 
 
 def test_several_people_must_be_exactly_those_annotated() -> None:

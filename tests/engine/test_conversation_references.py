@@ -9,7 +9,7 @@ import pytest
 
 import amgs
 from amgs.clock import parse_instant
-from amgs.conversation.coreference.parser import GrammarParser
+from amgs.conversation.coreference.passage import GrammarParser
 from amgs.conversation.resolved.reading import find_by_grammar
 from amgs.errors import UnknownConversationError, UsageError
 from amgs.types.conversation import Message

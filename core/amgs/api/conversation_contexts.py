@@ -11,7 +11,7 @@ from functools import cache, cached_property, partial
 from amgs import bounds
 from amgs.api.context import MemoryPart
 from amgs.conversation import citing, keeping, optimise, protection, views, why
-from amgs.conversation.coreference.parser import packaged_parser
+from amgs.conversation.coreference.passage import packaged_parser
 from amgs.conversation.coreference.resolver import ABSTAINS_BELOW
 from amgs.conversation.material import MessageCounter
 from amgs.conversation.relevance import Relevance, relevance

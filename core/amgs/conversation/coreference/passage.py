@@ -1,15 +1,19 @@
-"""A conversation or a text as coreference reads it: one string, its words with their grammar, and its mentions; and
-what English words tell of whom they mean: pronouns, titles, greetings, first names.
+"""Turns of a conversation with the grammar of their words, and the mentions in them: pronouns, names and nouns, each
+with the gender and number that the words tell.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from importlib import resources
+from typing import Any
+
+from amgs.text.spacy_entities import missing_model, opened
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -18,20 +22,26 @@ def word_set(words: str) -> frozenset[str]:
 
 
 class Kind(StrEnum):
-    """What a mention is made of."""
+    """What a mention is made of. PERSON: he, she and their forms. NOUN: a common noun; THE: one that points back, as in
+    "the kettle". ONE: a noun left out, as in "the red one". LABEL: who speaks, before a turn.
+    """
 
     I = "i"  # noqa: E741
     YOU = "you"
     WE = "we"
     PERSON = "person"
-    """he, she and their forms."""
+    IT = "it"
+    THEY = "they"
+    THERE = "there"
+    ONE = "one"
+    THE = "the"
+    NOUN = "noun"
     NAME = "name"
     LABEL = "label"
-    """The name of who speaks, before a turn."""
 
 
 class Gender(StrEnum):
-    """Of what is meant, as far as the words tell."""
+    """Of what is meant, as far as the words tell. UNKNOWN: of somebody."""
 
     FEMALE = "female"
     MALE = "male"
@@ -41,8 +51,8 @@ class Gender(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CorefWord:
-    """A word with its grammar. start, end: characters of the passage. tag: of the Penn Treebank. role: its dependency
-    on the word `head`. sentence: counted through the whole passage.
+    """A word with its grammar. start, end: characters of its turn. tag: of the Penn Treebank. role: its dependency on
+    the word `head` of the turn. sentence: counted through all turns.
     """
 
     start: int
@@ -55,114 +65,238 @@ class CorefWord:
 
 
 @dataclass(frozen=True, slots=True)
-class CorefMention:
-    """Words that mean somebody or something. start, end: characters of the passage; word: the one that heads it."""
+class CorefTurn:
+    """What one speaker says at a time; the speaker of a text is empty. names: (start, end, the model's label). session:
+    who was there in another one need not be here.
+    """
 
+    speaker: str
+    text: str
+    words: tuple[CorefWord, ...]
+    names: tuple[tuple[int, int, str], ...] = ()
+    session: int = 0
+
+    def word_in(self, start: int, end: int) -> int:
+        """The word of a span that the others depend on, the last one where several do not; -1 without any."""
+        inside = [i for i, word in enumerate(self.words) if word.start < end and word.end > start]
+        return next((i for i in reversed(inside) if self.words[i].head not in inside or self.words[i].head == i), -1)
+
+    def word(self, place: int) -> str:
+        """A word in small letters; "" beyond the ends."""
+        return self.words[place].text.lower() if 0 <= place < len(self.words) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class CorefMention:
+    """Words that mean somebody or something. start, end: characters of the turn; word: the one that heads it, -1 for a
+    label. owner: the word that tells whose it is, -1 for none. named: whether a name beside a noun means the same.
+    """
+
+    turn: int
     start: int
     end: int
     text: str
     kind: Kind
-    turn: int
     word: int
     gender: Gender = Gender.UNKNOWN
+    plural: bool = False
+    owner: int = -1
+    named: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CorefTurn:
-    """What one speaker says at a time. start, end: of what is said, without the label; speaker: empty for a text.
-    session: who was there in another one need not be here.
+class GrammarParser:
+    """Reads turns by spaCy's small English model, loaded on first use. model: a path or an installed package; empty
+    means the packaged one. Raises ModelError on first use when it is missing.
     """
 
-    speaker: str
-    start: int
-    end: int
-    words: range
-    session: int = 0
+    def __init__(self, model: str = "") -> None:
+        self._model = model
+        self._loaded: Any = None
+        self._lock = threading.Lock()
+
+    def parse(self, turns: Sequence[tuple[str, str]], sessions: Sequence[int] = ()) -> tuple[CorefTurn, ...]:
+        """(speaker, text) in order. sessions: the one that each turn is of; none where all are of one."""
+        made, sentence = [], 0
+        # What one thread reads would go from the vocabulary when another one leaves its zone.
+        with self._lock, (pipeline := self._pipeline()).memory_zone():
+            documents = pipeline.pipe((text for _, text in turns), batch_size=64)
+            for (speaker, text), session, document in zip(turns, sessions or [0] * len(turns), documents, strict=True):
+                words = []
+                for token in document:
+                    sentence += bool(token.is_sent_start) or token.i == 0
+                    end = token.idx + len(token.text)
+                    words.append(CorefWord(token.idx, end, token.text, token.tag_, token.dep_, token.head.i, sentence))
+                names = tuple((e.start_char, e.end_char, e.label_) for e in document.ents if e.label_ in _NAMES)
+                made.append(CorefTurn(speaker, text, tuple(words), names, session))
+        return tuple(made)
+
+    def _pipeline(self) -> Any:
+        if self._loaded is None:
+            try:
+                self._loaded = opened(self._model, ("lemmatizer",))
+            except (ImportError, OSError, ValueError, AttributeError) as error:
+                raise missing_model(self._model, error) from error
+        return self._loaded
 
 
-@dataclass(frozen=True, slots=True)
-class CorefPassage:
-    """A text in which mentions are resolved; mentions are in the order of their starts."""
-
-    text: str
-    turns: tuple[CorefTurn, ...]
-    words: tuple[CorefWord, ...]
-    mentions: tuple[CorefMention, ...] = field(default=())
-
-    @property
-    def speakers(self) -> tuple[str, ...]:
-        """Everybody who speaks, in the order in which they begin to."""
-        return tuple(dict.fromkeys(turn.speaker for turn in self.turns if turn.speaker))
-
-    def session_of(self, turn: int) -> range:
-        """The turns of the session that a turn is of."""
-        first = last = turn
-        while first > 0 and self.turns[first - 1].session == self.turns[turn].session:
-            first -= 1
-        while last + 1 < len(self.turns) and self.turns[last + 1].session == self.turns[turn].session:
-            last += 1
-        return range(first, last + 1)
-
-    def words_of(self, start: int, end: int, turn: int) -> list[int]:
-        """The words of a turn that lie in a span of characters."""
-        return [i for i in self.turns[turn].words if self.words[i].start < end and self.words[i].end > start]
-
-    def head_of(self, start: int, end: int, turn: int) -> int:
-        """The word of a span that the others depend on; the last one where several do not."""
-        inside = self.words_of(start, end, turn)
-        if not inside:
-            return -1
-        free = [i for i in inside if self.words[i].head not in inside or self.words[i].head == i]
-        return free[-1] if free else inside[-1]
+@lru_cache(maxsize=1)
+def packaged_parser() -> GrammarParser:
+    """The one of the packaged model that a process shares: it takes three seconds to load."""
+    return GrammarParser()
 
 
-def with_mentions(passage: CorefPassage, mentions: Sequence[CorefMention]) -> CorefPassage:
-    """The same passage with these mentions, in order."""
-    ordered = sorted(mentions, key=lambda m: (m.start, -m.end))
-    return CorefPassage(passage.text, passage.turns, passage.words, tuple(ordered))
+_NAMES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "PRODUCT", "EVENT", "WORK_OF_ART", "NORP"})
+_PROPER = ("NNP", "NNPS")
+COMMON = ("NN", "NNS")
+_POINTS = ("the", "that", "those")
+"""What "this" points to is new as often."""
+_BESIDE = ("compound", "amod")
+_BEFORE_ONE = ("another", "this", "that", "which")
 
 
-_PRONOUNS = {
-    (Kind.I, Gender.UNKNOWN): "i me my mine myself",
-    (Kind.YOU, Gender.UNKNOWN): "you your yours yourself yourselves ya ye y'all",
-    (Kind.WE, Gender.UNKNOWN): "we us our ours ourselves",
-    (Kind.PERSON, Gender.FEMALE): "she her hers herself",
-    (Kind.PERSON, Gender.MALE): "he him his himself",
+def find_mentions(turns: Sequence[CorefTurn]) -> tuple[CorefMention, ...]:
+    """The mentions in turns, and who speaks each, in order."""
+    return tuple(sorted((*_labels(turns), *_find(turns)), key=lambda one: (one.turn, one.start, -one.end)))
+
+
+def place_mentions(turns: Sequence[CorefTurn], spans: Iterable[tuple[int, int, int]]) -> tuple[CorefMention, ...]:
+    """The pronouns and names among (turn, start, end), all of people, and who speaks each turn."""
+    found = []
+    for number, start, end in spans:
+        turn = turns[number]
+        word = turn.word_in(start, end)
+        if word >= 0 and (one := _pronoun(turns, number, word)):
+            found.append(replace(one, start=start, end=end))
+        elif word >= 0 and turn.words[word].tag not in COMMON and (one := _name(turns, number, start, end, "PERSON")):
+            found.append(one)
+    return tuple(sorted((*_labels(turns), *found), key=lambda one: (one.turn, one.start, -one.end)))
+
+
+def _labels(turns: Sequence[CorefTurn]) -> Iterator[CorefMention]:
+    for number, turn in enumerate(turns):
+        if turn.speaker:
+            yield CorefMention(number, -1, 0, turn.speaker, Kind.LABEL, -1, name_gender(turn.speaker))
+
+
+def _find(turns: Sequence[CorefTurn]) -> Iterator[CorefMention]:
+    for number, turn in enumerate(turns):
+        taken = set[int]()
+        for start, end, label in turn.names:
+            if name := _name(turns, number, start, end, label):
+                taken.update(range(start, end))
+                yield name
+        for place, word in enumerate(turn.words):
+            if word.start in taken:
+                continue
+            # An "Emily" at the head of a sentence is tagged as an adverb.
+            if word.tag in (*_PROPER, "RB") and word.text[:1].isupper() and is_first_name(word.text):
+                yield CorefMention(number, word.start, word.end, word.text, Kind.NAME, place, name_gender(word.text))
+            elif found := _pronoun(turns, number, place) or _noun(turns, number, place):
+                yield found
+
+
+def _name(turns: Sequence[CorefTurn], number: int, start: int, end: int, label: str) -> CorefMention | None:
+    turn = turns[number]
+    text, place = turn.text[start:end], turn.word_in(start, end)
+    first = text.split()[0] if text.split() else ""
+    # A small model takes "Emily" for a place now and then.
+    known = text[:1].isupper() and is_first_name(first)
+    if not known and not any(w.tag in _PROPER for w in turn.words if w.start < end and w.end > start):
+        return None
+    gender = name_gender(text) if label == "PERSON" or (known and first == text) else Gender.THING
+    return CorefMention(number, start, end, text, Kind.NAME, place, gender)
+
+
+def _pronoun(turns: Sequence[CorefTurn], number: int, place: int) -> CorefMention | None:
+    """A word that stands for another one: "'s" does in "let's", "one" where it counts nothing."""
+    turn = turns[number]
+    word = turn.words[place]
+    text = word.text.lower().replace("’", "'")
+    stuttered = _STUTTER.fullmatch(text)
+    text = stuttered["word"] if stuttered else text.removeprefix("d'")
+    kind, gender, plural = PRONOUNS.get(text, (None, Gender.UNKNOWN, False))
+    if text == "'s" and word.tag == "PRP":
+        kind = Kind.WE
+    elif (kind is Kind.IT and (word.role in ("det", "mark", "expl") or word.tag in ("IN", "WDT"))) or (
+        kind is Kind.THERE and word.tag != "RB"
+    ):
+        kind = None
+    elif kind is Kind.ONE:
+        before = turn.words[place - 1] if place else word
+        if word.role in ("nummod", "advmod") or not (before.tag.startswith("JJ") or before.text.lower() in _BEFORE_ONE):
+            kind = None
+    return CorefMention(number, word.start, word.end, word.text, kind, place, gender, plural) if kind else None
+
+
+def _noun(turns: Sequence[CorefTurn], number: int, place: int) -> CorefMention | None:
+    turn = turns[number]
+    word = turn.words[place]
+    if word.tag not in COMMON or not word.text.isalpha() or word.role == "compound":
+        return None
+    bare = singular(word.text.lower())
+    name = place + 2 if turn.word(place + 1) == "," else place + 1
+    named = word.role in ("attr", "appos") or (name < len(turn.words) and turn.words[name].tag in _PROPER)
+    first = place
+    while first > 0 and turn.words[first - 1].head == place and turn.words[first - 1].role in _BESIDE:
+        first -= 1
+    own = [i for i in range(place) if turn.words[i].head == place]
+    owner = next((i for i in own if turn.words[i].role == "poss"), -1)
+    points = any(turn.word(i) in _POINTS for i in own)
+    gender = PERSON_NOUNS.get(bare, Gender.THING)
+    start, kind = turn.words[first].start, Kind.THE if points and owner < 0 else Kind.NOUN
+    text = turn.text[start : word.end]
+    return CorefMention(number, start, word.end, text, kind, place, gender, word.tag == "NNS", owner, named)
+
+
+def singular(noun: str) -> str:
+    """A noun without the ending of its plural."""
+    if noun.endswith("ies") and len(noun) > 4:
+        return noun[:-3] + "y"
+    if noun.endswith(("ches", "shes", "sses", "xes")):
+        return noun[:-2]
+    return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun
+
+
+_FORMS: dict[tuple[Kind, Gender, bool], str] = {
+    (Kind.I, Gender.UNKNOWN, False): "i me my mine myself",
+    (Kind.YOU, Gender.UNKNOWN, False): "you your yours yourself yourselves ya ye y'all",
+    (Kind.WE, Gender.UNKNOWN, True): "we us our ours ourselves",
+    (Kind.PERSON, Gender.FEMALE, False): "she her hers herself",
+    (Kind.PERSON, Gender.MALE, False): "he him his himself",
+    (Kind.IT, Gender.THING, False): "it its itself this that",
+    (Kind.THEY, Gender.UNKNOWN, True): "they them their theirs themselves these those",
+    (Kind.ONE, Gender.THING, False): "one",
+    (Kind.ONE, Gender.THING, True): "ones",
+    (Kind.THERE, Gender.THING, False): "there",
 }
-PRONOUNS = {word: of for of, words in _PRONOUNS.items() for word in words.split()}
+PRONOUNS: dict[str, tuple[Kind | None, Gender, bool]] = {w: of for of, words in _FORMS.items() for w in words.split()}
 _STUTTER = re.compile(r"(?P<word>[a-z]+)(?:-(?P=word))+")
-
-
-def pronoun(text: str) -> tuple[Kind, Gender] | None:
-    """What kind of pronoun a word is, in a stutter ("I-I") or a contraction ("d'you") too; None for others."""
-    word = text.lower().replace("’", "'")
-    stuttered = _STUTTER.fullmatch(word)
-    return PRONOUNS.get(stuttered["word"] if stuttered else word.removeprefix("d'"))
-
-
 _TITLES = {
     Gender.FEMALE: "mrs ms miss madam lady queen princess duchess countess dame sister aunt mother madame",
     Gender.MALE: "mr sir lord king prince duke count baron brother uncle father monsieur",
 }
 TITLES = {word: gender for gender, words in _TITLES.items() for word in words.split()}
-GROUP_CALLS = word_set("guys everyone everybody people folks fellas ladies gentlemen all both two three")
-GREETINGS = word_set(
-    "hey hi hello oh ok okay look listen thanks thank bye goodbye come please god yes yeah no sorry well now so and "
-    "but alright right morning you night uh um ah what"
-)
+_PERSON_NOUNS = {
+    Gender.FEMALE: "mother mom mum mommy mama stepmother sister daughter aunt niece grandmother grandma granddaughter "
+    "wife widow bride fiancée girlfriend woman girl lady gal queen princess actress waitress hostess",
+    Gender.MALE: "father dad daddy papa stepfather brother son uncle nephew grandfather grandpa grandson husband groom "
+    "widower fiancé boyfriend man boy gentleman guy chap fellow dude bloke king prince actor waiter host policeman",
+    Gender.UNKNOWN: "parent sibling child kid baby family cousin spouse friend buddy pal mate partner roommate boss "
+    "neighbour neighbor teammate classmate colleague coworker manager mentor coach teacher student doctor lawyer nurse "
+    "officer driver singer writer artist player chef patient client customer guest stranger person",
+}
+PERSON_NOUNS = {word: gender for gender, words in _PERSON_NOUNS.items() for word in words.split()}
 
 
 def name_gender(name: str) -> Gender:
     """What a title or a first name tells, UNKNOWN where it is given to both or is not known."""
-    words = [word.strip(".,'’").lower() for word in name.split()]
-    if not words:
-        return Gender.UNKNOWN
+    words = [word.strip(".,'’").lower() for word in name.split()] or [""]
     if words[0] in TITLES and len(words) > 1:
         return TITLES[words[0]]
-    female, male = _first_names()
-    if (words[0] in female) == (words[0] in male):
-        return Gender.UNKNOWN
-    return Gender.FEMALE if words[0] in female else Gender.MALE
+    if words[0] in PERSON_NOUNS:
+        return PERSON_NOUNS[words[0]]
+    female, male = (words[0] in names for names in _first_names())
+    return Gender.UNKNOWN if female == male else Gender.FEMALE if female else Gender.MALE
 
 
 def is_first_name(word: str) -> bool:

@@ -1,179 +1,355 @@
-"""Resolves the mentions of a passage one after another: who is meant, how surely, and by what cue."""
+"""Who or what is meant by the mentions of turns: the nearest that fits by name, gender and number, and how surely.
+
+What is resolved stands beside the text with a confidence and never replaces a word of it.
+"""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from amgs.conversation.coreference.passage import CorefMention, CorefPassage, Gender, Kind, name_gender
-from amgs.conversation.coreference.people import (
-    RELIABILITY,
-    Addressee,
-    CorefCue,
-    People,
-    addressees,
-    agree,
-    chances,
-    is_call,
-    is_filler,
-    is_group_call,
-    quoted_words,
+from amgs.conversation.coreference.passage import (
+    TITLES,
+    CorefMention,
+    CorefTurn,
+    Gender,
+    Kind,
+    is_first_name,
+    name_gender,
+    singular,
+    word_set,
 )
 
-CONFIDENCE: Mapping[CorefCue, float] = {
-    CorefCue.SPEAKER: 0.98,
-    CorefCue.QUOTED: 0.6,
-    CorefCue.ONLY_TWO: 0.91,
-    CorefCue.CALLED: 0.89,
-    CorefCue.BETWEEN: 0.88,
-    CorefCue.BEFORE: 0.58,
-    CorefCue.NEXT: 0.78,
-    CorefCue.ASKED: 0.56,
-    CorefCue.WITH_ADDRESSEE: 0.55,
-    CorefCue.NAMED: 0.91,
-    CorefCue.NICKNAME: 0.86,
-    CorefCue.NEW_NAME: 0.5,
+CONFIDENCE: Mapping[str, float] = {
+    "speaker": 0.98,
+    "inside quotation marks": 0.6,
+    "the only other speaker": 0.9,
+    "called by name": 0.88,
+    "spoke before and speaks next": 0.86,
+    "spoke before": 0.5,
+    "speaks next": 0.57,
+    "speaker and who is spoken to": 0.55,
+    "named": 0.91,
+    "a short form of the name": 0.9,
+    "a name not met before": 0.5,
+    "nobody else fits": 0.85,
+    "the nearest who fits": 0.38,
+    "the nearest thing": 0.25,
+    "named more fully before": 0.8,
+    "the noun before": 0.8,
+    "the place before": 0.8,
+    "named together": 0.8,
 }
-"""How often each cue is right: counted over the gold mentions of eight episodes of character-identification (Friends,
-development half), rounded; for an antecedent its chance says it, for who is meant by "we" it is multiplied by that of
-who is spoken to. What the counts of seven episodes say of the eighth is in `python -m benchmarks conversation`.
+"""How often each cue is right: of people counted over eight episodes of Friends (we: times that of who is spoken to),
+of things read by hand.
 """
 ABSTAINS_BELOW = 0.75
-"""Least confidence that is told by default: nine in ten answers above it are right on the same episodes."""
-_REACH = 40
-"""So many mentions back any mention may be the antecedent, further back the last one of each name."""
-_FILLER = 0.8
-"""What "you" in "you know" is worth beside another."""
-_SURELY = frozenset({CorefCue.CALLED, CorefCue.BETWEEN, CorefCue.ONLY_TWO})
+"""Least confidence that is told by default."""
+_REACH, _FAR, _SENTENCES = 40, 400, 3
+"""How many mentions back somebody and something named so is looked for, and how many sentences back anything else."""
+_CLEAR, _CLOSE = 4, 2
+"""Sure is who is nearer than all others by so many sentences, and no more of them away."""
+_SHORTEST = 3  # letters of a short form
+_SURELY = ("the only other speaker", "called by name", "spoke before and speaks next")
 """Who is spoken to by these cues is no "he" or "she"."""
-_CARRIERS = frozenset({Kind.NAME, Kind.PERSON, Kind.LABEL, Kind.YOU})
+_PEOPLE = (Kind.NAME, Kind.PERSON, Kind.LABEL, Kind.YOU, Kind.NOUN, Kind.THE)
+_THINGS = (Kind.NAME, Kind.NOUN, Kind.THE, Kind.IT, Kind.ONE)
+_PLACES = ("GPE", "LOC", "FAC")
+_CLASSES: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys(("city", "town", "village", "country", "place"), _PLACES),
+    **dict.fromkeys(("company", "firm", "organisation", "organization"), ("ORG",)),
+    **dict.fromkeys(("book", "film", "movie", "song"), ("WORK_OF_ART",)),
+}
+"""Nouns that a name may be meant by, and what the parser takes the name for."""
+_QUOTES = ('"', "“", "”", "``", "''")
+_ENDS = ("", ",", ".", "!", "?", ";", ":", "-", "--", "…", "...")
+GREETINGS = word_set(
+    "hey hi hello oh ok okay look listen thanks thank bye goodbye come please god yes yeah no sorry well now so and "
+    "but alright right morning you night uh um ah what"
+)
+_GROUP = ("guys", "everyone", "everybody", "people", "folks", "all", "both", "two", "three")
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Whom a mention means. mention: its number in the passage; names: empty where nothing tells; confidence in
-    [0, 1]; antecedent: the mention that it was found by, where there is one.
+    """Whom a mention means. mention: its number; names: empty where nothing tells; confidence in [0, 1]; antecedent:
+    the number of the mention that it was found by, where there is one.
     """
 
     mention: int
     names: tuple[str, ...]
     confidence: float
-    cue: CorefCue
+    cue: str
     antecedent: int | None = None
 
 
-def resolve(passage: CorefPassage, known: Iterable[str] = ()) -> tuple[Resolution, ...]:
-    """One for each mention but the labels: speakers for I, who is spoken to for you, the likeliest antecedent for he
-    and she. known: whole names of people who do not speak here.
-    """
-    return _Reading(passage, People(passage.speakers, known)).run()
+_Found = tuple[tuple[str, ...], str, float, int | None]
+"""Names, the cue, what its confidence is multiplied by, the antecedent."""
+
+
+def resolve(
+    turns: Sequence[CorefTurn], mentions: Sequence[CorefMention], known: Iterable[str] = ()
+) -> tuple[Resolution, ...]:
+    """One for each mention but the labels, in order. known: whole names of people who do not speak here."""
+    reading = _Reading(turns, mentions, known)
+    return tuple(reading.read(number) for number in range(len(mentions)) if mentions[number].kind is not Kind.LABEL)
 
 
 class _Reading:
-    """One pass over a passage: `meant` holds what each mention was found to mean."""
+    """One pass over the mentions: `meant` holds what each was found to mean."""
 
-    def __init__(self, passage: CorefPassage, people: People) -> None:
-        self.passage, self.people = passage, people
-        self.meant: dict[int, tuple[str, ...]] = {}
-        self.calls = self._calls()
+    def __init__(self, turns: Sequence[CorefTurn], mentions: Sequence[CorefMention], known: Iterable[str]) -> None:
+        self.turns, self.mentions = turns, mentions
+        self.here = tuple(dict.fromkeys(turn.speaker for turn in turns if turn.speaker))
+        self.groups = [list(self.here), [name for name in known if name not in self.here], list[str]()]
+        self.meant: dict[int, tuple[str, ...]] = {
+            n: (one.text,) for n, one in enumerate(mentions) if one.kind is Kind.LABEL
+        }
+        self.of_word: dict[tuple[int, int], int] = {(m.turn, m.word): n for n, m in enumerate(mentions) if m.word >= 0}
+        self.sure = set[int]()
+        self.calls: dict[int, list[tuple[int, str]]] = {}
+        for one in mentions:
+            if one.kind is Kind.NAME and self._calls(one):
+                names, cue = self._identify(one.text)
+                if cue != "a name not met before" and names[0] in self.here and names[0] != turns[one.turn].speaker:
+                    self.calls.setdefault(one.turn, []).append((one.start, names[0]))
+        self.groups[2].clear()
 
-    def run(self) -> tuple[Resolution, ...]:
-        found = []
-        for number, mention in enumerate(self.passage.mentions):
-            if mention.kind is Kind.LABEL:
-                self.meant[number] = (mention.text,)
-                continue
-            one = self._one(number, mention)
-            if one.names:
-                self.meant[number] = one.names
-            found.append(one)
-        return tuple(found)
+    def read(self, number: int) -> Resolution:
+        mention = self.mentions[number]
+        names, cue, scale, antecedent = self._read(number, mention)
+        if names:
+            self.meant[number] = names
+        elif mention.kind is Kind.THE:
+            self.meant[number] = (mention.text.lower(),)  # for what points to it in its turn
+        return Resolution(number, names, CONFIDENCE[cue] * scale if names else 0.0, cue, antecedent)
 
-    def _one(self, number: int, mention: CorefMention) -> Resolution:
+    def _read(self, number: int, mention: CorefMention) -> _Found:
+        turn = self.turns[mention.turn]
+        after = turn.word(mention.word + 1)
         match mention.kind:
             case Kind.I:
-                return self._first(number, mention)
+                quoted = sum(word.text in _QUOTES for word in turn.words[: mention.word]) % 2
+                return self._speaker(turn), "inside quotation marks" if quoted else "speaker", 1.0, None
             case Kind.YOU:
-                return self._second(number, mention)
+                names, cue = self._addressee(mention)
+                several = after in _GROUP or mention.text.lower() in ("yourselves", "y'all")
+                return () if several else names, cue, 0.8 if after in ("know", "see") else 1.0, None
             case Kind.WE:
-                return self._we(number, mention)
+                names, cue = self._addressee(mention)
+                both = (*self._speaker(turn), *names) if names and turn.speaker else ()
+                return both, "speaker and who is spoken to", CONFIDENCE[cue], None
             case Kind.NAME:
-                name, cue = self.people.identify(mention.text)
-                return _resolution(number, (name,), cue)
-            case _:
+                if mention.gender is Gender.THING:
+                    return (mention.text,), "named", 1.0, None
+                return *self._identify(mention.text), 1.0, None
+            case Kind.NOUN:
+                owner = self.meant.get(self.of_word.get((mention.turn, mention.owner), -1), ())
+                owned = f"{' and '.join(map(bare_name, owner))}’s {mention.text.lower()}" if owner else mention.text
+                anybody = mention.gender is not Gender.THING and not owner
+                return () if anybody else (owned,), "named", 1.0, None
+            case Kind.PERSON:
                 return self._third(number, mention)
+        return self._thing(number, mention)
 
-    def _first(self, number: int, mention: CorefMention) -> Resolution:
-        speaker = self.passage.turns[mention.turn].speaker
-        names = (speaker,) if speaker else ()
-        quoted = mention.word in quoted_words(self.passage, mention.turn)
-        return _resolution(number, names, CorefCue.QUOTED if quoted else CorefCue.SPEAKER)
+    # --- who is spoken to --------------------------------------------------------------------------------
 
-    def _second(self, number: int, mention: CorefMention) -> Resolution:
-        to = self._addressees(mention)
-        names = () if is_group_call(self.passage, mention) else to.names
-        return _resolution(number, names, to.cue, _FILLER if is_filler(self.passage, mention) else 1.0)
+    def _speaker(self, turn: CorefTurn) -> tuple[str, ...]:
+        return (turn.speaker,) if turn.speaker else ()
 
-    def _we(self, number: int, mention: CorefMention) -> Resolution:
-        to = self._addressees(mention)
-        speaker = self.passage.turns[mention.turn].speaker
-        names = (speaker, *to.names) if speaker and to.names else ()
-        return _resolution(number, names, CorefCue.WITH_ADDRESSEE, CONFIDENCE[to.cue])
+    def _calls(self, mention: CorefMention) -> bool:
+        """Whether a name calls somebody: set off at an end of what is said, or after a greeting."""
+        turn = self.turns[mention.turn]
+        inside = [i for i, word in enumerate(turn.words) if word.start < mention.end and word.end > mention.start]
+        if not inside:
+            return False
+        before, after = turn.word(inside[0] - 1), turn.word(inside[-1] + 1)
+        opens = before in ("", ",", "!", "?", ".", "-", "--") or before in GREETINGS
+        return opens and after in _ENDS and (before, after) != ("", "")
 
-    def _third(self, number: int, mention: CorefMention) -> Resolution:
-        candidates = self._candidates(number, mention)
-        together: dict[tuple[str, ...], float] = {}
-        best: dict[tuple[str, ...], tuple[float, int]] = {}
-        for candidate, chance in zip(candidates, chances(self.passage, number, candidates), strict=True):
-            names = self.meant.get(candidate, ())
-            if not names:  # somebody without a name
-                continue
-            together[names] = together.get(names, 0.0) + chance
-            best[names] = max(best.get(names, (0.0, candidate)), (chance, candidate))
-        if not together:
-            return _resolution(number, (), CorefCue.ANTECEDENT)
-        names = max(together, key=lambda n: together[n])
-        confidence = min(1.0, together[names]) * RELIABILITY
-        return Resolution(number, names, confidence, CorefCue.ANTECEDENT, best[names][1])
+    def _addressee(self, mention: CorefMention) -> tuple[tuple[str, ...], str]:
+        """Who is spoken to, nobody where nothing tells; and by what."""
+        at = mention.turn
+        speaker = self.turns[at].speaker
+        if called := self.calls.get(at):
+            before = [name for start, name in called if start <= mention.start]
+            return (before[-1] if before else called[0][1],), "called by name"
+        others = [(n, t.speaker) for n, t in self._session(at) if t.speaker not in ("", speaker)]
+        earlier = [name for n, name in others if n < at]
+        later = [name for n, name in others if n > at]
+        if len({*earlier, *later}) == 1:
+            return (others[0][1],), "the only other speaker"
+        if not earlier:
+            return tuple(later[:1]), "speaks next"
+        both = later and later[0] == earlier[-1]
+        return (earlier[-1],), "spoke before and speaks next" if both else "spoke before"
 
-    def _candidates(self, number: int, mention: CorefMention) -> list[int]:
-        """What a pronoun may mean: the last mentions, and the last one of everybody named before; not who speaks and
-        who is surely spoken to.
+    def _session(self, at: int) -> list[tuple[int, CorefTurn]]:
+        first = last = at
+        while first > 0 and self.turns[first - 1].session == self.turns[at].session:
+            first -= 1
+        while last + 1 < len(self.turns) and self.turns[last + 1].session == self.turns[at].session:
+            last += 1
+        return list(enumerate(self.turns[first : last + 1], first))
+
+    # --- who bears a name --------------------------------------------------------------------------------
+
+    def _identify(self, text: str) -> tuple[tuple[str, ...], str]:
+        """Who is meant by a name: of those here, of those who are known, of those named before; else somebody new. A
+        name that fits two of them fits nobody.
         """
-        mentions = self.passage.mentions
-        to = self._addressees(mention)
-        present = {self.passage.turns[mention.turn].speaker, *(to.names if to.cue in _SURELY else ())} - {""}
-        found, reached = [], set()
-        for i in range(number - 1, -1, -1):
-            other, names = mentions[i], self.meant.get(i, ())
-            if number - i > _REACH and (not names or names in reached):
-                continue
-            if other.kind not in _CARRIERS or present & set(names) or not agree(mention.gender, self._gender(i)):
-                continue
-            reached.add(names)
-            found.append(i)
-        return found[::-1]
+        words = [bare_name(word.strip(".,'’\"")).lower() for word in text.split()]
+        words = [word for word in words if word[:1].isalpha() and word not in GREETINGS] or [text.lower()]
+        for fits, cue in ((_fits, "named"), (_shortens, "a short form of the name")):
+            for group in self.groups:
+                found = [name for name in group if fits(words, name)]
+                if len(found) == 1:
+                    return (found[0],), cue
+        self.groups[2].append(text)
+        return (text,), "a name not met before"
+
+    # --- what stands for another -------------------------------------------------------------------------
+
+    def _third(self, number: int, mention: CorefMention) -> _Found:
+        """He or she: the nearest of those named most; sure where a name stands close by and nobody else comes near."""
+        candidates = self._somebody(number, mention)
+        often = Counter(map(self.meant.get, (n for n in candidates if self.mentions[n].kind is not Kind.LABEL)))
+
+        def distance(other: int) -> float:
+            one, names = self.mentions[other], self.meant.get(other)
+            far = min(self._apart(mention, one), 8) + 4 * (one.kind is Kind.LABEL) + 0.5 * (not self._acts(one))
+            return far + 0.5 * (self._gender(other) is Gender.UNKNOWN) - 0.5 * math.log1p(often[names] if names else 1)
+
+        best = min(candidates, key=lambda other: (distance(other), -other), default=None)
+        if best is None or best not in self.meant:
+            return (), "the nearest who fits", 1.0, None
+        rivals = [distance(other) for other in candidates if self.meant.get(other) != self.meant[best]]
+        alone = min(rivals, default=math.inf) > distance(best) + _CLEAR
+        close = self._apart(mention, self.mentions[best]) <= _CLOSE and self._gender(best) is mention.gender
+        if alone and close and (best in self.sure or self.mentions[best].kind in (Kind.NAME, Kind.NOUN)):
+            self.sure.add(number)
+            return self.meant[best], "nobody else fits", 1.0, best
+        return self.meant[best], "the nearest who fits", 1.0, best
+
+    def _somebody(self, number: int, mention: CorefMention) -> list[int]:
+        """Earlier mentions of who fits: not who speaks, who is surely spoken to, or who does it to them."""
+        names, cue = self._addressee(mention)
+        here = {self.turns[mention.turn].speaker, *(names if cue in _SURELY else ())} - {""}
+        return [
+            other
+            for other in range(max(0, number - _REACH), number)
+            if self.mentions[other].kind in _PEOPLE
+            and not (self.mentions[other].plural or self.mentions[other].named)
+            and self._gender(other) in (mention.gender, Gender.UNKNOWN)
+            and not here.intersection(self.meant.get(other, ()))
+            and not self._does_it_to(self.mentions[other], mention)
+        ]
 
     def _gender(self, number: int) -> Gender:
         """The gender of a mention, or of whom it was found to mean, where its own words tell none."""
-        own, names = self.passage.mentions[number].gender, self.meant.get(number, ())
+        own, names = self.mentions[number].gender, self.meant.get(number, ())
         return name_gender(names[0]) if own is Gender.UNKNOWN and names else own
 
-    def _calls(self) -> Mapping[int, list[tuple[int, str]]]:
-        """Calls to people who speak here, by turn."""
-        found: dict[int, list[tuple[int, str]]] = {}
-        for mention in self.passage.mentions:
-            if mention.kind is Kind.NAME and is_call(self.passage, mention):
-                name, cue = self.people.identify(mention.text)
-                speaker = self.passage.turns[mention.turn].speaker
-                if cue is not CorefCue.NEW_NAME and name in self.people.here and name != speaker:
-                    found.setdefault(mention.turn, []).append((mention.start, name))
-        return found
+    def _does_it_to(self, one: CorefMention, mention: CorefMention) -> bool:
+        """Whether one does to the other what a sentence tells: "Tom saw him" is of two people."""
+        words = self.turns[mention.turn].words
+        if one.turn != mention.turn or one.word < 0 or mention.text.lower().endswith("self"):
+            return False
+        verb = words[mention.word].head
+        if words[mention.word].role == "pobj":
+            verb = words[verb].head
+        return (
+            words[mention.word].role in ("dobj", "dative", "pobj") and self._acts(one) and words[one.word].head == verb
+        )
 
-    def _addressees(self, mention: CorefMention) -> Addressee:
-        called: Sequence[tuple[int, str]] = self.calls.get(mention.turn, ())
-        return addressees(self.passage, called, mention.turn, mention.start)
+    def _acts(self, one: CorefMention) -> bool:
+        return one.word >= 0 and self.turns[one.turn].words[one.word].role in ("nsubj", "nsubjpass")
+
+    def _apart(self, mention: CorefMention, other: CorefMention) -> int:
+        """Sentences from one mention to another."""
+        later, earlier = (
+            words[max(0, one.word)].sentence if (words := self.turns[one.turn].words) else 0 for one in (mention, other)
+        )
+        return later - earlier
+
+    def _thing(self, number: int, mention: CorefMention) -> _Found:
+        """It, they, there, "the red one", "the kettle": what fits in the nearest sentence, who acts there first."""
+        if mention.kind is Kind.THE:
+            head = singular(mention.text.split()[-1].lower())
+            back = range(number - 1, max(-1, number - 1 - _FAR), -1)
+            best = next((n for n in back if n in self.meant and self._is_called(n, mention, head)), None)
+            return self._as(best, "named more fully before")
+        near = []
+        for other in range(number - 1, -1, -1):
+            if self._apart(mention, self.mentions[other]) > _SENTENCES:
+                break
+            if other in self.meant:
+                near.append(other)
+        if mention.kind is Kind.THERE:
+            return self._as(next((n for n in near if self._label(n) in _PLACES), None), "the place before")
+        if mention.kind is Kind.THEY and (pair := next(filter(None, map(self._pair, near)), None)):
+            return pair, "named together", 1.0, None
+        nouns = [n for n in near if self.mentions[n].kind in _THINGS and self.mentions[n].gender is Gender.THING]
+        if mention.kind is Kind.ONE:
+            nouns = [n for n in nouns if self.mentions[n].kind in (Kind.NOUN, Kind.THE)]
+        else:
+            nouns = [n for n in nouns if self.mentions[n].plural == mention.plural]
+        best = min(nouns, key=lambda n: (self._apart(mention, self.mentions[n]), self._rank(n), -n), default=None)
+        if best is None or mention.kind is not Kind.ONE:
+            return self._as(best, "the nearest thing")
+        noun = self.mentions[best].text.split()[-1].lower()
+        return (noun if mention.plural else singular(noun),), "the noun before", 1.0, best
+
+    def _as(self, other: int | None, cue: str) -> _Found:
+        return () if other is None else self.meant[other], cue, 1.0, other
+
+    def _rank(self, number: int) -> int:
+        """What acts comes before what something is done to, and that before all else."""
+        one = self.mentions[number]
+        role = self.turns[one.turn].words[one.word].role if one.word >= 0 else ""
+        return 0 if role.startswith("nsubj") else 1 if role == "dobj" else 2
+
+    def _is_called(self, number: int, mention: CorefMention, head: str) -> bool:
+        """Whether a noun may mean it again, and says less."""
+        one = self.mentions[number]
+        if one.kind is Kind.NAME:
+            return one.text.split()[-1].lower() == head or self._label(number) in _CLASSES.get(head, ())
+        words, said = (set(text.lower().split()[:-1]) for text in (self.meant[number][0], mention.text))
+        same = one.kind in (Kind.NOUN, Kind.THE) and singular(one.text.split()[-1].lower()) == head
+        return same and one.plural == mention.plural and words > said
+
+    def _label(self, number: int) -> str:
+        one = self.mentions[number]
+        return next((of for start, _, of in self.turns[one.turn].names if start == one.start), "")
+
+    def _pair(self, number: int) -> tuple[str, ...]:
+        """Two people who are named together: "Anna and Tom"."""
+        one = self.mentions[number]
+        if one.kind not in (Kind.NAME, Kind.NOUN) or one.word < 0 or one.gender is Gender.THING:
+            return ()
+        word = self.turns[one.turn].words[one.word]
+        first = self.meant.get(self.of_word.get((one.turn, word.head), -1), ()) if word.role == "conj" else ()
+        return (*first, *self.meant[number]) if first else ()
 
 
-def _resolution(number: int, names: tuple[str, ...], cue: CorefCue, scale: float = 1.0) -> Resolution:
-    return Resolution(number, names, CONFIDENCE.get(cue, 0.0) * scale if names else 0.0, cue)
+def bare_name(name: str) -> str:
+    """A name without the possessive with which it was said."""
+    return name.removesuffix("'s").removesuffix("’s").rstrip("'’")
+
+
+def _fits(words: Sequence[str], name: str) -> bool:
+    """Whether all words of a mention are of a name, a title aside."""
+    own = {part.strip(".").lower() for part in name.split()}
+    said = [word for word in words if word not in TITLES] or words
+    title = TITLES.get(words[0], Gender.UNKNOWN) if len(said) < len(words) else Gender.UNKNOWN
+    return own.issuperset(said) and (title is Gender.UNKNOWN or name_gender(name) in (title, Gender.UNKNOWN))
+
+
+def _shortens(words: Sequence[str], name: str) -> bool:
+    """Whether one word is the beginning of a name's first word: "Rach", "Phoebs"; no "Ann" is "Announcement"."""
+    said, first = words[0], name.split()[0].lower()
+    if len(words) != 1 or len(said) < _SHORTEST or not is_first_name(first):
+        return False
+    return first.startswith(said) or (said.endswith("s") and len(said) > _SHORTEST and first.startswith(said[:-1]))

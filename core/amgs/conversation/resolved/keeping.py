@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from amgs.conversation.coreference.parser import GrammarParser
+from amgs.conversation.coreference.passage import GrammarParser
 from amgs.conversation.resolved import patterns
 from amgs.conversation.resolved.reading import find_by_grammar
 from amgs.log import journal
@@ -68,7 +68,7 @@ def gather_entities(
 ) -> tuple[ConversationEntity, ...]:
     """The entities of mentions, the most often mentioned first, of equals the one that comes first.
 
-    Nothing but the normal form and the type makes two mentions one entity; a pronoun counts for whom it means.
+    Nothing but the normal form and the type makes two mentions one entity; a pronoun counts for what it means.
     """
     groups: dict[tuple[MentionType, str], list[ResolvedMention]] = defaultdict(list)
     references: list[ResolvedMention] = []
@@ -79,7 +79,7 @@ def gather_entities(
             groups[one.type, names.key(one.means[0])].append(one)
     for one in references:
         for name in one.means:
-            groups["person", names.key(name)].append(one)
+            groups[one.type, names.key(name)].append(one)
     found = [
         _entity(of_type, members)
         for (of_type, _), members in groups.items()

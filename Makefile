@@ -17,11 +17,12 @@ said:
 
 # One process more than two cores: tests of the screen and of servers wait a part of their time.
 test: check
-	$(BIN)/pytest -n 3 --dist loadfile --ignore tests/safety
+	$(BIN)/pytest -n 3 --dist loadfile --ignore tests/safety --ignore tests/benchmarks
 
 # What guards people's data: kills, hostile input, damage, a full disk, a store of the first release, each wing taken out.
+# And what is in no wheel: the benchmarks, training among them.
 safety: $(STAMP)
-	$(BIN)/pytest -n 3 --dist loadfile tests/safety
+	$(BIN)/pytest -n 3 --dist loadfile tests/safety tests/benchmarks
 
 # Each wing taken out of a copy of the checkout: the rest must stand, with its types, contracts and tests.
 removal: $(STAMP)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from amgs.clock import FixedClock
-from amgs.memory import Memory
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
 from amgs.types.diagnosis import DiagnosisCause
 from benchmarks.bench_results import MemoryRig
 from benchmarks.diagnose import run
-from benchmarks.diagnose_planting import called
 
 THINGS = ("mainsail", "anchor", "compass", "lantern", "rudder", "galley", "hammock", "sextant")
 PLACES = ("Visby", "Faro", "Riga", "Turku", "Bergen", "Danzig", "Malmo", "Lübeck")
@@ -65,15 +61,3 @@ def test_planted_failures_are_named_and_mended_and_the_controls_know_less(tmp_pa
     # Of the facts some are found; of the same ones without their turn a block is taken for fewer.
     facts = {name: found.metrics[f"facts_{name}"] for name in ("right", "wrong", "absent")}
     assert found.metrics["facts"] == 8 and facts["right"] > facts["absent"] + facts["wrong"]
-
-
-def test_a_call_that_left_a_fact_out_is_told_from_one_that_sent_it() -> None:
-    fact = "The mainsail was patched with blue cloth in Visby."
-    lines = [f"For dinner on day {day} there was fish of Faro." for day in range(60)]
-    lines.insert(20, fact)
-    said = [{"role": ("user", "assistant")[n % 2], "content": line} for n, line in enumerate(lines)]
-    clock = FixedClock(datetime(2026, 3, 1, 9, tzinfo=UTC))
-    with Memory.open(":memory:", clock=clock, embedder=HashingEmbedder()) as talk:
-        assert called(talk, said, "What was there for dinner on day 7?", fact, 2) is not None
-        causes = [talk.diagnosis.diagnose("", fact, exchange=call, questions=0).cause for call in (1, 2)]
-    assert causes == ["in the context", "left out of the conversation"]

@@ -12,14 +12,10 @@ import torch
 from amgs.text.embedding import HashingEmbedder
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
-from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.scoring import FocusScorer, LensView, TailSimilarity
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
-from amgs_focus.window.working_context import Scores
-from benchmarks import focus_gist, focus_passkey, focus_policy, focus_questions
+from benchmarks import focus_gist, focus_policy, focus_questions
 from benchmarks.__main__ import run as run_benchmark
-from benchmarks.bench_results import BenchResult
 from benchmarks.focus_evaluation.needles import FactQuestion
 from benchmarks.focus_rig import TokenCorpus, read_texts
 from tests.benchmarks.rigs import focus_rig
@@ -27,26 +23,6 @@ from tests.benchmarks.rigs import focus_rig
 torch.set_num_threads(1)
 
 TEXT = "".join(f"On day {day} the keeper of light {day % 7} wrote {day * day} words, and slept. " for day in range(90))
-
-
-class Told:
-    """A scorer that asks for nothing."""
-
-    name = "nothing"
-    version = 0
-
-    def score(self, view: LensView) -> Scores:
-        return Scores(np.zeros(view.context.used - 4), {})
-
-
-class CountedPointer(PointerEncoder):
-    """Counts the blocks it summed up."""
-
-    blocks = 0
-
-    def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        self.blocks += len(tokens)
-        return super().encode_tokens(embeddings, tokens)
 
 
 class Counted(TinyModel):
@@ -113,30 +89,6 @@ def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(text:
         assert len({row["opened"][name] for name in by_rank}) == 1, "each fills the same room"
         oldest, latest = row["predicted"]["oldest first"], row["predicted"]["recency"]
         assert np.argsort(oldest).tolist() == np.argsort(latest)[::-1].tolist()
-
-
-def test_pass_keys_are_asked_at_every_depth_and_lifetimes_are_kept(text: Path, tmp_path: Path) -> None:
-    prose = read_texts(TinyModel(), text, "focus-passkey")
-    settings = FocusSettings(window=384)
-
-    encoder = CountedPointer()
-
-    def run(scorer: FocusScorer) -> BenchResult:
-        sizes = {"4k": 2048, "1M": 10**6}
-        rig = focus_rig(tmp_path, prose, encoder=encoder, scorers=[scorer])
-        return focus_passkey.run(rig, sizes=sizes, keys=4, settings=settings)
-
-    found = run(TailSimilarity())
-    assert {"ceiling", "expanded_rate_4k", "answered_rate_4k"} <= set(found.metrics)
-    assert found.settings["left_out"] == ["1M"] and "expanded_rate_1M" not in found.metrics
-    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
-    asked = [row for row in rows if row["key"].startswith("4k")]
-    assert [row["across"] for row in asked] == [False, True, False, True]
-    assert [int(4 * row["depth"]) for row in asked] == [0, 1, 2, 3]
-    made = encoder.blocks
-    nothing = run(Told())
-    assert nothing.metrics["expanded_rate_4k"] == 0.0
-    assert made > 64 and encoder.blocks - made < 32  # the questions alone
 
 
 def test_a_bench_without_its_text_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -4,14 +4,13 @@ concluded, what is right, and what the controls say beside it.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from amgs.errors import InputError
 from amgs.text.entities import RuleRecogniser
-from benchmarks import facts, inference, multihop
+from benchmarks import inference
 from benchmarks.documents import read_projects
 from tests.benchmarks.rigs import memory_rig
 
@@ -62,40 +61,6 @@ def test_a_heading_over_enough_words_is_asked_for_and_stands_in_no_block(project
     assert "Winding the" not in held and "## Too short" in held and "## no heading, but code" in held
     assert {draft.meta["title"] for draft in project.drafts} == {"Handbook"}
     assert [draft.meta.get("follows") for draft in project.drafts[:2]] == [None, "guide.md#1"]
-
-
-def test_supporting_paragraphs_are_those_the_files_name(tmp_path: Path) -> None:
-    hotpot = [
-        {
-            "question": "Where was the builder of the Copper Mill born?",
-            "supporting_facts": [["Copper Mill", 0], ["Ida Voss", 1]],
-            "context": [
-                ["Copper Mill", ["The Copper Mill was built by Ida Voss."]],
-                ["Ida Voss", ["Ida Voss built a mill.", " She was born in Torn."]],
-                ["Lime Kiln", ["A kiln burns lime."]],
-            ],
-        }
-    ]
-    (tmp_path / "hotpotqa.json").write_text(json.dumps(hotpot), encoding="utf-8")
-    (pool,) = multihop.read_sets(tmp_path)
-    assert pool.questions[0].sources == ("paragraph-1", "paragraph-2")
-    assert multihop.run(memory_rig(), tmp_path).metrics == {"recall10_hotpotqa": 100.0}
-    (tmp_path / "musique.json").write_text('[{"question": "no paragraphs"}]', encoding="utf-8")
-    with pytest.raises(InputError, match="musique"):
-        multihop.read_sets(tmp_path)
-
-
-def test_a_fact_is_found_among_documents_and_bad_lines_are_named(tmp_path: Path) -> None:
-    among = tmp_path / "among"
-    among.mkdir()
-    (among / "manual.md").write_text(MANUAL, encoding="utf-8")
-    file = tmp_path / "facts.tsv"
-    file.write_text("The gate opens with 8830.\twhat opens the gate\twhich digits open it\n", encoding="utf-8")
-    found = facts.run(memory_rig(), file, among)
-    assert found.metrics == {"hit1_own_words": 1.0, "hit1_other_words": 1.0}
-    file.write_text("one cell only\n", encoding="utf-8")
-    with pytest.raises(InputError, match="Line 1"):
-        facts.read_facts(file)
 
 
 def test_findings_are_right_where_they_were_planted_or_a_reader_says_so(tmp_path: Path) -> None:

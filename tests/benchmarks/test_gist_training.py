@@ -18,8 +18,8 @@ from amgs_focus.model.adapter import AdapterShape, attach
 from amgs_focus.model.loading import load
 from amgs_focus.records import Segment
 from benchmarks.focus_training.run_config import GistConfig, RunConfig, parse_config
+from tests.benchmarks.training_world import LAMPS, keys_of, written_keys
 from tests.focus.model_world import write_model
-from tests.focus.training_world import LAMPS, keys_of, written_keys
 
 MANUAL = (Path(__file__).parents[2] / "benchmarks" / "focus_training" / "GISTS.md").read_text(encoding="utf-8")
 TOY, REFERENCE = re.findall(r"```toml\n(.*?)```", MANUAL, flags=re.S)

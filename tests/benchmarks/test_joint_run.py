@@ -23,9 +23,9 @@ from benchmarks.focus_training.joint_run import train_lora
 from benchmarks.focus_training.records import TrainedRun
 from benchmarks.focus_training.run_config import RunConfig as PlainConfig
 from benchmarks.focus_training.run_config import parse_as, read_as
+from tests.benchmarks.training_world import keys_of, write_run, written_keys
 from tests.focus.focus_world import StillClock
 from tests.focus.model_world import write_model
-from tests.focus.training_world import keys_of, write_run, written_keys
 
 SHAPE = GistShape(width=16, hidden=16, heads=2)
 

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from amgs.text.embedding import HashingEmbedder
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
-from benchmarks import fit, locomo
+from benchmarks import locomo
 from benchmarks.locomo_data import read_folder
 from tests.benchmarks.rigs import memory_rig
 
@@ -88,15 +87,3 @@ def test_the_bench_gives_every_metric_that_is_asked_for(data: Path) -> None:
     methods = [row[0] for row in found.tables[1].rows]
     assert {"amgs", "BM25", "MiniLM", "without graph", "vector alone", "amgs, left out"} <= set(methods)
     assert any("multi-hop" in line for line in table_of(found).notes)
-
-
-def test_the_fit_prints_constants_for_every_feature(data: Path) -> None:
-    seen = dict(fit.corpora(fit.FitData(dialogues=data), HashingEmbedder()))
-    text = fit.constants(seen)
-    held: dict[str, object] = {}
-    exec(text.replace(": Mapping[str, float]", ""), held)
-    from amgs.retrieval.answerable import WEIGHTS_OF_SIGNS
-    from amgs.retrieval.similarity import WEIGHTS
-
-    assert list(held["WEIGHTS"]) == list(WEIGHTS)  # type: ignore[call-overload]
-    assert list(held["WEIGHTS_OF_SIGNS"]) == list(WEIGHTS_OF_SIGNS)  # type: ignore[call-overload]

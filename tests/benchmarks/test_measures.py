@@ -36,15 +36,6 @@ def test_auroc_is_the_chance_that_a_positive_wins(given_: list[tuple[int, bool]]
     assert measures.auroc([s for s, _ in given_], [y for _, y in given_]) == pytest.approx(plain)
 
 
-def test_the_interval_holds_the_mean_and_is_the_same_each_time() -> None:
-    groups = {"one": [1.0, 0.0, 1.0], "two": [0.0, 0.0], "three": [1.0]}
-    low, high = measures.interval(groups)
-    assert low <= 0.5 <= high
-    assert (low, high) == measures.interval(groups)
-    assert measures.interval({"one": [0.25, 0.75]}) == (0.5, 0.5)
-    assert all(math.isnan(x) for x in measures.interval({}))
-
-
 def test_bm25_prefers_the_rare_word_and_fusion_the_agreement() -> None:
     bm25 = Bm25(["the dome stalled", "the dome turned", "a goat and a dome"])
     assert int(np.argmax(bm25.scores("which goat?"))) == 2

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from amgs.errors import InputError
 from benchmarks import metrics
 from tests.benchmarks.rigs import memory_rig
 from tests.tui.headless_world import NOW, write_corpus
@@ -39,13 +38,3 @@ def test_every_metric_is_a_number_and_the_last_third_is_told_apart(corpus: Path)
     for name in ("precision_held_out", "recall_held_out", "brier", "brier_held_out", "attention_stability"):
         assert 0 <= found.metrics[name] <= 1, name
     assert all(goal.met == (found.metrics[name] >= goal.value) for name, goal in found.goals.items() if goal.op == ">=")
-
-
-def test_the_same_run_gives_the_same_figures(corpus: Path) -> None:
-    assert metrics.run(memory_rig(), corpus).metrics == metrics.run(memory_rig(), corpus).metrics
-
-
-def test_a_folder_without_questions_is_named(tmp_path: Path) -> None:
-    write_corpus(tmp_path)
-    with pytest.raises(InputError, match=r"corpus\.toml"):
-        metrics.run(memory_rig(), tmp_path)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from amgs.errors import StoreError, UsageError
-from amgs.storage.opening import open_storage, remove
-from benchmarks.__main__ import run as run_benchmark
+from amgs.errors import StoreError
+from amgs.storage.opening import open_storage
 from benchmarks.scaleout import writer
 from benchmarks.scaleout.kills import measure_kills
 from benchmarks.scaleout.parity import measure_parity
-from benchmarks.scaleout.run import run
 from benchmarks.scaleout.setup import ScaleoutEffort, ScaleoutSetup
 from tests.benchmarks.rigs import memory_rig
-from tests.engine.memory_world import open_memory, write_notes
-from tests.postgres_server import namespace
+from tests.engine.memory_world import write_notes
 
 
 def test_both_kinds_of_store_answer_alike_and_the_comparison_can_tell(postgres: str, tmp_path: Path) -> None:
@@ -47,41 +43,4 @@ def test_writers_are_counted_by_what_they_acknowledged(
     assert found["writers_scale_8_over_1"] == found["writes_per_s_8"] / found["writes_per_s_1"]
 
 
-def test_a_subject_that_is_none_or_lacks_its_data_is_said_so(
-    postgres: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(UsageError, match="'speed'"):
-        run(memory_rig(), tmp_path, store=postgres, only=["speed"])
-    with pytest.raises(UsageError, match="no data for latency"):
-        run(memory_rig(), tmp_path, store=postgres, only=["latency"])
-    line = ["--model", "tiny", "--store", postgres, "scaleout", "--json", "--only"]
-    assert run_benchmark([*line, ","]) == 2  # not all of them
-    capsys.readouterr()
-    assert run_benchmark([*line, "skew"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["settings"]["subjects"] == ["skew"] and told["metrics"]
-
-
-def test_removing_a_namespace_takes_it_alone(postgres: str) -> None:
-    gone, kept = namespace(postgres), namespace(postgres)
-    for place in (gone, kept):
-        open_storage(place).close()
-    remove(gone)
-    remove(gone)  # what is not there is no error
-    with pytest.raises(StoreError, match="no store"):
-        open_storage(gone, create=False)
-    open_storage(kept, create=False).close()
-
-
 # --- the simulation of skew -------------------------------------------------------------------------------
-
-
-def test_tables_tell_their_sizes_on_every_store(postgres: str, tmp_path: Path) -> None:
-    for place in (namespace(postgres), str(tmp_path / "m.duckdb")):
-        with open_memory(place) as memory:
-            memory.ingest_texts([(f"Entry {n}: {'the tide ' * 50}{n}", None, {}) for n in range(200)])
-        with open_storage(place) as storage:
-            sizes = storage.tables.sizes()
-            assert set(sizes) >= set(storage.tables.schema())
-            assert sizes["memory_blocks"].rows == 200 and sizes["memory_blocks"].bytes > 20_000
-            assert sizes["edges"].rows == 0

@@ -8,13 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from amgs.clock import FixedClock
 from amgs.identity import block_id
-from amgs.memory import Memory
-from amgs.text.embedding import HashingEmbedder
 from benchmarks.__main__ import run as run_benchmark
-from benchmarks.large_corpus import NOW, Books
-from benchmarks.large_store import RAW, prepare
+from benchmarks.large_corpus import Books
 
 WORDS = ("harbour", "lantern", "ridge", "mirror", "copper", "willow", "thunder", "basin", "orchard", "ferry")
 NAMES = ("Amelia", "Bertram", "Cornelia", "Desmond", "Edwina", "Florian")
@@ -46,20 +42,6 @@ def test_the_books_come_first_and_every_block_is_another(data: Path) -> None:
     assert contents[: len(books.paragraphs)] == list(dict.fromkeys(p.text for p in books.paragraphs))
     assert len(set(ids)) == 300 and ids == [block_id(content) for content in contents]
     assert contents == [c for one in books.slices(300, seed=1, size=77) for c in one.contents]
-
-
-def test_a_prepared_store_is_sound_and_is_not_made_twice(data: Path, tmp_path: Path) -> None:
-    def made() -> float:
-        books, embedder = Books(data), HashingEmbedder(32)
-        return prepare(books, 400, tmp_path, embedder, sample=20, seed=1).built
-
-    assert made() > 0 and made() == 0
-    with Memory.open(
-        tmp_path / "search-400" / "memory.duckdb", clock=FixedClock(NOW), embedder=HashingEmbedder(32)
-    ) as memory:
-        assert [f for f in memory.verify().faults if "reinforce" not in f.what] == []
-        status = memory.status()
-        assert status.blocks == {"raw": RAW, "consolidated": 400 - RAW} and status.edges > 400
 
 
 def test_the_bench_prints_what_it_promises(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,10 +55,3 @@ def test_an_action_that_undoes_a_recent_one_is_ping_pong() -> None:
     assert focus_stability.count_ping_pongs(kept, cooldown=2) == 0
     quick = [record(1, did="expand"), record(2), record(3, did="collapse")]
     assert focus_stability.count_ping_pongs(quick, cooldown=2) == 1
-
-
-def test_a_node_that_goes_back_and_forth_oscillates_even_if_it_waits_each_time() -> None:
-    kinds: list[Action | None] = ["expand", None, "collapse", None, "expand", None, "collapse"]
-    assert focus_stability.count_oscillations([record(at, did=kind) for at, kind in enumerate(kinds, 1)]) == 1
-    slow = [record(at * 4, did=kind) for at, kind in enumerate(kinds, 1)]
-    assert focus_stability.count_oscillations(slow) == 0

@@ -20,11 +20,6 @@ def test_a_walk_over_the_inbox_times_every_key_until_the_command_has_ended(tmp_p
     assert terminal._child.poll() is not None
 
 
-def test_the_map_is_drawn_from_a_real_working_context() -> None:
-    view = tui._view(3_000)
-    assert view.lifetime > 2_000 and tui._paint(view) > 0
-
-
 class Held(Terminal):
     """A program that holds one MiB more after each act."""
 

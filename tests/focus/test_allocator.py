@@ -76,18 +76,6 @@ def test_the_highest_score_goes_first_and_the_rest_wait_for_n_diff() -> None:
     assert decision(allocation, L3, "expand").reason == "n_diff"
 
 
-def test_of_equal_scores_the_nearest_to_the_cursor_goes_first() -> None:
-    scores = {L3: 0.5, L2: 0.5, L1: 0.5, NodeRef(1, 22): 0.5}
-    ranks = {one.node: one.rank for one in run(scores).actions if one.kind == "expand" and one.rank}
-    assert ranks == {NodeRef(1, 22): 1, L1: 2, L2: 3, L3: 4}
-
-
-def test_a_weak_score_is_below_the_threshold() -> None:
-    allocation = run({L3: 0.2, L1: -0.1})
-    assert decision(allocation, L3, "expand").reason == "below_threshold"
-    assert not allocation.edits
-
-
 def test_tokens_cannot_be_finer_and_the_tail_cannot_be_touched() -> None:
     base, shape = context_of()
     context = opened(base, L1)
@@ -98,34 +86,12 @@ def test_tokens_cannot_be_finer_and_the_tail_cannot_be_touched() -> None:
     assert decision(allocation, NodeRef(0, 24), "expand").reason == "protected_tail"
 
 
-def test_nothing_is_coarser_than_the_root_and_incomplete_gists_do_not_exist() -> None:
-    allocation = run({L3: -0.9, L2: -0.9})
-    assert decision(allocation, NodeRef(4, 0), "collapse").reason == "illegal_level"
-    assert decision(allocation, NodeRef(3, 1), "collapse").reason == "illegal_level"
-
-
 def test_a_gist_that_would_cover_part_of_the_tail_is_refused() -> None:
     shape = Shape(96)
     context = coarsest(shape, 60, 2)
     allocation = run({NodeRef(1, 20): -0.9, NodeRef(1, 21): -0.9}, context=context, shape=shape)
     refused = decision(allocation, NodeRef(2, 5), "collapse")
     assert (refused.reason, refused.detail) == ("protected_tail", "it reaches into the tail")
-
-
-def test_siblings_at_different_levels_cannot_be_collapsed() -> None:
-    base, shape = context_of()
-    context = opened(base, L2, NodeRef(1, 17))
-    scores = {NodeRef(1, index): -0.9 for index in (16, 18, 19)}
-    allocation = run(scores, context=context, shape=shape)
-    assert decision(allocation, L2, "collapse").reason == "mixed_siblings"
-
-
-def test_a_full_window_refuses_an_expansion() -> None:
-    base, _ = context_of()
-    allocation = run({L3: 0.9}, window=base.used + 2)
-    refused = decision(allocation, L3, "expand")
-    assert refused.reason == "budget"
-    assert "2 are free" in refused.detail
 
 
 def test_a_collapse_makes_room_for_an_expansion() -> None:
@@ -135,14 +101,6 @@ def test_a_collapse_makes_room_for_an_expansion() -> None:
     assert decision(allocation, L1, "collapse").reason == "applied"
     assert decision(allocation, L3, "expand").reason == "applied"
     assert allocation.context.used == context.used
-
-
-def test_nothing_is_collapsed_whose_room_nobody_needs() -> None:
-    base, shape = context_of()
-    context = opened(base, L1)
-    kept = decision(run({NodeRef(0, 20): -0.9}, context=context, shape=shape), L1, "collapse")
-    assert (kept.reason, kept.rank) == ("budget", 1)
-    assert kept.detail == "nothing needs its room"
 
 
 def test_an_expansion_that_its_pass_could_not_pay_for_collapses_nothing() -> None:
@@ -180,16 +138,6 @@ def test_the_opposite_action_is_masked_for_the_cooldown_and_free_afterwards() ->
     assert reasons == ["cooldown", "cooldown", "cooldown", "applied", "applied"]
     assert cooldown_left(first.state, L1, "collapse", 2) == 2
     assert cooldown_left(first.state, L1, "expand", 2) == -1
-
-
-def test_a_collapsed_gist_may_not_open_again_at_once() -> None:
-    base, shape = context_of()
-    context = replace(opened(base, L1), window=base.used + 3)
-    first = run({L3: 0.9, NodeRef(0, 20): -0.9}, context=context, shape=shape)
-    again = run(
-        {L1: 0.9}, context=replace(first.context, window=99), shape=shape, state=replace(first.state, refocus=2)
-    )
-    assert decision(again, L1, "expand").reason == "cooldown"
 
 
 def test_a_unit_that_an_earlier_action_changed_is_superseded() -> None:
@@ -278,15 +226,6 @@ def test_room_that_cannot_be_made_is_an_error_that_says_how_much_is_needed() -> 
         make_room(replace(base, window=base.used - 1), {}, shape, SMALL, AllocatorState())
 
 
-def test_room_for_tokens_to_come_is_made_by_what_asks_for_less_detail_first() -> None:
-    base, shape = context_of()
-    context = replace(opened(base, L1, NodeRef(1, 21)), window=base.used + 6)
-    state = AllocatorState(refocus=1, headroom=2)
-    allocation = run({NodeRef(0, 21): -0.9, NodeRef(0, 20): 0.1}, context=context, shape=shape, state=state)
-    made = decision(allocation, NodeRef(1, 21), "collapse")
-    assert (made.reason, made.rank, made.detail) == ("applied", 1, "")
-
-
 def test_room_is_made_for_several_cadences_at_once_and_only_when_it_is_short() -> None:
     shape = Shape(100)
     context = assemble(shape, 80, 2)
@@ -298,15 +237,6 @@ def test_room_is_made_for_several_cadences_at_once_and_only_when_it_is_short() -
         assert found.state.headroom == headroom
         if made:
             assert headroom + 12 <= found.context.free < headroom + 16
-
-
-def test_headroom_is_kept_free_where_it_can_be() -> None:
-    base, shape = context_of()
-    context = replace(opened(base, L1), window=base.used + 3)
-    state = AllocatorState(refocus=1, headroom=2)
-    assert run({}, context=context, shape=shape, state=state).context.used == base.used
-    state = AllocatorState(refocus=1, headroom=50)
-    assert run({}, context=context, shape=shape, state=state).context.used == base.used
 
 
 @given(st.integers(0, 300), st.integers(0, 30), st.data())

@@ -111,28 +111,6 @@ def test_what_is_done_in_the_past_begins_a_branch_and_the_old_one_stays() -> Non
     assert [record.state_hash for record in runtime.decode(4)] == old[4:]
 
 
-def test_repeating_what_was_undone_begins_no_branch() -> None:
-    runtime, _ = traced()
-    runtime.decode(6)
-    runtime.back(4)
-    runtime.decode(6)
-    assert [branch.name for branch in runtime.branches()] == ["main"]
-
-
-def test_a_question_that_was_stepped_back_over_is_kept_on_its_branch() -> None:
-    runtime, _ = traced()
-    runtime.decode(3)
-    runtime.question("and now?")
-    runtime.decode(2)
-    later = runtime.state_hash()
-    runtime.back(3)
-    runtime.decode(4)
-    assert runtime.branch_name == "branch-1"
-    runtime.switch("main")
-    assert runtime.state_hash() == later
-    assert runtime.snapshot().question == "and now?"
-
-
 def test_a_branch_can_begin_at_any_step_and_names_are_checked() -> None:
     runtime, _ = traced()
     hashes = [record.state_hash for record in runtime.decode(6)]
@@ -206,25 +184,6 @@ def test_the_difference_of_two_branches_is_told_up_to_the_first_decision() -> No
     steps = {name: found.line(name).steps for name in ("main", "pinned")}
     assert told_apart.ours_text == "".join(step.text for step in steps["main"][3:])
     assert told_apart.theirs_text == "".join(step.text for step in steps["pinned"][3:])
-
-
-def test_a_branch_does_not_differ_from_itself_and_one_that_goes_on_ends_later() -> None:
-    runtime, writer = traced()
-    runtime.decode(5)
-    runtime.branch("on")
-    runtime.decode(2)
-    found = lineage(told(writer))
-    assert diff(found.line("on"), found.line("on")).same
-    longer = diff(found.line("main"), found.line("on"))
-    assert (longer.what, longer.shared, longer.ours_did) == ("end", 5, "ends here")
-
-
-def test_a_keyframe_holds_the_context_as_it_was() -> None:
-    runtime, writer = traced()
-    entries = tuple(entry.node for entry in runtime.context.entries())
-    frame = told(writer).events[-1].record
-    assert getattr(frame, "entries", None) == entries
-    assert getattr(frame, "state_hash", None) == runtime.state_hash()
 
 
 def test_a_trace_that_changes_the_past_without_a_branch_is_refused() -> None:

@@ -134,15 +134,6 @@ def test_what_is_wanted_lifts_what_it_has_a_bridge_to_and_nothing_else() -> None
     assert (BridgedScorer(inner, 0.25).name, BridgedScorer(inner, 0.25).version) == (inner.name, inner.version)
 
 
-def test_scores_stay_in_range_and_what_is_not_wanted_lifts_nothing() -> None:
-    tree, context, gists = read_in()
-    design, guard = gists["docs/design.md#Design"], gists["src/guard.py#stall_guard"]
-    high = BridgedScorer(Told({design: 1.0, guard: 0.9}), 0.5).score(LensView(context, tree))
-    assert high.values.max() == 1.0
-    low = BridgedScorer(Told(default=-0.5), 0.5).score(LensView(context, tree))
-    assert not low.parts["bridge"].any()
-
-
 def test_the_share_that_crosses_a_bridge_is_part_of_the_state_and_older_traces_had_a_half() -> None:
     runtime = small_runtime()
     runtime.ingest(notes(4))

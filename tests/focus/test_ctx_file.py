@@ -57,12 +57,6 @@ def test_tokens_come_back_as_they_went_in(tmp_path_factory: pytest.TempPathFacto
         assert np.array_equal(again.rows(0, len(again)), ids)
 
 
-def test_rows_are_mapped_not_read(tmp_path: Path) -> None:
-    with CtxFile.open(written(tmp_path)) as file:
-        assert isinstance(file.rows(2, 6), np.memmap)
-        assert file.rows(2, 6).tolist() == [2, 3, 4, 5]
-
-
 def test_bfloat16_rounds_to_nearest_and_reads_as_float32(tmp_path: Path) -> None:
     header = CtxHeader(level=2, block_size=4, width=2, dtype=BF16, model="m")
     rows = np.array([[1.0, -2.5], [3.14159, 1e-3]], np.float32)
@@ -170,11 +164,6 @@ def test_truncating_forgets_and_appending_goes_on(tmp_path: Path) -> None:
         assert file.rows(0, 99).tolist() == [0, 1, 2, 3]
         file.append(np.array([7, 7, 7, 7], np.uint32))
         assert file.rows(0, 99).tolist() == [0, 1, 2, 3, 7, 7, 7, 7]
-
-
-def test_part_of_a_block_is_refused(tmp_path: Path) -> None:
-    with CtxFile.open(written(tmp_path), writable=True) as file, pytest.raises(CtxError, match="whole blocks"):
-        file.append(np.array([1], np.uint32))
 
 
 def test_a_later_format_a_missing_file_and_an_existing_one_are_named(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_focus.errors import CtxError, FocusError
+from amgs_focus.errors import FocusError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.records import NodeRef, Segment, SpanAbout, Tag
 from amgs_focus.runtime.replay import header_of, replay
@@ -77,11 +77,6 @@ def test_what_is_long_unused_is_weak_and_the_coarser_level_comes_after_the_finer
     assert all(child in first.nodes for node in second.nodes for child in tree.children(node))
 
 
-def test_a_limit_takes_the_weakest() -> None:
-    tree = small_tree(120)
-    assert plan(tree, EAGER, spare(tree), limit=3).nodes == NodeSet((NodeRun(1, 0, 3),))
-
-
 def test_opening_keeps_detail_for_longer_and_a_look_begins_its_age_anew() -> None:
     tree = small_tree(200)
     rules = ForgetRules(half_life=40, recent=0)
@@ -135,15 +130,6 @@ def test_what_was_measured_to_be_worth_little_fades_twice_as_fast() -> None:
     tree.catalogue.usage.measured(NodeRef(1, 0), -0.1)
     after = assess(tree, 1, 0, 2, EAGER, spare(tree)).strength
     assert after[0] == pytest.approx(before[0] ** 2) and after[1] == before[1]
-
-
-def test_the_record_keeps_what_was_forgotten_discoverable() -> None:
-    tree = small_tree(40)
-    found = by_hand(tree, [NodeRef(2, 0)], spare(tree))
-    assert found.nodes.levels() == {1: 4, 2: 1} and found.tokens == 16
-    assert {(one.level, one.start, one.end) for one in found.record} == {(1, 0, 16), (2, 0, 16)}
-    assert {one.checksum for one in found.record} == {found.record[0].checksum}
-    assert found.record[0].sources == ("letters",)
 
 
 def test_by_hand_nothing_is_forgotten_that_is_tagged_in_the_tail_or_not_there() -> None:
@@ -218,34 +204,6 @@ def test_stepping_back_over_a_forgetting_takes_it_back_and_stepping_on_repeats_i
     assert runtime.state_hash() == before
     runtime.switch("main")
     assert runtime.state_hash() == after and runtime.tree.is_sealed(NodeRef(1, 0))
-
-
-def test_what_is_wanted_after_it_was_forgotten_is_counted_and_restoring_counts_as_a_look() -> None:
-    runtime = small_runtime(Told(default=0.9))
-    runtime.ingest(notes(10))
-    shown = next(entry.node for entry in runtime.context.entries() if entry.level)
-    forget(runtime, shown)
-    runtime.refocus()
-    usage = runtime.tree.catalogue.usage
-    assert usage.of(shown).wanted == 1
-    forget(runtime, shown, kind="restore")
-    assert usage.of(shown).wanted == 0
-    assert usage.of(shown).last == runtime.tree.length
-
-
-def test_a_refocus_notes_what_it_opened_and_what_stands() -> None:
-    runtime = small_runtime(Told(default=0.9))
-    runtime.ingest(notes(10))
-    record = runtime.refocus()
-    usage = runtime.tree.catalogue.usage
-    opened = {one.node for one in record.applied if one.kind == "expand"}
-    assert opened
-    for node in opened:
-        assert usage.of(node).opened == 1
-    for node in runtime.context.standing():
-        assert usage.of(node).dwell == 1 and usage.of(node).last == runtime.tree.length
-    newest = runtime.context.entries()[-1].node
-    assert usage.of(newest).dwell == 0  # passing through the tail is no look
 
 
 def test_a_purge_leaves_the_gist_and_nothing_below_it_and_no_way_back() -> None:
@@ -370,15 +328,6 @@ def test_a_purge_gives_the_disk_its_room_back(tmp_path: Path) -> None:
     assert (tmp_path / "L0.ctx").stat().st_blocks < used / 4
     assert (tmp_path / "L0.ctx").stat().st_size == 64 + 4 * 32 * 2048
     tree.close()
-
-
-def test_gists_that_were_lost_over_purged_tokens_are_named(tmp_path: Path) -> None:
-    begun(tmp_path)
-    with opened(tmp_path) as tree:
-        tree.act(Act(2, "purge", NodeSet.of([NodeRef(1, 1)])))
-    (tmp_path / "L1.ctx").unlink()
-    with pytest.raises(CtxError, match="missing gists of purged spans"):
-        LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=4)
 
 
 def test_a_tail_that_reaches_into_what_was_purged_is_refused(tmp_path: Path) -> None:

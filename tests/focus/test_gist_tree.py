@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 from amgs_focus.errors import CtxError, FocusError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.records import NodeRef, Segment, SpanSource, parent_of, span_id
+from amgs_focus.records import NodeRef, Segment, SpanSource
 from amgs_focus.tree.check import check
 from amgs_focus.tree.ctx_file import CtxFile
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.tree.provenance import spread_of
 from tests.focus.focus_world import MODEL, Renamed, small_tree
 
 letters = st.text(st.characters(codec="utf-8", exclude_characters="<"), max_size=40)
@@ -77,22 +76,6 @@ def test_every_token_knows_the_segment_it_came_from(texts: list[str]) -> None:
         assert [s.source for s in clipped for _ in range(s.start, s.end)] == expected[start : start + 5]
 
 
-def test_the_text_of_a_source_is_the_text_that_was_read_in() -> None:
-    tree = LifetimeTree(MODEL, PointerEncoder())
-    for number, text in enumerate(["Über die Kuppel. ", "", "the encoder slipped", "λ"]):
-        tree.append_segment(Segment(text, source=str(number), meta={"label": f"note {number}"}))
-    spans = tree.spans()
-    assert [tree.text(span.start, span.end) for span in spans] == ["Über die Kuppel. ", "the encoder slipped", "λ"]
-    assert [span.label for span in spans] == ["note 0", "note 2", "note 3"]
-
-
-def test_generated_tokens_are_one_span_however_many() -> None:
-    tree = small_tree(5)
-    for token in (65, 66, 67):
-        tree.append([token], kind="generated")
-    assert tree.spans()[1:] == (SpanSource(5, 8, None, "generated"),)
-
-
 @given(st.integers(0, 120), st.data())
 def test_stepping_back_leaves_the_tree_as_it_was(length: int, data: st.DataObject) -> None:
     keep = data.draw(st.integers(0, length))
@@ -102,24 +85,6 @@ def test_stepping_back_leaves_the_tree_as_it_was(length: int, data: st.DataObjec
     fresh.append([int(token) for token in small_tree(length).tokens(0, keep)], source="letters")
     assert same(tree, fresh)
     assert tree.spans() == fresh.spans()
-
-
-def test_the_pointer_gist_of_a_level_is_a_token_below_it() -> None:
-    tree = small_tree(16)
-    last = MODEL.embed(torch.tensor(int(tree.tokens(15, 16)[0])))
-    assert torch.allclose(tree.gists(2, 0, 1)[0, 0].double(), last, rtol=1e-3)
-
-
-def test_a_node_knows_its_span_its_children_and_the_gist_above_it() -> None:
-    tree = small_tree(40)
-    assert tree.span(NodeRef(1, 2)) == (8, 12)
-    assert parent_of(NodeRef(1, 2), 4) == NodeRef(2, 0)
-    assert tree.children(NodeRef(1, 2)) == (NodeRef(0, 2),)
-    assert tree.children(NodeRef(2, 1)) == tuple(NodeRef(1, index) for index in range(4, 8))
-    assert tree.gists(1, 2, 3)[0].shape == (1, 64)
-    assert tree.exists(NodeRef(2, 1)) and not tree.exists(parent_of(NodeRef(1, 9), 4))
-    assert not tree.exists(NodeRef(3, 4))
-    assert len({span_id(NodeRef(level, index)) for level in range(3) for index in range(9)}) == 27
 
 
 def test_cancelling_leaves_the_lifetime_as_it_was() -> None:
@@ -133,14 +98,6 @@ def test_cancelling_leaves_the_lifetime_as_it_was() -> None:
     with pytest.raises(KeyboardInterrupt):
         tree.append(list(range(97, 123)) * 40, progress=stop)
     assert (tree.digest(), tree.spans(), tree.count(1)) == before
-
-
-def test_progress_counts_up_to_all_missing_gists() -> None:
-    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
-    seen: list[tuple[int, int]] = []
-    tree.append([97] * 1024, progress=lambda done, total, doing: seen.append((done, total)))
-    assert seen[0] == (0, 256 + 64 + 16 + 4 + 1)
-    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
 def test_a_token_outside_the_vocabulary_is_refused() -> None:
@@ -379,11 +336,3 @@ def test_the_hash_of_tokens_taken_back_is_that_of_what_is_left(monkeypatch: pyte
         grown.append([97] * 150)
         assert tree.digest() == grown.digest()
         tree.truncate(length)
-
-
-def test_gists_of_what_repeats_itself_do_not_differ() -> None:
-    tree = small_tree(64)
-    tree.append([97] * 64)
-    assert spread_of(tree, 0, 64) > 0.3
-    assert spread_of(tree, 68, 128) < 1e-6
-    assert spread_of(tree, 0, 4) == 0.0

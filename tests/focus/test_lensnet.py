@@ -22,8 +22,6 @@ from amgs_focus.records import ModelCard, NodeRef, Segment
 from amgs_focus.runtime.replay import header_of
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest
-from amgs_focus.window.working_context import aggregate
-from benchmarks.focus_evaluation.causal import causal_twin
 from tests.focus.focus_world import MODEL, notes, small_runtime, small_tree
 from tests.focus.lens_samples import SHAPE, net, scorer
 from tests.focus.test_linear_lens import WEIGHTS, lens, views
@@ -49,14 +47,6 @@ def test_scores_are_signed_bounded_and_the_sum_of_named_parts(length: int, quest
     assert np.allclose(sum(found.parts.values(), np.zeros(len(found.values))), found.values)
 
 
-def test_the_tail_is_no_matter_of_focus() -> None:
-    view = asked("is the lamp red?")
-    values = aggregate(view.context, scorer().score(view).values)
-    tail = [entry.end > view.context.tail_start for entry in view.context.entries()]
-    assert (values[tail] == 0).all()
-    assert (values[~np.array(tail)] != 0).any()
-
-
 def test_the_question_at_the_end_decides_about_what_stood_before_it() -> None:
     one, other = asked("is the lamp red?"), asked("is the kite red?")
     first, second = (scorer().score(view).values for view in (one, other))
@@ -78,25 +68,6 @@ def test_the_causal_twin_does_not_know_a_question_that_comes_later() -> None:
     assert twin.score(one).values.tolist() == twin.score(other).values.tolist()
     first, second = scorer().worth(one), scorer().worth(other)
     assert [first[node] for node in settled(one)] != [second[node] for node in settled(other)]
-
-
-def test_the_causal_twin_reads_what_stands_before_an_entry_and_nothing_behind_it() -> None:
-    def worths(before: str, behind: str, *, causal: bool) -> tuple[list[float], list[float]]:
-        tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
-        tree.append_segment(Segment(before + "the lamp is red." + behind))
-        view = LensView(coarsest(tree, 10**6, 3), tree)
-        found = scorer(causal=causal).worth(view)
-        ends = {entry.node: entry.end for entry in view.context.entries()}
-        return [found[node] for node in ends if ends[node] <= 32], [found[node] for node in ends if ends[node] > 32]
-
-    here, there = "ijklmnop" * 4, "qrs!uvwx" * 4
-    for causal in (True, False):
-        plain, later = (worths("abcdefghijklmnop", behind, causal=causal) for behind in (here, there))
-        assert len(plain[0]) > 1
-        assert (plain[0] == later[0]) is causal, "the lens itself fails the very same comparison"
-        assert plain[1] != later[1]
-    plain, earlier = (worths(before, here, causal=True) for before in ("abcdefghijklmnop", "qrs!uvwx" * 2))
-    assert all(left != right for left, right in zip(plain[1], earlier[1], strict=True))
 
 
 @settings(max_examples=15)
@@ -184,12 +155,3 @@ def test_it_scores_bit_for_bit_as_a_net_whose_attention_adds_nothing() -> None:
         assert ours.question_share == theirs.question_share
         assert set(ours.parts) == set(NAMES)
         assert lens().worth(view) == beside.worth(view)
-
-
-def test_the_twin_of_the_solved_weights_is_that_of_the_net() -> None:
-    net = LensNet(SHAPE)
-    with torch.no_grad():
-        net.weights.copy_(torch.tensor(list(WEIGHTS.values())))
-    _, asked = views()
-    beside = causal_twin(LensNetScorer(net, name="net", version=1))
-    assert causal_twin(lens()).worth(asked) == beside.worth(asked)

@@ -14,7 +14,6 @@ from amgs_focus.lens.linear import NAMES, LinearLens
 from amgs_focus.lens.scoring import LensView, SpreadFloors
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import assemble
-from benchmarks.focus_evaluation.causal import causal_twin
 from tests.focus.focus_world import MODEL
 
 WEIGHTS = {name: 0.3 * (-1) ** at * (1 + at % 4) for at, name in enumerate(NAMES)}
@@ -58,11 +57,3 @@ def test_features_that_a_lens_does_not_name_weigh_nothing_and_unknown_ones_are_r
     save_linear(path, {"moon_phase": 1.0}, model=MODEL, gist="pointer 0")
     with pytest.raises(CheckpointError, match="other features"):
         load_checkpoint(path, MODEL)
-
-
-def test_the_causal_twin_does_not_know_a_question_that_comes_later_nor_the_end() -> None:
-    unasked, asked = views()
-    twin = causal_twin(lens())
-    assert twin.name == "line causal"
-    assert twin.worth(asked) == twin.worth(unasked)
-    assert lens().worth(asked) != lens().worth(unasked)

@@ -54,28 +54,6 @@ def test_the_likeliest_are_the_windows_gists_pinned_first_then_by_score_then_its
     assert likely(runtime.state, runtime.tree) == found[2:]
 
 
-def test_then_come_the_blocks_below_its_coarser_gists_the_pinned_first_and_what_was_opened_most() -> None:
-    scores = {NodeRef(2, at): at / 100 for at in range(16)}
-    runtime = small_runtime(Told(scores, default=-1.0))
-    runtime.ingest(notes(3))
-    runtime.refocus()
-    coarse = [entry.node for entry in runtime.context.entries() if entry.level == 2]
-    assert len(coarse) == 3
-    runtime.override(coarse[0], "pin")
-    hot = coarse[1].index * 4 + 1
-    runtime.tree.catalogue.usage.table(1).add([hot], "opened")
-    below = [block for block in likely(runtime.state, runtime.tree) if NodeRef(2, block // 4) in coarse]
-    first = [coarse[0].index * 4 + at for at in (3, 2, 1, 0)]
-    assert below[:4] == first and likely(runtime.state, runtime.tree)[-len(below) :] == tuple(below)
-    ranked = sorted(coarse[1:], key=lambda node: (-runtime.state.scores[node], -node.index))
-    expected = [
-        block
-        for node in ranked
-        for block in sorted(range(node.index * 4, node.index * 4 + 4), key=lambda at: (at != hot, -at))
-    ]
-    assert below[4:] == expected
-
-
 def test_a_polish_moves_the_gists_of_its_blocks_alone_and_stepping_back_takes_it_back() -> None:
     runtime = small_runtime()
     runtime.ingest(notes(10))
@@ -150,19 +128,6 @@ def test_a_gist_that_was_not_written_before_the_process_died_is_written_from_the
     (tmp_path / f"{JOURNAL}.sums").unlink()
     with pytest.raises(CtxError, match="polished gists of act 1"):
         LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=4)
-
-
-@pytest.mark.parametrize("blocks", [(2, 8), (8,)])
-def test_a_block_that_was_cut_while_its_gist_was_polished_is_left_out(blocks: tuple[int, ...]) -> None:
-    tree = small_tree(40)
-
-    def cut() -> None:
-        if tree.length == 40:
-            tree.truncate(34)
-            tree.append([100, 101, 102, 103, 104, 105])
-
-    act = polish(tree, blocks, at="", by="", plan=PLAN, check=cut)
-    assert (act.nodes.runs if act is not None else ()) == tuple((1, at, at + 1) for at in blocks if at != 8)
 
 
 def test_a_polish_that_is_cancelled_changes_nothing() -> None:

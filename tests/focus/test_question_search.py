@@ -112,19 +112,6 @@ def test_a_found_block_is_wanted_through_every_gist_above_it() -> None:
     assert NodeRef(2, start // 256) in steps and NodeRef(1, start // 16) in steps
 
 
-def test_blocks_are_encoded_once_and_again_only_for_another_encoder() -> None:
-    encoder = Meanings()
-    search = QuestionSearch(encoder)
-    runtime = told(search)
-    once = encoder.texts
-    assert once == runtime.tree.count(0) == len(runtime.tree.vectors)
-    search.sync(runtime.tree)
-    assert encoder.texts == once
-    other = Meanings("another")
-    QuestionSearch(other).sync(runtime.tree)
-    assert other.texts == runtime.tree.count(0)
-
-
 def test_vectors_lie_beside_the_lifetime_and_are_made_anew_where_they_are_missing(tmp_path: Path) -> None:
     def opened() -> LifetimeTree:
         return LifetimeTree.open(tmp_path / "life", MODEL, PointerEncoder(), block_size=16)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 import torch
 from hypothesis import given
@@ -15,7 +13,6 @@ from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.replay import header_of, replay
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.runtime.state import ReadHistory
-from amgs_focus.settings import FocusSettings
 from amgs_focus.trace.trace import TraceWriter, read
 from tests.focus.focus_world import SMALL, StillClock, notes, small_runtime
 from tests.focus.read_world import next_reads, read_now, recomputed
@@ -105,18 +102,6 @@ def test_new_text_is_read_after_a_full_read_of_what_stands_before_it() -> None:
     assert len(runtime.state.reads.contexts) == 1
 
 
-def test_the_state_hash_tells_histories_apart_only_where_they_decide_something() -> None:
-    runtime = reading(4)
-    runtime.decode(20)
-    state = runtime.state
-    assert len(state.reads.contexts) > 1
-    other = dataclasses.replace(state, reads=ReadHistory(state.reads.contexts[-1:], state.reads.generation))
-    assert state.digest("") != other.digest("")
-    full = state.settings.model_copy(update={"full_read_every": 1})
-    ours, theirs = (dataclasses.replace(one, settings=full) for one in (state, other))
-    assert ours.digest("") == theirs.digest("")
-
-
 def test_a_replay_of_stale_reads_agrees_step_by_step_and_bit_by_bit() -> None:
     chosen = SMALL.model_copy(update={"full_read_every": 5})
     runtime = small_runtime(settings=chosen)
@@ -131,15 +116,6 @@ def test_a_replay_of_stale_reads_agrees_step_by_step_and_bit_by_bit() -> None:
     again = small_runtime(settings=chosen)
     assert replay(trace, again) == len(trace.steps)
     assert torch.equal(read_now(again).logits, read_now(runtime).logits)
-
-
-def test_a_trace_from_before_the_setting_was_read_in_full() -> None:
-    runtime = reading(1)
-    header = header_of(runtime)
-    bare = {name: value for name, value in header.settings.items() if name != "full_read_every"}
-    writer = TraceWriter(None, dataclasses.replace(header, settings=bare))
-    told = read(writer.raw(), allow_incomplete=True).header.settings
-    assert FocusSettings.model_validate(dict(told)).full_read_every == 1
 
 
 class Learned(TinyModel):

@@ -20,11 +20,10 @@ from amgs_focus.model.tiny import END, TinyModel
 from amgs_focus.records import NodeRef, Segment, StepRecord
 from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.runtime import FocusRuntime
-from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.layout import coarsest, lay_out, open_down_to
+from amgs_focus.window.layout import coarsest, open_down_to
 from amgs_focus.window.working_context import SINKS, Scores
-from tests.focus.focus_world import MODEL, SMALL, StillClock, Told, notes, small_runtime, small_tree
+from tests.focus.focus_world import MODEL, SMALL, StillClock, Told, notes, small_runtime
 from tests.focus.read_world import next_reads, read_now, recomputed
 
 TEXTS = ["", "a", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "λ"]
@@ -78,27 +77,11 @@ def test_a_full_read_computes_what_lies_behind_the_first_change_and_no_more() ->
     assert record.dirty == record.refocus.dirty >= record.used - 1 - before
 
 
-def test_other_tokens_at_the_same_places_are_read_anew() -> None:
-    runtime = small_runtime(settings=SMALL.model_copy(update={"window": 400}))
-    runtime.ingest(notes(3))
-    runtime.decode(8)
-    runtime.back(6)
-    runtime.question("what else?")
-    reading = read_now(runtime)
-    assert 0 < reading.dirty < runtime.context.used
-    assert torch.allclose(reading.logits, recomputed(runtime), atol=1e-5)
-
-
 def test_a_refocus_leaves_room_for_the_tokens_until_the_next() -> None:
     runtime = asked()
     refocused = [record.refocus for record in runtime.decode(40) if record.refocus]
     assert len(refocused) == 10
     assert all(one.used <= one.window - SMALL.cadence for one in refocused)
-
-
-def test_without_a_choice_it_takes_the_shipped_gist_and_the_baseline() -> None:
-    view = FocusRuntime(MODEL, clock=StillClock()).snapshot()
-    assert (view.gist, view.scorer, view.window) == ("pointer", "tail-similarity", 512)
 
 
 def test_two_runs_are_the_same_run() -> None:
@@ -351,24 +334,6 @@ def test_the_budget_holds_at_every_step_of_any_run(window: int, cadence: int, ta
             runtime.context.check()
 
 
-def test_a_pin_outlives_a_new_layout() -> None:
-    runtime = asked()
-    node = next(entry.node for entry in runtime.context.entries() if entry.level == 1)
-    runtime.override(node, "expand")
-    runtime.refocus()
-    tokens = NodeRef(0, node.index)
-    assert runtime.context.position(tokens) is not None
-    runtime.override(tokens, "pin")
-    letters = "much more text than the window holds; " * 3
-    assert len(letters) > runtime.settings.window
-    runtime.ingest([Segment(letters)])
-    assert runtime.context.position(tokens) is not None
-    runtime.decode(12)
-    assert runtime.context.position(tokens) is not None
-    entry = runtime.snapshot().entries[runtime.context.position(tokens) or 0]
-    assert entry.pinned and entry.level == 0
-
-
 @settings(max_examples=15)
 @given(st.integers(0, 3), st.lists(st.integers(1, 160), min_size=1, max_size=4))
 def test_a_pin_stands_through_whatever_text_comes_or_is_said_to_have_no_room(place: int, lengths: list[int]) -> None:
@@ -399,23 +364,6 @@ def test_pins_that_the_window_is_too_full_for_are_named() -> None:
     unheld = runtime.snapshot().unheld
     assert unheld and set(unheld) < set(pins)
     assert all(runtime.context.position(node) is not None for node in pins if node not in unheld)
-
-
-def test_what_was_forbidden_stays_closed_in_a_new_layout() -> None:
-    tree = small_tree(40)
-    roomy = FocusSettings(block_size=4, window=64, cadence=4, tail_blocks=1)
-    free = lay_out(tree, roomy)
-    assert free.position(NodeRef(0, 3)) is not None
-    held = lay_out(tree, roomy, {NodeRef(1, 3): "forbid"})
-    assert held.position(NodeRef(1, 3)) is not None
-
-
-def test_a_pin_gives_way_where_the_window_cannot_hold_it() -> None:
-    tree = small_tree(4000)
-    tight = FocusSettings(block_size=4, window=48, cadence=4, tail_blocks=2)
-    plain, pinned = lay_out(tree, tight), lay_out(tree, tight, {NodeRef(0, 1): "pin", NodeRef(0, 400): "pin"})
-    pinned.check()
-    assert pinned.free >= tight.cadence and plain.free >= tight.cadence
 
 
 def test_gists_made_anew_are_read_anew(tmp_path: Path) -> None:
@@ -465,16 +413,6 @@ def test_a_model_that_fails_half_way_leaves_an_empty_cache() -> None:
 
 def said(runtime: FocusRuntime, since: int) -> str:
     return runtime.tree.text(since, runtime.tree.length)
-
-
-def test_a_second_question_gives_the_word_back_to_the_user_first() -> None:
-    runtime = asked()
-    runtime.decode(3)
-    cut = runtime.tree.length
-    runtime.question("and then?")
-    assert said(runtime, cut) == "<|end|>\n<|user|>\nand then?<|end|>\n<|assistant|>\n"
-    runtime.question("well?")  # nothing was answered in between
-    assert said(runtime, cut).endswith("<|assistant|>\n<|end|>\n<|user|>\nwell?<|end|>\n<|assistant|>\n")
 
 
 def test_an_answer_that_ended_by_itself_is_not_ended_again() -> None:

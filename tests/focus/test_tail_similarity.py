@@ -56,12 +56,6 @@ def test_the_span_that_holds_the_question_s_words_scores_highest_at_every_level(
     assert max(others) < values.max()
 
 
-@pytest.mark.parametrize("text", ["", "a", "aaaa" * 40, "ab" * 60])
-def test_where_all_is_alike_nothing_is_asked(text: str) -> None:
-    _, values = scored(tree_of(text), "ab")
-    assert (np.abs(values) < 0.2).all()
-
-
 @settings(max_examples=20)
 @given(st.integers(0, 200), st.integers(0, 200), st.integers(0, 60))
 def test_stepping_back_and_on_again_gives_the_same_scores(length: int, back: int, more: int) -> None:

@@ -11,7 +11,7 @@ from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.utility import measure
 from amgs_focus.window.layout import coarsest
 from amgs_focus.window.working_context import WorkingContext
-from tests.focus.focus_world import MODEL, StillClock, notes, small_runtime, small_tree
+from tests.focus.focus_world import MODEL, StillClock, small_tree
 
 
 def nll(context: WorkingContext, tree: LifetimeTree, count: int) -> list[float]:
@@ -37,17 +37,6 @@ def test_a_gain_is_the_nll_it_saves_over_the_horizon() -> None:
     assert found.gain == pytest.approx(found.nll_coarse - found.nll_fine)
 
 
-def test_expanding_and_collapsing_back_measure_the_same() -> None:
-    tree = small_tree(100)
-    context = coarsest(tree, 999, 2)
-    place = next(at for at, entry in enumerate(context.entries()) if entry.level == 1)
-    opened, _ = context.expand(place)
-    one, other = (measure(held, tree, place, 8, StillClock()) for held in (context, opened))
-    assert (one.kind, other.kind) == ("expand", "collapse")
-    assert one.node == other.node
-    assert one.gain == pytest.approx(other.gain)
-
-
 def test_what_cannot_be_measured_is_refused() -> None:
     tree = small_tree(90)
     context = coarsest(tree, 999, 2)
@@ -66,17 +55,3 @@ def test_the_horizon_never_reaches_into_what_is_measured() -> None:
     context = coarsest(tree, 999, 1)
     place = len(context.entries()) - 2
     assert measure(context, tree, place, 1000, StillClock()).horizon == 4
-
-
-def test_a_measurement_is_kept_until_it_is_stepped_back_over() -> None:
-    runtime = small_runtime()
-    runtime.ingest(notes())
-    runtime.decode(2)
-    found = runtime.measure(0)
-    assert found.step == 2
-    view = runtime.snapshot()
-    assert view.entries[0].delta_nll == found.gain
-    assert view.measurements == (found,)
-    assert runtime.why(0).measurement == found
-    runtime.back(1)
-    assert runtime.snapshot().measurements == ()

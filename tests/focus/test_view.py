@@ -100,42 +100,6 @@ def test_why_not_says_how_far_off_it_is() -> None:
     assert last.would.startswith("Leaves the protected tail in")
 
 
-def test_it_leaves_the_tail_when_it_was_said_to() -> None:
-    runtime = running()
-    runtime.step()
-    place = len(runtime.context.entries()) - 1
-    node = runtime.context.entries()[place].node
-    waits = int(runtime.why(place).would.split(" in ")[1].split(" ")[0])
-    runtime.decode(waits - 1)
-    assert runtime.why(node).entry.protected
-    runtime.step()
-    assert not runtime.why(node).entry.protected
-
-
-def test_why_a_full_window_refused() -> None:
-    runtime = running(Told(default=0.9))
-    runtime.step()
-    told = next(
-        held
-        for held in map(runtime.why, range(len(runtime.context.entries())))
-        if held.decision and held.decision.reason == "budget"
-    )
-    assert "more positions free" in told.would
-    assert told.reason_text.startswith("Not expanded: there is no room for it")
-
-
-def test_the_operator_s_word_is_shown() -> None:
-    runtime = running()
-    place = latest_gist(runtime)
-    node = runtime.context.entries()[place].node
-    runtime.override(node, "forbid")
-    assert runtime.snapshot().entries[place].forbidden
-    runtime.override(node, "pin")
-    assert runtime.snapshot().entries[place].pinned
-    runtime.override(node, None)
-    assert not runtime.snapshot().entries[place].pinned
-
-
 def test_an_entry_that_is_not_there_is_named() -> None:
     with pytest.raises(FocusError, match="99"):
         running().why(99)
@@ -143,18 +107,6 @@ def test_an_entry_that_is_not_there_is_named() -> None:
         running().why(NodeRef(4, 1))
     with pytest.raises(FocusError, match="not an entry"):
         small_runtime().why(0)
-
-
-def test_residency_counts_refocuses_at_one_level() -> None:
-    runtime = running(Told())
-    runtime.step()
-    assert runtime.snapshot().entries[0].residency == 0 or runtime.snapshot().mean_residency >= 0
-    before = runtime.snapshot().entries[0]
-    runtime.refocus()
-    runtime.refocus()
-    after = runtime.snapshot().entries[0]
-    assert after.node == before.node
-    assert after.residency == before.residency + 2
 
 
 def test_every_reason_has_a_letter_and_a_sentence() -> None:

@@ -11,9 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import FocusError, WindowBudgetError
-from amgs_focus.records import Band, NodeRef, parent_of
+from amgs_focus.records import NodeRef, parent_of
 from amgs_focus.window.layout import assemble, coarsest
-from amgs_focus.window.working_context import SINKS, Edit, Entry, WorkingContext, gist_entry, token_entries
+from amgs_focus.window.working_context import SINKS, Entry, WorkingContext, token_entries
 from tests.focus.focus_world import MODEL, Shape, small_tree
 
 lengths = st.integers(0, 400)
@@ -104,13 +104,6 @@ def test_a_layout_fits_its_window_or_says_that_nothing_would(
         assert all(entry.level == 0 for entry in context.entries())
 
 
-def test_a_million_tokens_fit_a_small_window() -> None:
-    context = assemble(Shape(1_000_003, block_size=32), 512, 2)
-    context.check()
-    assert context.entries()[-1].end == 1_000_003
-    assert 512 - 31 < context.used <= 512
-
-
 @given(lengths, st.integers(1, 200), st.integers(0, 3))
 def test_a_new_layout_gives_its_detail_to_what_is_recent(length: int, window: int, tail: int) -> None:
     assume(wide(length, tail=tail).used <= window)
@@ -132,14 +125,6 @@ def test_new_tokens_join_the_end_and_leave_the_rest(length: int, more: int, data
     whole = [entry for entry in context.entries() if entry.end % 4 == 0]
     assert list(grown.entries()[: len(whole)]) == whole
     assert grown.used == context.used + more
-
-
-@given(lengths, st.integers(0, 5))
-def test_the_tail_stays_tokens(length: int, tail: int) -> None:
-    context = wide(length, tail=tail)
-    recent = [entry for entry in context.entries() if entry.end > context.tail_start]
-    assert all(entry.level == 0 for entry in recent)
-    assert length - context.tail_start <= tail * 4 + 3
 
 
 def broken(change: str) -> WorkingContext:
@@ -172,16 +157,6 @@ def test_a_broken_invariant_is_named(change: str) -> None:
         broken(change).check()
 
 
-def test_an_edit_of_another_context_is_refused() -> None:
-    context = wide(100)
-    with pytest.raises(FocusError, match="does not belong"):
-        context.apply(Edit(0, (gist_entry(NodeRef(1, 7), 4, 1),), ()))
-    with pytest.raises(FocusError, match="not all"):
-        context.collapse(NodeRef(2, 0))
-    with pytest.raises(FocusError, match="already held as tokens"):
-        context.expand(len(context.entries()) - 1)
-
-
 @given(st.integers(0, 200), st.data())
 def test_finding_an_entry_agrees_with_looking_at_all_of_them(length: int, data: st.DataObject) -> None:
     context = edited(wide(length), data)[-1]
@@ -210,21 +185,3 @@ def test_packed_rows_are_those_of_a_walk_over_the_entries(length: int, data: st.
     start = data.draw(st.integers(0, context.used))
     end = data.draw(st.integers(start, context.used))
     assert torch.equal(context.embeddings(tree, start, end), torch.stack(rows)[start:end])
-
-
-def test_packed_columns_tell_level_span_and_distance() -> None:
-    tree = small_tree(30)
-    context = coarsest(tree, 100, 1)
-    packed = context.pack(tree)
-    assert context.bands() == (Band(0, 16, 2), Band(16, 24, 1), Band(24, 30, 0))
-    assert packed["levels"].tolist() == [2, 1, 1] + [0] * 6
-    assert packed["span_width"].tolist() == [16, 4, 4] + [1] * 6
-    assert packed["distance_to_cursor"].tolist() == [4, 3, 2, 1, 1, 1, 1, 0, 0]
-
-
-def test_equal_codes_mean_equal_rows_and_slots_are_told_apart() -> None:
-    context = wide(100)
-    assert len(set(context.codes().tolist())) == context.used
-    two = WorkingContext((gist_entry(NodeRef(1, 0), 4, 2), *token_entries(4, 8, 4)), 8, 99, 4, 2, 0)
-    two.check()
-    assert len(set(two.codes().tolist())) == two.used == SINKS + 2 + 4

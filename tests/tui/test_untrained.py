@@ -17,8 +17,8 @@ from amgs_app.shell.output import as_text
 from amgs_focus.gist.checkpoint import save_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistShape
 from amgs_focus.model.loading import load
+from tests.benchmarks.training_world import LAMPS
 from tests.focus.model_world import write_model
-from tests.focus.training_world import LAMPS
 
 
 def run(operator: Operator, line: str) -> Any:

@@ -16,9 +16,9 @@ from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from benchmarks.focus_training.gist_run import train_gistnet
 from benchmarks.focus_training.run_config import read_config
+from tests.benchmarks.training_world import CONFIG, LAMPS, write_run
 from tests.focus.focus_world import StillClock
 from tests.focus.model_world import write_model
-from tests.focus.training_world import CONFIG, LAMPS, write_run
 
 DEVICE = "cuda"
 

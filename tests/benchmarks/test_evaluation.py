@@ -3,52 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
-from amgs_focus.errors import TextError
 from amgs_focus.model.base_model import turns_keys
 from amgs_focus.model.tiny import TinyModel
-from benchmarks.focus_evaluation.gist import draw_windows
-from benchmarks.focus_evaluation.needles import choose, facts, pass_keys, plant
+from benchmarks.focus_evaluation.needles import choose, facts
 
 torch.set_num_threads(1)
-
-
-@given(
-    st.lists(st.integers(0, 300), min_size=1, max_size=8), st.integers(1, 100), st.integers(1, 20), st.integers(0, 9)
-)
-def test_windows_lie_inside_documents_that_can_hold_them(
-    lengths: list[int], need: int, windows: int, seed: int
-) -> None:
-    if max(lengths) < need:
-        with pytest.raises(TextError):
-            draw_windows(lengths, need, windows, seed)
-        return
-    places = draw_windows(lengths, need, windows, seed)
-    assert 1 <= len(places) <= windows
-    assert places == draw_windows(lengths, need, windows, seed)
-    assert len(set(places)) == len(places)
-    assert all(at >= 0 and at + need <= lengths[document] for document, at in places)
-
-
-@given(st.integers(1, 6), st.integers(0, 5), st.integers(500, 900))
-def test_needles_stand_where_it_is_said_and_every_second_key_lies_across_an_edge(
-    count: int, seed: int, part: int
-) -> None:
-    model = TinyModel()
-    length = count * part
-    text = model.encode("x" * length)
-    tokens, planted = plant(model, text, pass_keys(count, seed), length, 32, seed)
-    assert len(tokens) == length
-    for number, one in enumerate(planted):
-        assert model.decode(tokens[one.start : one.end]) == one.needle.statement
-        assert model.decode(tokens[one.key_start : one.key_end]) == one.needle.key
-        assert (one.key_start // 32 != (one.key_end - 1) // 32) == (number % 2 == 1)
-        assert number * part <= one.start and one.end <= (number + 1) * part
-    assert tokens.count(ord("x")) >= length - sum(one.end - one.start for one in planted)
 
 
 def test_the_choice_is_the_option_that_a_plain_pass_finds_likeliest() -> None:

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 from safetensors import safe_open
 
@@ -14,10 +13,9 @@ from amgs_focus.gist.checkpoint import load_checkpoint
 from amgs_focus.model.tiny import TinyModel
 from benchmarks.focus_training.corpus import open_corpus, read_shard, stage
 from benchmarks.focus_training.gist_run import train_gistnet
-from benchmarks.focus_training.gistnet import GistEvaluator, resumed
 from benchmarks.focus_training.records import TrainedRun
 from benchmarks.focus_training.run_config import RunConfig, read_config
-from tests.focus.training_world import CONFIG, LAMPS, write_run
+from tests.benchmarks.training_world import LAMPS, write_run
 
 
 class Ticking:
@@ -40,12 +38,6 @@ def weights(file: Path) -> dict[str, torch.Tensor]:
     return {**encoder.token_net.state_dict(prefix="t."), **encoder.gist_net.state_dict(prefix="g.")}
 
 
-# --- the configuration ------------------------------------------------------------------------------------
-
-
-# --- the shards -------------------------------------------------------------------------------------------
-
-
 def test_shards_hold_whole_blocks_and_say_where_they_are_from(tmp_path: Path) -> None:
     config = read_config(write_run(tmp_path))
     model = TinyModel()
@@ -66,9 +58,6 @@ def test_shards_hold_whole_blocks_and_say_where_they_are_from(tmp_path: Path) ->
     assert kept.tolist() == whole[later.first : later.first + later.tokens]
     notes, _ = read_shard(tmp_path / "shards" / "notes.train.arrow")
     assert [name for name, _ in notes.files] == ["a.md", "b.md"]
-
-
-# --- the run ----------------------------------------------------------------------------------------------
 
 
 def test_a_run_ends_in_a_checkpoint_and_a_card_of_its_own_figures(tmp_path: Path) -> None:
@@ -112,19 +101,3 @@ def test_a_run_in_sittings_equals_one_in_one_go(tmp_path: Path) -> None:
     assert all(torch.equal(straight[name], parted[name]) for name in straight)
     again = run(config, resume=True)
     assert again.complete and again.checkpoint == third.checkpoint
-
-
-def test_the_weights_that_validated_best_are_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = iter((0.1, 0.4, 0.2))
-    monkeypatch.setattr(GistEvaluator, "evaluate", lambda self, net: {"content_lamps": next(found)})
-    told = CONFIG.replace("validate_every = 6", "validate_every = 2").replace("steps = 2", "steps = 0")
-    config = read_config(write_run(tmp_path, told))
-    done = run(config)
-    state = resumed(config.out / "tokens.state", config.training("tokens", 64))
-    exported = load_checkpoint(Path(done.checkpoint), TinyModel()).token_net.state_dict()
-    assert (state.step, state.best_step) == (6, 4)
-    assert not all(torch.equal(state.net.state_dict()[name], state.best[name]) for name in state.best)
-    for name, value in state.best.items():
-        torch.testing.assert_close(exported[name], value, atol=1e-3, rtol=1e-3)  # half precision
-    card = Path(done.card).read_text(encoding="utf-8")
-    assert "those of step 4:" in card and "| content_lamps | 0.400 |" in card

@@ -15,7 +15,7 @@ from amgs_focus.model.tiny import TinyModel
 from benchmarks.focus_training.corpus import TrainingCorpus
 from benchmarks.focus_training.gist_objective import Cues, step_loss
 from benchmarks.focus_training.run_config import GistTraining, Phase
-from tests.focus.training_world import corpus_part
+from tests.benchmarks.training_world import corpus_part
 
 SHAPE = GistShape(width=64, hidden=32, heads=4)
 LAYERED = GistShape(width=64, hidden=32, heads=4, layer=1)

@@ -159,12 +159,6 @@ class PruningSettings(SettingsSection):
         description="A block with more confidence than this stays; the wording of a text alone gives no more. Where "
         "verdicts exist they count instead: a block that is useful more often than not stays.",
     )
-    alone_cosine: float = Field(
-        default=0.65,
-        ge=0,
-        le=1,
-        description="A block that no other comes as near as this stands alone on its subject, and stays; 0 for none.",
-    )
 
 
 class CalibrationSettings(SettingsSection):

@@ -16,7 +16,7 @@ from amgs.derived.raw_vectors import MOST, RawVectors
 from amgs.errors import AmgsError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
-from amgs.settings import ConsolidationSettings, Settings
+from amgs.settings import ConsolidationSettings, PruningSettings, Settings
 from amgs.storage.duckdb.storage import DuckDBStorage
 from amgs.text.embedding import HashingEmbedder
 from amgs.types import BlockFilter, Progress, SearchResult, Vector
@@ -24,7 +24,9 @@ from tests.engine.memory_world import open_memory
 
 WORDS = ("dome", "motor", "slipped", "frost", "mirror", "school", "budget", "visit", "lens", "fog", "roof", "lamp")
 QUERIES = ("the dome motor slipped", "frost on the mirror", "school budget visit")
-BATCHES = Settings(consolidation=ConsolidationSettings(batch=4, transaction=8))
+BATCHES = Settings(
+    consolidation=ConsolidationSettings(batch=4, transaction=8), pruning=PruningSettings(centrality=1, confidence=1)
+)
 AT = datetime(2026, 2, 1, tzinfo=UTC)
 SECONDS = 120.0
 
@@ -162,7 +164,7 @@ def test_reads_of_every_kind_stand_three_threads_beside_a_writer(tmp_path: Path)
                 readers.another_round()
                 if turn != 1:
                     memory.undo(done[-1].id)
-                plan = memory.lifecycle.plan_pruning(threshold=0.99, lowest=1.0)
+                plan = memory.lifecycle.plan_pruning(threshold=0.99)
                 memory.lifecycle.apply_pruning(plan)
                 readers.another_round()
         assert memory.verify().faults == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from pathlib import Path
@@ -62,6 +63,9 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Path:
     memory.reinforce([secret], event_type="explicit", source="test")
     memory.keep("bookmark", f"look at {MARKER}")
     memory.close()
+    earlier = [{"id": secret, "content": SECRET}, {"id": other, "content": "clocks"}]  # as versions before 0.2 wrote
+    lines = "".join(json.dumps(line) + "\n" for line in earlier)
+    path.with_name(f"{path.name}.deleted.jsonl").write_text(lines, encoding="utf-8")
     return path.parent
 
 
@@ -84,7 +88,8 @@ def test_no_file_of_the_store_holds_an_erased_text(path: Path) -> None:
     assert words and not words & _keyword_files(path)
     assert receipt.ids == (secret,) and receipt.compacted and not receipt.related
     assert receipt.verification.faults == () and receipt.rows["memory_blocks"] == 1
-    assert {"operation_rows", "searches", "reinforcement_log", "ledger", "meta", "assemblies"} <= set(receipt.rows)
+    tables = {"operation_rows", "searches", "reinforcement_log", "ledger", "deleted_blocks", "meta", "assemblies"}
+    assert tables <= set(receipt.rows)
     kept, now = receipt.indexes["keyword index"]
     assert now == kept - 1
     assert {block.id for block in memory.blocks(EVERY)} == before - {secret}

@@ -21,6 +21,7 @@ from amgs.clock import FixedClock
 from amgs.errors import AmgsError, InputError, StoreCorruptError, StoreTooNewError, UsageError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
+from amgs.settings import PruningSettings
 from amgs.wing_registry import wings
 from amgs_app import cli
 from tests.engine.lifecycle_world import EVERY
@@ -300,7 +301,9 @@ def _review(memory: Memory, chance: Random) -> object:
 
 def _prune(memory: Memory, chance: Random) -> object:
     hard = chance.random() < 0.5
-    plan = memory.lifecycle.plan_pruning(hard=hard, threshold=None if hard else 1.0, lowest=None if hard else 1.0)
+    loose = PruningSettings(relevance=1.0, centrality=1.0, confidence=1.0)
+    memory.settings = memory.settings.model_copy(update={"pruning": loose})
+    plan = memory.lifecycle.plan_pruning(hard=hard)
     return memory.lifecycle.apply_pruning(plan)
 
 

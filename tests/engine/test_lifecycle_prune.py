@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 from datetime import timedelta
-from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.clock import FixedClock
-from amgs.errors import StoreError, UsageError
+from amgs.errors import UsageError
 from amgs.ingest.raw_blocks import RawBlock
-from amgs.lifecycle.prune_criteria import Signals, expendable, limits
 from amgs.memory import Memory
-from amgs.settings import PruningSettings
 from amgs.types import Block, BlockFilter
 from tests.engine.lifecycle_world import content, lively
 from tests.engine.memory_world import NOW
@@ -91,7 +85,7 @@ def test_a_verdict_counts_in_place_of_how_sure_the_category_is() -> None:
 
 def test_no_edge_ends_at_a_pruned_block_and_undo_brings_all_of_them_back() -> None:
     with _old() as memory:
-        loose = memory.settings.pruning.model_copy(update={"centrality": 1.0, "alone_cosine": 0.0})
+        loose = memory.settings.pruning.model_copy(update={"centrality": 1.0})
         memory.settings = memory.settings.model_copy(update={"pruning": loose})
         before = content(memory)
         assert memory.edges()
@@ -107,8 +101,8 @@ def test_no_edge_ends_at_a_pruned_block_and_undo_brings_all_of_them_back() -> No
 @settings(max_examples=6)
 @given(st.integers(min_value=1, max_value=8), st.booleans())
 def test_pruning_and_its_undo_leave_the_store_as_it_was(limit: int, hard: bool) -> None:
-    with _old() as memory, TemporaryDirectory() as folder:
-        loose = memory.settings.pruning.model_copy(update={"centrality": 1.0, "alone_cosine": 0.0})
+    with _old() as memory:
+        loose = memory.settings.pruning.model_copy(update={"centrality": 1.0})
         memory.settings = memory.settings.model_copy(update={"pruning": loose})
         memory.reinforce([_odd(memory).id], event_type="looked", source="x")
         if hard:
@@ -117,46 +111,27 @@ def test_pruning_and_its_undo_leave_the_store_as_it_was(limit: int, hard: bool) 
         before = content(memory)
         plan = memory.lifecycle.plan_pruning(hard=hard, limit=limit)
         assert len(plan.candidates) <= limit
-        done = memory.lifecycle.apply_pruning(plan, ledger=Path(folder, "ledger") if hard else None)
+        done = memory.lifecycle.apply_pruning(plan)
         assert memory.verify().ok
         memory.undo(done.operation.id)
         assert content(memory) == before
         assert memory.verify().ok
 
 
-def test_a_hard_pruning_writes_its_ledger_first(tmp_path: Path) -> None:
-    with _old(tmp_path / "s.duckdb") as memory:
-        odd = _odd(memory)
-        memory.lifecycle.apply_pruning(memory.lifecycle.plan_pruning())
-        plan = memory.lifecycle.plan_pruning(hard=True)
-        with pytest.raises(StoreError, match="nothing was deleted"):
-            memory.lifecycle.apply_pruning(plan, ledger=tmp_path / "missing" / "ledger.jsonl")
-        assert memory.block(odd.id).status == "pruned"
-        done = memory.lifecycle.apply_pruning(plan)
-        kept = [json.loads(line) for line in Path(done.ledger).read_text(encoding="utf-8").splitlines()]
-        assert odd.content in [line["content"] for line in kept]
-        assert "pruned" not in memory.status().blocks
-        assert memory.verify().ok
-
-
-@pytest.mark.parametrize("kind", ["memory", "postgres"])
-def test_a_store_without_a_file_keeps_its_ledger_in_a_table(
+@pytest.mark.parametrize("kind", ["file", "postgres"])
+def test_what_a_hard_pruning_deletes_stands_whole_in_a_table_until_it_is_erased(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    place = namespace(request.getfixturevalue("postgres")) if kind == "postgres" else ":memory:"
+    place = namespace(request.getfixturevalue("postgres")) if kind == "postgres" else tmp_path / "s.duckdb"
     with _old(place) as memory:
-        odd = _odd(memory)
+        odd, edges = _odd(memory), memory.edges()
+        memory.set_metadata(edges[0].source_id, status="pruned")
         memory.lifecycle.apply_pruning(memory.lifecycle.plan_pruning())
         done = memory.lifecycle.apply_pruning(memory.lifecycle.plan_pruning(hard=True))
-        assert done.ledger == "the table deleted_blocks" and "pruned" not in memory.status().blocks
+        assert "pruned" not in memory.status().blocks and memory.verify().ok
         kept = {line["id"]: line for line in memory._storage.deleted_blocks.lines()}
-        assert kept.keys() == {one.block.id for one in done.plan.candidates}
-        # The same lines as a file beside a store has.
-        memory.undo(done.operation.id)
-        again = memory.lifecycle.plan_pruning(hard=True)
-        memory.lifecycle.apply_pruning(again, ledger=tmp_path / "ledger")
-        lines = [json.loads(line) for line in (tmp_path / "ledger").read_text(encoding="utf-8").splitlines()]
-        assert {line["id"]: line for line in lines} == kept
+        assert kept.keys() == {candidate.block.id for candidate in done.plan.candidates}
+        assert kept[odd.id]["content"] == odd.content and kept[odd.id]["meta"]["source"] == "odd.md"
         memory.undo(memory.operations(1)[0].id)
         memory.erasure.erase([odd.id])
         left = {str(line["id"]) for line in memory._storage.deleted_blocks.lines()}
@@ -203,7 +178,7 @@ def test_it_is_told_which_of_the_four_signs_keeps_a_block_and_when_it_will_have_
         seen = memory.lifecycle.explain_pruning(odd)
         assert seen.kept_by[:2] == ("is archived", "pinned") and seen.fades_at is None
         with pytest.raises(UsageError, match="Invalid "):
-            memory.lifecycle.explain_pruning(odd, lowest=2.0)
+            memory.lifecycle.explain_pruning(odd, threshold=2.0)
         with pytest.raises(UsageError, match="Invalid "):
             memory.lifecycle.plan_pruning(threshold=0.0)
 
@@ -212,42 +187,9 @@ def test_a_plan_says_what_keeps_the_faded_blocks_and_everything_agrees_with_the_
     with _old() as memory:
         for n, block in enumerate(memory.blocks(BlockFilter(), order="id")):
             memory.set_metadata(block.id, confidence=0.3 + 0.1 * n, is_self_component=n == 2)
-        for lowest in (0.0, 0.4, 1.0):
-            plan = memory.lifecycle.plan_pruning(lowest=lowest)
-            every = memory.blocks(BlockFilter())
-            kept = {b.id: memory.lifecycle.explain_pruning(b.id, lowest=lowest).kept_by for b in every}
-            assert {c.block.id for c in plan.candidates} == {i for i, by in kept.items() if not by}
-            assert len(plan.candidates) + sum(plan.spared.values()) == len(every)
-            assert plan.spared["self or pin"] == 1
-
-
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12))
-def test_the_lowest_share_only_ever_adds_blocks(rows: list[tuple[int, int, int]]) -> None:
-    columns = np.array(rows, dtype=float).T / 3.0
-    none = np.zeros(len(rows), dtype=np.bool_)
-    seen = Signals(columns[0] * 0.1, columns[1], np.zeros(len(rows)), columns[2], none, np.full(len(rows), np.nan))
-    masks = [expendable(seen, limits(seen, PruningSettings(), p)) for p in (0.0, 0.3, 0.6, 1.0)]
-    for less, more in pairwise(masks):
-        assert not (less & ~more).any()
-    strict = [expendable(seen, limits(seen, PruningSettings()), others=k) for k in (3, 2, 1, 0)]
-    for less, more in pairwise(strict):
-        assert not (less & ~more).any()
-    assert (strict[3] == (seen.relevance < 0.05)).all()
-
-
-def test_what_stands_alone_on_its_subject_stays_and_of_two_alike_one_may_go() -> None:
-    with Memory.open(":memory:", clock=FixedClock(NOW)) as memory:
-        kiln = "The kiln in the yard is fired with beech wood twice a month, slowly, over one whole night."
-        texts = [
-            kiln,
-            kiln + " Slowly.",
-            "Auntie's harpsichord wants new quills, which only the man in Ulm still cuts.",
-        ]
-        memory.ingest_many([RawBlock(text, meta={"source": f"{n}.md"}) for n, text in enumerate(texts)])
-        memory.apply_consolidation(memory.plan_consolidation())
-        for block in memory.blocks(BlockFilter()):
-            memory.set_metadata(block.id, confidence=0.3, decay_lambda=0.01)
-        memory.clock = FixedClock(LATER)
         plan = memory.lifecycle.plan_pruning()
-        assert [c.block.meta["source"] in ("0.md", "1.md") for c in plan.candidates] == [True]
-        assert plan.spared["alone on its subject"] >= 1
+        every = memory.blocks(BlockFilter())
+        kept = {block.id: memory.lifecycle.explain_pruning(block.id).kept_by for block in every}
+        assert {c.block.id for c in plan.candidates} == {i for i, by in kept.items() if not by}
+        assert len(plan.candidates) + sum(plan.spared.values()) == len(every)
+        assert plan.spared["self or pin"] == 1

@@ -63,7 +63,9 @@ def delete(memory: Memory, block: str) -> None:
 def prune(memory: Memory, block: str) -> None:
     pass_days(memory, 4000)
     memory.ingest_text("The barn at the weir is painted red.")
-    plan = memory.lifecycle.plan_pruning(threshold=0.99, lowest=1.0)
+    loose = memory.settings.pruning.model_copy(update={"relevance": 0.99, "centrality": 1.0, "confidence": 1.0})
+    memory.settings = memory.settings.model_copy(update={"pruning": loose})
+    plan = memory.lifecycle.plan_pruning()
     assert block in [one.block.id for one in plan.candidates]
     memory.lifecycle.apply_pruning(plan)
 

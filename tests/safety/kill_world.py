@@ -236,8 +236,7 @@ def faults_after(path: Path) -> list[str]:
     with Memory.open(path, clock=FixedClock(AT)) as memory:
         found += [f"{fault.where}: {fault.what}" for fault in memory.verify().faults]
         # A hard pruning is undone at once: where the kill fell between, the ledger holds what is gone.
-        ledger = Path(f"{path}.deleted.jsonl")
-        kept = ledger.read_text(encoding="utf-8") if ledger.exists() else ""
+        kept = {line["id"] for line in memory._storage.deleted_blocks.lines()}
         held = {block.id for block in memory.blocks(EVERY)}
         found += [f"block {i[:12]} is lost" for i in added if i not in held and i not in kept]
         journal = {operation.id: operation for operation in memory.operations(100_000)}

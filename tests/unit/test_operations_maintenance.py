@@ -59,8 +59,9 @@ def test_a_hard_pruning_asks_for_two_words(session: Operator) -> None:
     do(session, "prune --hard --dry-run")
     with pytest.raises(UsageError, match="would delete 1"):
         do(session, "prune --hard")
-    done = do(session, "prune --hard --yes")
-    assert Path(done.ledger).exists()
+    do(session, "prune --hard --yes")
+    lines = session.engine.memory._storage.deleted_blocks.lines()
+    assert [line["id"] for line in lines] == [block_id(OWL)]
     do(session, "undo")
     assert session.engine.memory.block(block_id(OWL)).status == "pruned"
 

@@ -6,7 +6,6 @@ Each change is a plan first, then one transaction with a journal entry that `und
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -254,17 +253,11 @@ class Lifecycle(MemoryPart):
     # --- pruning (AMGS §8.5) ----------------------------------------------------------------------------
 
     def plan_pruning(
-        self,
-        *,
-        hard: bool = False,
-        limit: int | None = None,
-        threshold: float | None = None,
-        lowest: float | None = None,
+        self, *, hard: bool = False, limit: int | None = None, threshold: float | None = None
     ) -> PrunePlan:
         """Blocks that are faded, peripheral, unused and doubted; hard: pruned blocks that would leave the store.
 
-        threshold: stands in for `relevance` of the settings. lowest: this share of the memory counts as low in
-        centrality and confidence, besides what lies under the limits.
+        threshold: stands in for `relevance` of the settings.
         """
         counter, now = self._context.storage.change_counter, self._context.clock.now()
         if hard:
@@ -274,32 +267,20 @@ class Lifecycle(MemoryPart):
         return prune.plan(
             self._context.storage,
             self._centrality(),
-            self._pruning(threshold, lowest),
+            self._pruning(threshold),
             now=now,
             change_counter=counter,
-            lowest=lowest or 0.0,
             limit=bounds.count("A limit", limit),
         )
 
-    def explain_pruning(
-        self, block_id: str, *, threshold: float | None = None, lowest: float | None = None
-    ) -> PruneAssessment:
+    def explain_pruning(self, block_id: str, *, threshold: float | None = None) -> PruneAssessment:
         """How a block stands to the four limits: which of them keep it, and when it will have faded."""
-        limits = self._pruning(threshold, lowest)
-        wanted = self._context.whole_id(block_id)
-        return prune.explain(
-            self._context.storage,
-            wanted,
-            self._centrality(),
-            limits,
-            now=self._context.clock.now(),
-            lowest=lowest or 0.0,
-        )
+        limits, wanted = self._pruning(threshold), self._context.whole_id(block_id)
+        return prune.explain(self._context.storage, wanted, self._centrality(), limits, now=self._context.clock.now())
 
-    def _pruning(self, threshold: float | None, lowest: float | None) -> PruningSettings:
-        for name, value in {"relevance": threshold, "lowest": lowest}.items():
-            if value is not None and (not 0 <= value <= 1 or (name == "relevance" and value == 0)):
-                raise UsageError(f"Invalid {name}: {value:g}.", way_out="Give a value between 0 and 1.")
+    def _pruning(self, threshold: float | None) -> PruningSettings:
+        if threshold is not None and not 0 < threshold <= 1:
+            raise UsageError(f"Invalid relevance: {threshold:g}.", way_out="Give a value between 0 and 1.")
         changed = {} if threshold is None else {"relevance": threshold}
         return self._context.settings.pruning.model_copy(update=changed)
 
@@ -309,13 +290,9 @@ class Lifecycle(MemoryPart):
             view, scores = state.graph.view(), state.graph.measures().importance()
         return dict(zip(view.nodes.tolist(), scores.tolist(), strict=True))
 
-    def apply_pruning(self, plan: PrunePlan, *, ledger: Path | None = None) -> Pruned:
-        """Carry a plan out; what a hard one deletes is written to the ledger first. Without one, that lies beside a
-        store in a file, and is the table `deleted_blocks` of any other.
-        """
-        if plan.hard and ledger is None and self._context.storage.file is not None:
-            ledger = Path(f"{self._context.storage.file}.deleted.jsonl")
-        return prune.apply(self._context.storage, plan, self._context.clock.now(), ledger)
+    def apply_pruning(self, plan: PrunePlan) -> Pruned:
+        """Carry a plan out; what a hard one deletes is kept in the table `deleted_blocks`."""
+        return prune.apply(self._context.storage, plan, self._context.clock.now())
 
     def delete(self, ids: Sequence[str]) -> JournalEntry:
         """Set blocks aside as pruned, whatever their signs; `undo` brings them back. `memory.erasure` erases."""

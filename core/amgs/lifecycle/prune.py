@@ -1,18 +1,15 @@
-"""Pruning: blocks that are faded, peripheral, unused and doubted, all four at once (AMGS §8.5).
+"""Prune blocks that are faded, peripheral, unused and doubted, all four at once (AMGS §8.5).
 
-Soft: the block stays as pruned and loses its edges. Hard: it leaves the store, after it was written to a ledger: a
-file, or a table of a store that lies in no file.
+Soft: the block stays as pruned and loses its edges. Hard: it leaves the store, and the table `deleted_blocks` keeps it.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,32 +17,26 @@ from numpy.typing import NDArray
 
 from amgs.clock import as_utc
 from amgs.decay import falls_below, relevance_at
-from amgs.errors import StoreError
-from amgs.index.neighbours import nearest
 from amgs.lifecycle.change import Change, carry_out
-from amgs.lifecycle.prune_criteria import EVEN, SIGNS, Signals, expendable, least, limits, low, signals
+from amgs.log import journal
 from amgs.settings import PruningSettings
-from amgs.storage.blocks import NumberedBlock
-from amgs.storage.erasure import LEDGER
+from amgs.storage.block_columns import BlockFacts
 from amgs.storage.store import Storage
-from amgs.text.differences import say_otherwise
 from amgs.text.plural import plural
-from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry
+from amgs.types import STATUSES, Block, BlockFilter, JournalEntry
+from amgs.types.calibration import Usefulness
 
 KIND, HARD = "prune", "prune hard"
-_MOST_HELD = 20_000
-"""So many faded blocks are held beside all others in one plan, the most expendable first."""
-
-REDUNDANT_COSINE = 0.9
-"""A faded and unused block may go, however central, if another that stays comes as near as this."""
-
-ALONE_WORDS = 8
-"""A shorter block has no subject of its own to stand alone on."""
-
-ALONE = "alone on its subject"
 _LIVE = BlockFilter(statuses=("consolidated",))
 _EVERY = BlockFilter(statuses=STATUSES)
 _GONE = BlockFilter(statuses=("pruned",))
+
+_EVEN = 0.5
+"""A block that is useful more often than not stays."""
+
+Values = NDArray[np.float64]
+Signs = Mapping[str, tuple[Values, Values]]
+"""By name, relevance, centrality, reinforcement and confidence: the value of each block and its limit, (n,) each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +47,6 @@ class PruneCandidate:
     relevance: float
     centrality: float
     reinforcements: int
-    edges: int
     because: str
 
 
@@ -101,13 +91,10 @@ class PruneAssessment:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was pruned, its journal entry, and the ledger that holds what left the store: a file, or the store's table
-    `deleted_blocks`.
-    """
+    """What was pruned, and its journal entry."""
 
     plan: PrunePlan
     operation: JournalEntry
-    ledger: str = ""
 
 
 def plan(
@@ -117,257 +104,141 @@ def plan(
     *,
     now: datetime,
     change_counter: int,
-    lowest: float = 0.0,
     limit: int | None = None,
 ) -> PrunePlan:
-    """Consolidated blocks under all four limits, the most expendable first. Self components and pins stay.
+    """Find consolidated blocks under all four limits, the most expendable first. Self components and pins stay.
 
-    centrality: by running number, in [0, 1]. lowest: see `limits`.
+    centrality: by running number, in [0, 1].
     """
     facts = storage.block_columns.facts(_LIVE)
-    seen = signals(facts, centrality, storage.forecasts.judged(), now)
-    bounds = limits(seen, settings, lowest)
-    first = expendable(seen, bounds)
-    # Peers of a note hold each other up by their edges: what a nearer twin tells as well may go all the same.
-    faded = expendable(seen, {**bounds, "centrality": 1.0, "confidence": 1.0})
-    order = least(seen, np.flatnonzero(first | faded))[:_MOST_HELD]
-    near, other = _nearest_other(storage, facts.numbers, order)
-    blocks = storage.blocks.get([str(facts.ids[i]) for i in order])
-    going: dict[int, float] = {}
-    alone = 0
-    for at, cosine, twin in zip(order.tolist(), near.tolist(), other.tolist(), strict=True):
-        if cosine >= REDUNDANT_COSINE and twin not in going:
-            going[at] = cosine
-        elif first[at] and _alone(blocks[str(facts.ids[at])], cosine, settings):
-            alone += 1
-        elif first[at]:
-            going[at] = cosine
-    # What others tell as well goes first; of equals the one that was the most expendable anyway.
-    chosen = sorted(going, key=lambda at: -round(going[at], 1))[:limit]
-    degree = _degree(storage, [str(facts.ids[at]) for at in chosen])
-    candidates = tuple(
-        _candidate(blocks[i], seen, at, degree.get(i, 0), bounds, going[at])
-        for at, i in ((at, str(facts.ids[at])) for at in chosen)
-    )
-    spared = _spared(seen, bounds, going) | ({ALONE: alone} if alone else {})
-    return PrunePlan(candidates, False, now, change_counter, spared, bounds)
+    signs = _measure(storage, facts, centrality, settings, now)
+    low = {name: _is_low(name, values, limits) for name, (values, limits) in signs.items()}
+    exempt = facts.self_component | (facts.decay_lambda <= 0)
+    goes = np.logical_and.reduce([~exempt, *low.values()])
+    spared: Counter[str] = Counter()
+    for at in np.flatnonzero(low["relevance"] & ~goes).tolist():
+        keeping = [name for name in signs if not low[name][at]]
+        spared["self or pin" if exempt[at] else " and ".join(keeping)] += 1
+    rank = np.sum([np.unique(values, return_inverse=True)[1] for values, _ in signs.values()], axis=0)
+    chosen = np.flatnonzero(goes)[np.argsort(rank[goes], kind="stable")][:limit].tolist()
+    blocks = storage.blocks.get([str(facts.ids[at]) for at in chosen])
+    candidates = []
+    for at in chosen:
+        told = _tell_signs(signs, at)
+        relevance, central, reinforced, _ = (sign.value for sign in told)
+        because = ", ".join(sign.told for sign in told)
+        candidates.append(PruneCandidate(blocks[str(facts.ids[at])], relevance, central, int(reinforced), because))
+    return PrunePlan(tuple(candidates), False, now, change_counter, dict(spared.most_common()), _limits(settings))
 
 
-def _nearest_other(
-    storage: Storage, numbers: NDArray[np.int64], asked: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """For the blocks at the places `asked` (m,) of the running numbers (n,), rising: the cosine of the nearest other
-    one (m,), and its place (m,); −1 and −1 without a vector, or in a memory of one. One that is redundant by its cosine
-    and says something else counts as just not redundant.
+def _limits(settings: PruningSettings) -> dict[str, float]:
+    return {
+        "relevance": settings.relevance,
+        "centrality": settings.centrality,
+        "reinforcement": settings.reinforcements,
+        "confidence": settings.confidence,
+    }
+
+
+def _measure(
+    storage: Storage, facts: BlockFacts, centrality: Mapping[int, float], settings: PruningSettings, now: datetime
+) -> Signs:
+    """Measure the signs. Where verdicts or answers say how useful a block is, that counts in place of its confidence,
+    which says only how sure its category is.
     """
-    cosines, places = np.full(asked.size, -1.0), np.full(asked.size, -1, dtype=np.int64)
-    held = storage.block_columns.embeddings(wanted=_LIVE)
-    if not held.numbers.size or not asked.size:
-        return cosines, places
-    rows = np.minimum(np.searchsorted(held.numbers, numbers[asked]), held.numbers.size - 1)
-    known = np.flatnonzero(held.numbers[rows] == numbers[asked])
-    near = nearest(held.matrix[rows[known]], held.matrix, 2)  # one of the two is the block itself
-    theirs = (near.rows >= 0) & (near.rows != rows[known][:, None])
-    found = np.where(theirs, near.cosines, -np.inf)
-    best = found.argmax(axis=1)
-    line = np.arange(known.size)
-    there = np.isfinite(found[line, best])
-    cosines[known[there]] = found[line, best][there]
-    places[known[there]] = np.searchsorted(numbers, held.numbers[near.rows[line, best][there]])
-    twins = np.flatnonzero(cosines >= REDUNDANT_COSINE)
-    pairs = [(int(numbers[asked[at]]), int(numbers[places[at]])) for at in twins]
-    blocks = {n.number: n.block for n in storage.blocks.by_number(sorted({i for pair in pairs for i in pair}))}
-    for at, (one, other) in zip(twins, pairs, strict=True):
-        if say_otherwise(blocks[one], blocks[other]):
-            cosines[at] = np.nextafter(REDUNDANT_COSINE, 0.0)
-    return cosines, places
+    hours = np.maximum(int(now.timestamp() * 1e6) - facts.reinforced, 0) / 3.6e9
+    judged = storage.forecasts.judged()
+    useful = [Usefulness(*judged[i]).mean if i in judged else np.nan for i in map(str, facts.ids)]
+    known = ~np.isnan(useful)
+    values = {
+        "relevance": np.exp(-facts.decay_lambda * hours),
+        "centrality": np.array([centrality.get(int(number), 0.0) for number in facts.numbers], dtype=np.float64),
+        "reinforcement": facts.reinforcements.astype(np.float64),
+        "confidence": np.where(known, useful, facts.confidence),
+    }
+    limits = {name: np.full(known.shape, limit) for name, limit in _limits(settings).items()}
+    limits["confidence"][known] = _EVEN
+    return {name: (values[name], limits[name]) for name in values}
 
 
-def _alone(block: Block, near: float, settings: PruningSettings) -> bool:
-    """Whether nothing else in the memory is about what a block tells of."""
-    return near < settings.alone_cosine and len(block.content.split()) >= ALONE_WORDS
+def _is_low(name: str, values: Values, limits: Values) -> NDArray[np.bool_]:
+    """Relevance must lie under its limit, the others may reach it."""
+    return values < limits if name == "relevance" else values <= limits
 
 
-def _spared(seen: Signals, bounds: Mapping[str, float], going: Container[int]) -> dict[str, int]:
-    """What keeps the faded blocks that are not going, and how many; the commonest first."""
-    signs = low(seen, bounds)
-    kept: Counter[str] = Counter()
-    for at in np.flatnonzero(signs["relevance"]).tolist():
-        if at in going:
-            continue
-        keeping = [name for name in SIGNS[1:] if not signs[name][at]]
-        if seen.exempt[at]:
-            kept["self or pin"] += 1
-        elif keeping:
-            kept[" and ".join(keeping)] += 1
-    return dict(kept.most_common())
+def _tell_signs(signs: Signs, at: int) -> tuple[Sign, ...]:
+    """The signs of one of the blocks, each in words, too: "confidence 0.810 ≤ 0.88"."""
+    told = []
+    for name, columns in signs.items():
+        (value,), (limit,) = one = [column[at : at + 1] for column in columns]
+        low = bool(_is_low(name, *one)[0])
+        under, over = ("<", "≥") if name == "relevance" else ("≤", ">")
+        words = f"{name} {value:.3f}"
+        if name == "reinforcement":
+            words = f"reinforced {value:.0f}×"
+        elif name == "confidence" and limit == _EVEN:
+            words = f"useful by verdicts {value:.2f}"
+        said = f"{words} {under if low else over} {limit:g}"
+        told.append(Sign(name, round(float(value), 6), float(limit), low, said))
+    return tuple(told)
 
 
 def explain(
-    storage: Storage,
-    block_id: str,
-    centrality: Mapping[int, float],
-    settings: PruningSettings,
-    *,
-    now: datetime,
-    lowest: float = 0.0,
+    storage: Storage, block_id: str, centrality: Mapping[int, float], settings: PruningSettings, *, now: datetime
 ) -> PruneAssessment:
-    """How a block stands to each of the four limits, and what keeps it; of any status."""
+    """Compare a block, of any status, with each of the four limits, and say what keeps it."""
     block = storage.blocks.get([block_id])[block_id]
-    facts = storage.block_columns.facts(_LIVE)
-    judged = storage.forecasts.judged()
-    seen = signals(facts, centrality, judged, now)
-    bounds = limits(seen, settings, lowest)
     number = storage.blocks.numbers_of([block_id])[block_id]
-    own = signals(storage.block_columns.facts(_EVERY).of([number]), centrality, judged, now)
-    signs = low(own, bounds)
-    told = tuple(
-        Sign(name, *_measured(name, own, bounds), bool(signs[name][0]), _told(name, own, bounds)) for name in SIGNS
-    )
-    kept = [sign.name for sign in told if not sign.low]
-    every = np.union1d(facts.numbers, np.array([number], dtype=np.int64))
-    near = float(_nearest_other(storage, every, np.searchsorted(every, [number]))[0][0])
-    if near >= REDUNDANT_COSINE and signs["relevance"][0] and signs["reinforcement"][0]:
-        kept = [name for name in kept if name not in ("centrality", "confidence")]
-    elif not kept and block.status == "consolidated" and _alone(block, near, settings):
-        kept.append(ALONE)
+    facts = storage.block_columns.facts(_EVERY).of([number])
+    signs = _tell_signs(_measure(storage, facts, centrality, settings, now), 0)
+    kept = [sign.name for sign in signs if not sign.low]
     if block.is_self_component:
         kept.insert(0, "part of the self")
     if block.decay_lambda <= 0:
         kept.insert(0, "pinned")
     if block.status != "consolidated":
         kept.insert(0, f"is {block.status}")
-    fades = falls_below(block.decay_lambda, block.last_reinforced_at, bounds["relevance"])
-    return PruneAssessment(block, told, tuple(kept), fades)
+    fades = falls_below(block.decay_lambda, block.last_reinforced_at, settings.relevance)
+    return PruneAssessment(block, signs, tuple(kept), fades)
 
 
 def plan_hard(storage: Storage, *, now: datetime, change_counter: int, limit: int | None = None) -> PrunePlan:
-    """Blocks that are pruned already and would leave the store, the longest unused first."""
-    blocks = storage.blocks.select(_GONE, order="arrival")
-    counts = {n.block.id: n.reinforcements for n in _numbered(storage, blocks)}
+    """Find blocks that are pruned already and would leave the store, the longest unused first."""
+    facts = storage.block_columns.facts(_GONE)
+    uses = dict(zip(map(str, facts.ids), facts.reinforcements.tolist(), strict=True))
+    blocks = sorted(storage.blocks.get(list(uses)).values(), key=lambda b: (b.last_reinforced_at, b.id))[:limit]
     candidates = [
-        PruneCandidate(b, relevance_at(b.decay_lambda, b.last_reinforced_at, now), 0.0, counts[b.id], 0, "is pruned")
+        PruneCandidate(b, relevance_at(b.decay_lambda, b.last_reinforced_at, now), 0.0, uses[b.id], "is pruned")
         for b in blocks
     ]
-    candidates.sort(key=lambda c: (c.block.last_reinforced_at, c.block.id))
-    return PrunePlan(tuple(candidates[:limit]), True, now, change_counter)
+    return PrunePlan(tuple(candidates), True, now, change_counter)
 
 
-def _candidate(
-    block: Block, seen: Signals, at: int, edges: int, bounds: Mapping[str, float], near: float
-) -> PruneCandidate:
-    one = Signals(*(getattr(seen, f.name)[at : at + 1] for f in fields(seen)))
-    return PruneCandidate(
-        block,
-        round(float(one.relevance[0]), 6),
-        round(float(one.centrality[0]), 6),
-        int(one.reinforcement[0]),
-        edges,
-        ", ".join([*(_told(name, one, bounds) for name in SIGNS), f"another is as near as {near:.2f}"]),
-    )
-
-
-def _measured(name: str, one: Signals, bounds: Mapping[str, float]) -> tuple[float, float]:
-    """A sign of a single block and its limit; in place of the confidence, the usefulness where verdicts exist."""
-    if name == "confidence" and not np.isnan(one.usefulness[0]):
-        return round(float(one.usefulness[0]), 6), EVEN
-    return round(float(getattr(one, name)[0]), 6), bounds[name]
-
-
-def _told(name: str, one: Signals, bounds: Mapping[str, float]) -> str:
-    """A sign of a single block in words: "confidence 0.81 ≤ 0.88"."""
-    value, bound = _measured(name, one, bounds)
-    if name == "relevance":
-        return f"relevance {value:.3f} {'<' if value < bound else '≥'} {bound:g}"
-    sign = "≤" if value <= bound else ">"
-    if name == "reinforcement":
-        return f"reinforced {value:.0f}× {sign} {bound:.0f}"
-    if name == "confidence" and not np.isnan(one.usefulness[0]):
-        return f"useful by verdicts {value:.2f} {sign} {bound:g}"
-    return f"{name} {value:.3f} {sign} {bound:g}"
-
-
-def _numbered(storage: Storage, blocks: Sequence[Block]) -> Sequence[NumberedBlock]:
-    numbers = storage.blocks.numbers_of([b.id for b in blocks])
-    return storage.blocks.by_number(list(numbers.values()))
-
-
-def _degree(storage: Storage, ids: Sequence[str]) -> dict[str, int]:
-    found = dict.fromkeys(ids, 0)
-    for e in storage.edges.touching(ids):
-        for end in (e.source_id, e.target_id):
-            if end in found:
-                found[end] += 1
-    return found
-
-
-# --- the change -------------------------------------------------------------------------------------------
-
-
-def apply(storage: Storage, proposal: PrunePlan, now: datetime, ledger: Path | None = None) -> Pruned:
-    """Carry a plan out. A hard one is first written to the ledger, a line a block, and synced to the disk; without a
-    file it goes into the table `deleted_blocks`, in the same transaction.
-
-    Raises UsageError when the plan is out of date.
-    """
-    blocks = [c.block for c in proposal.candidates]
+def apply(storage: Storage, proposal: PrunePlan, now: datetime) -> Pruned:
+    """Carry a plan out in one transaction. Raises UsageError when the plan is out of date."""
+    blocks = [candidate.block for candidate in proposal.candidates]
     if not proposal.hard:
-        change = Change(tuple((b, replace(b, status="pruned")) for b in blocks))
+        change = Change(tuple((block, replace(block, status="pruned")) for block in blocks))
         return Pruned(proposal, carry_out(storage, KIND, change, f"{plural(len(blocks), 'block')} pruned", now))
-    kept = f"the table {LEDGER}" if ledger is None else ledger.name
     with storage.transaction():
-        lines = _lines(storage, blocks, now)
-        if ledger is None:
-            storage.deleted_blocks.add(lines, now)
-        elif lines:
-            _append(ledger, lines.values())
-        change = Change(taken=tuple(blocks))
-        done = carry_out(storage, HARD, change, f"{plural(len(blocks), 'block')} deleted, kept in {kept}", now)
-    return Pruned(proposal, done, "" if not blocks else kept if ledger is None else str(ledger))
+        storage.deleted_blocks.add(_lines(storage, blocks, now), now)
+        told = f"{plural(len(blocks), 'block')} deleted, kept in deleted_blocks"
+        return Pruned(proposal, carry_out(storage, HARD, Change(taken=tuple(blocks)), told, now))
 
 
 def _lines(storage: Storage, blocks: Sequence[Block], now: datetime) -> dict[str, dict[str, Any]]:
     """What the ledger keeps of blocks, by id."""
-    whole = storage.blocks.get([b.id for b in blocks])
-    edges: dict[str, list[Any]] = {one: [] for one in whole}
-    for edge in storage.edges.touching(list(whole)):
+    edges: dict[str, list[Any]] = {block.id: [] for block in blocks}
+    for edge in storage.edges.touching(list(edges)):
         for end in {edge.source_id, edge.target_id} & edges.keys():
-            edges[end].append(_edge(edge))
+            edges[end].append([*edge.key, edge.weight, edge.confidence])
     at = as_utc(now).isoformat()
-    return {one: {"deleted_at": at, **_whole(block), "edges": edges[one]} for one, block in whole.items()}
-
-
-def _append(ledger: Path, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Append what is about to leave to the ledger; raises StoreError when it cannot be written."""
-    try:
-        with ledger.open("a", encoding="utf-8") as out:
-            for line in lines:
-                out.write(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n")
-            out.flush()
-            os.fsync(out.fileno())
-    except OSError as error:
-        raise StoreError(
-            f"The ledger {ledger} cannot be written: {error.strerror}; nothing was deleted.",
-            title="Nothing can be deleted",
-            way_out="Choose another file for the ledger.",
-            about="ledger",
-        ) from error
-
-
-def _whole(block: Block) -> dict[str, Any]:
     return {
-        "id": block.id,
-        "content": block.content,
-        "created_at": block.created_at.isoformat(),
-        "last_reinforced_at": block.last_reinforced_at.isoformat(),
-        "category": block.category,
-        "confidence": block.confidence,
-        "decay_lambda": block.decay_lambda,
-        "status": block.status,
-        "is_self_component": block.is_self_component,
-        "meta": dict(block.meta),
+        block.id: {
+            **json.loads(journal.block_row(block, None).before or "{}"),
+            "id": block.id,
+            "deleted_at": at,
+            "edges": edges[block.id],
+        }
+        for block in blocks
     }
-
-
-def _edge(edge: Edge) -> list[Any]:
-    return [edge.source_id, edge.target_id, edge.relation_type, edge.weight, edge.confidence]

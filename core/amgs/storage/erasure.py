@@ -1,5 +1,5 @@
 """Erasing what tables keep of blocks, and writing the database anew, so that a text is nowhere in it any more; and the
-table `deleted_blocks`, the ledger of hard pruning of a store that lies in no file, with what left it, whole.
+table `deleted_blocks`, the ledger of hard pruning, with what left the store, whole.
 """
 
 from __future__ import annotations

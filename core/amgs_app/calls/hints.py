@@ -90,7 +90,6 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "frame": "`frame define` changes it.",
         "import": "`import PATH --from FORMAT` names the format.",
         "ingest": "`ingest --file FILE` takes a single file.",
-        "ledger": "Use `--ledger FILE`.",
         "damage": "`focus check DIR --mend` keeps what is sound.",
         "lifetime": "`focus open --lifetime DIR` creates one.",
         "loss": "`verify --accept-loss` continues with what is left.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.errors import UsageError
@@ -103,52 +102,31 @@ def prune(
     threshold: Annotated[
         float | None, Option("--threshold", metavar="X", min=0, max=1, help="Relevance under which a block is faded.")
     ] = None,
-    lowest: Annotated[
-        float | None,
-        Option(
-            "--lowest",
-            metavar="P",
-            min=0,
-            max=1,
-            help="This share of the memory counts as peripheral and low-confidence.",
-        ),
-    ] = None,
     explain: Annotated[
         str | None,
         Option("--explain", metavar="ID", help="Explain what keeps one block; nothing is pruned."),
         Takes("block"),
     ] = None,
     hard: Annotated[bool, Option("--hard", help="Delete blocks that are already pruned.")] = False,
-    erase: Annotated[
-        bool, Option("--erase", help="With --hard: erase their texts, without a ledger. No undo.")
-    ] = False,
+    erase: Annotated[bool, Option("--erase", help="With --hard: erase their texts. No undo.")] = False,
     yes: Annotated[bool, Option("--yes", help="Required for --hard.")] = False,
-    ledger: Annotated[
-        Path | None,
-        Option(
-            "--ledger",
-            metavar="FILE",
-            help="Where to write deleted blocks; default: beside the store, or a table of a database.",
-        ),
-        Takes("file", made=True),
-    ] = None,
     progress: Progress | None = None,
 ) -> PrunePlan | Pruned | PruneAssessment | ErasureReceipt:
     """Mark blocks as pruned and drop their edges, if they are under all four limits at once.
 
     With --explain nothing is pruned: each of a block's four signs is compared with its limit. With --hard, blocks
-    that are already pruned are deleted from the store, after they were written to a ledger. Both can be undone.
+    that are already pruned leave the memory; the table deleted_blocks keeps them. Both can be undone.
 
-    With --hard --erase no ledger is written and nothing of their texts stays in the store, as with `block delete
-    --hard`: it gives the same receipt and cannot be undone.
+    With --hard --erase nothing of their texts stays in the store, as with `block delete --hard`: it gives the same
+    receipt and cannot be undone.
     """
     lifecycle = engine.memory.lifecycle
     if erase and not hard:
         raise UsageError("--erase erases what --hard deletes.", way_out="Give both, or leave --erase out.")
     if explain is not None:
         wanted = engine.block(explain).id
-        return lifecycle.explain_pruning(wanted, threshold=threshold, lowest=lowest)
-    plan = lifecycle.plan_pruning(hard=hard, limit=limit, threshold=threshold, lowest=lowest)
+        return lifecycle.explain_pruning(wanted, threshold=threshold)
+    plan = lifecycle.plan_pruning(hard=hard, limit=limit, threshold=threshold)
     if dry_run or not plan.candidates:
         return plan
     if hard and not yes:
@@ -158,7 +136,7 @@ def prune(
         )
     if erase:
         return engine.memory.erasure.erase([each.block.id for each in plan.candidates], progress)
-    return lifecycle.apply_pruning(plan, ledger=ledger)
+    return lifecycle.apply_pruning(plan)
 
 
 @operation(

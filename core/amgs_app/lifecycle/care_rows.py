@@ -31,12 +31,12 @@ def _proposal_rows(proposals: tuple[Proposal, ...]) -> list[tuple[Any, ...]]:
     return [(p.id, p.kind, " / ".join(p.titles), p.confidence, p.reason, p.effect) for p in proposals]
 
 
-_PRUNING = "#:n id:id title* relevance:score central:score used:n conf:score edges:n"
+_PRUNING = "#:n id:id title* relevance:score central:score used:n conf:score"
 
 
 def _prune_rows(plan: PrunePlan) -> list[tuple[Any, ...]]:
     return [
-        (n, c.block.id, c.block.title, c.relevance, c.centrality, c.reinforcements, c.block.confidence, c.edges)
+        (n, c.block.id, c.block.title, c.relevance, c.centrality, c.reinforcements, c.block.confidence)
         for n, c in enumerate(plan.candidates, 1)
     ]
 
@@ -84,7 +84,8 @@ def prune_assessment(result: PruneAssessment) -> ResultTable:
 def pruned(result: Pruned) -> ResultTable:
     done, what = result.operation, "Deleted" if result.plan.hard else "Pruned"
     title = f"{what} {plural(len(result.plan.candidates), 'block')} as operation {done.id}"
-    notes = (f"Written to {result.ledger}" if result.ledger else "", f"`undo {done.id}` reverts it.")
+    kept = "The table deleted_blocks keeps them, and an export does." if result.plan.hard else ""
+    notes = (kept, f"`undo {done.id}` reverts it.")
     return sheet(title, _PRUNING, _prune_rows(result.plan), notes)
 
 

@@ -78,9 +78,7 @@ _WAYS: Final[dict[str, _Way]] = {
         "long",
     ),
     "prune": _Way(
-        lambda memory, given: memory.lifecycle.plan_pruning(
-            limit=given.limit, threshold=given.threshold, lowest=given.lowest
-        ),
+        lambda memory, given: memory.lifecycle.plan_pruning(limit=given.limit, threshold=given.threshold),
         lambda memory, plan: memory.lifecycle.apply_pruning(plan),
         "read",
     ),

@@ -79,16 +79,6 @@ def test_what_was_corrected_is_written_and_undone_as_one(memory: Memory) -> None
     assert content(memory) == before
 
 
-def test_a_corrected_category_teaches_until_it_is_undone(memory: Memory) -> None:
-    door = memory.lifecycle
-    draft = door.draft_consolidation()
-    item = linked(draft)
-    done = door.apply_draft(door.edit_draft(draft, item.block.id, category="pottery", new=True))
-    assert door.corrections() == 1
-    memory.undo(done.id)
-    assert door.corrections() == 0
-
-
 def test_a_value_of_the_owner_becomes_part_of_the_self(fixed: PlanDraft) -> None:
     item = next(i for i in fixed.proposed.items if not i.is_self_component and "author" not in i.block.meta)
     plan = plan_editing.edited(fixed, item.block.id, category="value", known=("value",)).plan

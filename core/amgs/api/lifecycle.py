@@ -16,16 +16,7 @@ from amgs.derived.search_indexes import check_space
 from amgs.errors import UsageError
 from amgs.frames import registry
 from amgs.index.neighbours import Near
-from amgs.lifecycle import (
-    category_feedback,
-    consolidate,
-    decay_forecast,
-    enhance,
-    plan_editing,
-    prune,
-    schedule,
-    supersede,
-)
+from amgs.lifecycle import consolidate, decay_forecast, enhance, plan_editing, prune, schedule, supersede
 from amgs.lifecycle import erase as erasing
 from amgs.lifecycle.categories import CATEGORIES
 from amgs.lifecycle.consolidate import ConsolidationInputs
@@ -71,10 +62,6 @@ class Lifecycle(MemoryPart):
             self._context.clock.now(),
             self._context.settings.consolidation,
         )
-
-    def corrections(self) -> int:
-        """How many corrections of categories stand and teach."""
-        return category_feedback.lessons(self._context.storage).count
 
     def draft_consolidation(
         self, *, limit: int | None = None, before: PlanDraft | None = None, progress: Progress | None = None
@@ -166,7 +153,6 @@ class Lifecycle(MemoryPart):
             self._context.recogniser,
             near,
             lambda ids: self._context.storage.blocks.contents_of(ids),
-            category_feedback.lessons(self._context.storage),
             self._context.settings.decay.profiles,
             self._context.derived.raw_vectors.computed,
         )

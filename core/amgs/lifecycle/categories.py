@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from amgs.lifecycle.category_feedback import NO_LESSONS, Lessons
 from amgs.lifecycle.self_detection import documents
 from amgs.settings import DEFAULT_PROFILES, ProfileSettings
 from amgs.text.prose import prose
@@ -195,15 +194,13 @@ _HEDGES = re.compile(
 )
 
 
-def categorise(content: str, meta: Mapping[str, Any], lessons: Lessons = NO_LESSONS) -> CategoryVerdict:
+def categorise(content: str, meta: Mapping[str, Any]) -> CategoryVerdict:
     """The category with the most evidence; confidence = evidence for it / (all evidence + doubt).
 
-    What a source says of itself counts (kind, tags, folder), and what the operator taught. Words alone need a strong
+    What a source says of itself counts (kind, tags, folder). Words alone need a strong
     cue or several, in a fifth of the statements of its prose, or a form that speaks for the whole: steps, turns of
     a talk, an opening that says who or where. What is said in a talk is the talk's. Manuals and lists of changes are
     notes unless they tell steps or tasks: "we" is nobody there, and "instead of" no decision.
-
-    lessons: what the operator's corrections taught; a category of the operator's own can win by them.
     """
     evidence: dict[str, float] = {}
     reasons: dict[str, list[str]] = {}
@@ -225,20 +222,12 @@ def categorise(content: str, meta: Mapping[str, Any], lessons: Lessons = NO_LESS
             add(category, _FOLDER, f"folder {folder}")
     for category, weight, reason in _by_words(content, documents(content, meta), frozenset(evidence)):
         add(category, weight, reason)
-    for lesson in lessons.of(content, meta):
-        weight = max(lesson.weight, -evidence.get(lesson.category, 0.0))
-        if weight:
-            add(lesson.category, weight, lesson.because if weight > 0 else f"less by {lesson.because}")
-    evidence = {category: weight for category, weight in evidence.items() if weight > 0}
     if not evidence:
         return CategoryVerdict(NOTE, 0.3, "no tag, folder or phrase decides", MOST_BITS)
     # Equal evidence goes to the category that the list names first: the longer-lived one.
     best = min(evidence, key=lambda c: (-evidence[c], _RANK.get(c, len(_RANK)), c))
-    # A lesson that decided is told, however many reasons stand before it.
-    taught = [r for r in reasons[best][4:] if "your corrections" in r]
     confidence = evidence[best] / (sum(evidence.values()) + _DOUBT)
-    told = ", ".join([*reasons[best][:4], *taught])
-    return CategoryVerdict(best, round(confidence, 4), told, _bits(evidence))
+    return CategoryVerdict(best, round(confidence, 4), ", ".join(reasons[best][:4]), _bits(evidence))
 
 
 def _by_words(content: str, manual: bool, named: frozenset[str]) -> Iterator[tuple[str, float, str]]:

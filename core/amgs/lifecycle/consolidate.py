@@ -18,7 +18,6 @@ from amgs.decay import relevance_at
 from amgs.errors import Cancelled, UsageError
 from amgs.index.neighbours import Near
 from amgs.lifecycle.categories import CategoryVerdict, categorise, decay_of, initial_confidence
-from amgs.lifecycle.category_feedback import NO_LESSONS, Lessons
 from amgs.lifecycle.linking import Contents, Fresh, LinkContext, link, node
 from amgs.lifecycle.self_detection import is_self_component, owner
 from amgs.log import journal
@@ -67,7 +66,7 @@ class ConsolidationInputs:
     """What a plan is made with, beside the blocks.
 
     near: the consolidated blocks nearest to each of many unit vectors (m, d), rows being numbers. read: texts
-    by ids. lessons: what the operator's corrections taught of categories. profiles: λ of each decay profile.
+    by ids. profiles: λ of each decay profile.
     computed: is told texts with their vectors (n, d) as they are embedded.
     """
 
@@ -76,7 +75,6 @@ class ConsolidationInputs:
     recogniser: EntityRecogniser
     near: Callable[[Vector, NDArray[np.int64]], Near]
     read: Contents
-    lessons: Lessons = NO_LESSONS
     profiles: ProfileSettings = DEFAULT_PROFILES
     computed: Callable[[Sequence[str], Vector], None] = lambda _texts, _vectors: None
 
@@ -101,7 +99,7 @@ def plan(
     settings = means.settings
     fresh = [one.block for one in raw]
     whose = owner(known.authors)
-    verdicts = [categorise(b.content, b.meta, means.lessons) for b in fresh]
+    verdicts = [categorise(b.content, b.meta) for b in fresh]
     matrix = _embed(fresh, means, progress)
     if fresh:
         load(means.recogniser, "the name finder", progress)

@@ -12,7 +12,6 @@ from difflib import get_close_matches
 from amgs.errors import UsageError
 from amgs.lifecycle.annotate import checked_category, checked_confidence
 from amgs.lifecycle.categories import decay_of
-from amgs.lifecycle.category_feedback import PROPOSED
 from amgs.lifecycle.self_detection import is_self_component
 from amgs.settings import DEFAULT_PROFILES, ProfileSettings
 from amgs.types import ConsolidationItem, ConsolidationPlan, Edge, EdgeKey
@@ -209,11 +208,7 @@ def _revised(item: ConsolidationItem, edit: ItemEdit | None, out: frozenset[str]
     if edit.category is None or edit.decay_lambda is None or edit.is_self_component is None:
         return item
     block = replace(
-        block,
-        category=edit.category,
-        decay_lambda=edit.decay_lambda,
-        is_self_component=edit.is_self_component,
-        meta={**block.meta, PROPOSED: item.category},
+        block, category=edit.category, decay_lambda=edit.decay_lambda, is_self_component=edit.is_self_component
     )
     return replace(
         item,

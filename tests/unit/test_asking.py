@@ -41,22 +41,6 @@ def test_at_a_terminal_it_says_what_and_asks(
     assert ("Nothing was changed." in said.getvalue()) is not goes_on
 
 
-@pytest.mark.parametrize("line", ["undo --yes", "undo --dry-run", "status"])
-def test_what_was_said_already_or_never_asks_goes_on(
-    session: Operator, monkeypatch: pytest.MonkeyPatch, line: str
-) -> None:
-    monkeypatch.setattr("sys.stdin", Terminal(""))
-    monkeypatch.setattr("sys.stderr", Terminal())
-    call = standard().parse(line)
-    assert call is not None and agreed(session, call)
-
-
-def test_a_script_is_not_asked(session: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    call = standard().parse("undo")
-    assert call is not None and agreed(session, call)
-
-
 def test_a_dry_run_says_what_would_be_undone_and_the_sentences_name_the_operation(session: Operator) -> None:
     registry = standard()
 

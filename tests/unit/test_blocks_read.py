@@ -38,19 +38,6 @@ def test_blocks_are_remembered_up_to_a_number_of_bytes_the_latest_asked_for(monk
     assert read.get(1) is None
 
 
-def test_a_changed_block_is_forgotten_and_an_earlier_reader_does_not_bring_it_back() -> None:
-    before = BlocksRead()
-    before.add(numbered(1, 10))
-    before.add(numbered(2, 10))
-    after = before.without({1})
-    before.add(numbered(3, 10))
-    before.add(numbered(1, 10))
-    assert after.get(1) is None
-    assert after.get(2) is not None
-    assert after.get(3) is None  # what is read of the earlier state may be changed in the later
-    assert before.without(()) is before
-
-
 def test_a_remembered_count_is_that_of_the_text_and_holds_none_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokenizer, "_COUNTS_KEPT", 4)
     count, fresh = TokenCounter(), TokenCounter()

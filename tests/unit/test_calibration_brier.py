@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.calibration.brier import brier_score, course, reliability, wilson_interval
-from amgs.errors import UsageError
 from amgs.types import Outcome
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -34,31 +32,6 @@ def test_the_parts_of_the_score_add_up(pairs: list[tuple[float, float]], bins: i
     assert math.isclose(unc, base * (1 - base), abs_tol=1e-12)
 
 
-@given(st.lists(st.tuples(probability, st.sampled_from([0.0, 1.0])), max_size=60), st.integers(1, 20))
-def test_every_verdict_is_in_one_bin(pairs: list[tuple[float, float]], bins: int) -> None:
-    table = reliability(outcomes(pairs), bins=bins, forecasts=len(pairs))
-    assert sum(b.count for b in table.bins) == table.outcomes == len(pairs)
-    for row in table.bins:
-        assert 0 <= row.rate_low <= row.rate <= row.rate_high <= 1
-        if row.count:
-            assert row.low - 1e-12 <= row.mean_predicted <= row.high + 1e-12
-
-
-def test_a_coin_scores_a_quarter_and_a_prophet_nothing() -> None:
-    assert reliability(outcomes([(0.5, 1.0), (0.5, 0.0)]), bins=10, forecasts=2).brier == 0.25
-    assert reliability(outcomes([(1.0, 1.0), (0.0, 0.0)]), bins=10, forecasts=2).brier == 0.0
-
-
-def test_without_verdicts_there_is_no_score() -> None:
-    table = reliability([], bins=10, forecasts=7)
-    assert (table.forecasts, table.outcomes, table.brier, len(table.bins)) == (7, 0, None, 10)
-
-
-def test_the_history_runs_from_the_oldest_verdict() -> None:
-    history = reliability(outcomes([(0.2, 0.0), (0.9, 1.0)]), bins=5, forecasts=2).history
-    assert [at for at, _ in history] == sorted(at for at, _ in history)
-
-
 @given(st.lists(st.tuples(probability, st.sampled_from([0.0, 1.0])), max_size=90), st.integers(1, 12))
 def test_the_parts_add_up_at_every_point_of_the_course(pairs: list[tuple[float, float]], points: int) -> None:
     told = outcomes(pairs)
@@ -80,8 +53,3 @@ def test_wilson_agrees_with_the_published_value() -> None:
     low, high = wilson_interval(81, 263)
     assert (round(low, 4), round(high, 4)) == (0.2553, 0.3662)
     assert wilson_interval(0, 0) == (0.0, 1.0)
-
-
-def test_no_bins_is_refused() -> None:
-    with pytest.raises(UsageError):
-        reliability([], bins=0, forecasts=0)

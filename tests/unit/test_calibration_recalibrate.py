@@ -40,8 +40,3 @@ def test_both_methods_repair_forecasts_that_are_too_sure() -> None:
     for method in ("isotonic", "platt"):
         after = held_out_brier(sure, actual, method)
         assert after < before and after < best + 0.02
-
-
-def test_platt_does_not_run_off_when_all_outcomes_are_equal() -> None:
-    curve = platt(np.array([0.4, 0.5, 0.9]), np.ones(3))
-    assert 0.6 < float(curve.at(np.array([0.5]))[0]) < 1

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from amgs.diagnosis.cases import compare
-from amgs.errors import InputError
-from amgs.exchange.question_cases import read_run, write_run
 from amgs.types.question_case import CaseChange, CaseHit, CaseOutcome, QuestionCase
 from amgs_app.diagnosis.case_report import MARK, code, markdown
 from amgs_app.results.memory import CasesTested
@@ -42,24 +36,6 @@ def test_a_case_that_moved_says_its_ranks_the_part_that_moved_and_what_passed_it
     assert "no longer found by keyword" in told and "its vector moved from 0.80 to 0.30" in told
     assert "goat “About goat” (not given before) came before it, at rank 1" in told
     assert "sea “About sea” (from rank 2) came before it, at rank 2" in told
-
-
-def test_a_block_that_is_gone_is_said_with_what_took_its_place() -> None:
-    told = moved(BEFORE, CaseOutcome(CASE, ("“E-17” is not in the 1 best hits",), None, (hit("goat", 1),))).because
-    assert "is not among the 1 that are given" in told[0] and "goat" in told[1]
-
-
-def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
-    path = tmp_path / "last.json"
-    write_run(path, [BEFORE])
-    assert read_run(path) == (BEFORE,)
-
-
-@pytest.mark.parametrize("held", ["", "[]", '{"format": "another"}', '{"format": "amgs questions 1"}', "\x00"])
-def test_another_file_is_no_kept_run(tmp_path: Path, held: str) -> None:
-    (tmp_path / "x.json").write_text(held)
-    with pytest.raises(InputError):
-        read_run(tmp_path / "x.json")
 
 
 HOSTILE = "</details><script>x</script> @everyone ``` [a](http://b) | #1\n\n# head `"

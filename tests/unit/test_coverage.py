@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from fractions import Fraction
 from math import ceil
 
 import pytest
@@ -22,19 +21,6 @@ def test_a_further_question_is_held_as_often_as_promised_and_not_much_oftener(le
         held += new <= (promise_budget(needs, level) or 0)
     # Exactly ceil((n + 1) · level) / (n + 1), ties aside; three standard errors are 1.9 points at most.
     assert abs(held / tries - ceil((n + 1) * level) / (n + 1)) < 0.02
-
-
-def test_the_place_of_the_promise_is_exact_for_every_number_of_questions() -> None:
-    for n in range(1, 400):
-        for level in LEVELS:
-            place = ceil((n + 1) * Fraction(str(level)))
-            assert promise_budget(range(1, n + 1), level) == (place if place <= n else None)
-
-
-def test_a_level_needs_so_many_questions_and_so_many_of_them_held() -> None:
-    assert promise_budget(range(18), 0.95) is None and promise_budget(range(19), 0.95) == 18
-    assert promise_budget([5, None, None], 0.5) is None and promise_budget([5, 7, None], 0.5) == 7
-    assert promise_budget([], 0.8) is None
 
 
 def test_a_budget_promises_the_highest_level_whose_tokens_it_has() -> None:

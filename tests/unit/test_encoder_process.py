@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 from amgs.errors import ModelError
-from amgs.text import encoder_process as process_module
 from amgs.text.bert import one_thread
 from amgs.text.encoder_process import EncoderLoadError, EncoderProcess, encoder_process
 from amgs.text.minilm import MiniLM
@@ -78,22 +77,6 @@ def test_a_process_that_was_killed_is_told_and_the_next_batch_has_another(model:
     assert "another process is started" in caught.value.way_out
     assert np.array_equal(model.embed(TEXTS), before)
     assert process.pid != killed
-
-
-def test_an_interrupted_batch_leaves_no_answer_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    process = EncoderProcess("/no/such/folder", "float32")
-
-    def interrupted(pipe: object) -> bytes:
-        del pipe
-        raise KeyboardInterrupt
-
-    pid = process._running().pid
-    with monkeypatch.context() as patched:
-        patched.setattr(process_module, "_receive", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            process.encode(["a text"])
-    assert process.pid is None
-    assert not alive(pid)
 
 
 @pytest.mark.real

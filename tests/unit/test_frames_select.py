@@ -14,26 +14,16 @@ from hypothesis import strategies as st
 
 from amgs.errors import BudgetError, FrameCycleError, UnknownFrameError, UsageError
 from amgs.frames.assemble import LONGEST_WHOLE, FrameSection, Shortener, Template, assemble, key_sentence
-from amgs.frames.registry import by_name, find, leaves, order, register
-from amgs.frames.score import effective, entropy_bits
+from amgs.frames.registry import by_name, order, register
+from amgs.frames.score import effective
 from amgs.frames.select import Taken, select
 from amgs.frames.shipping import DEFAULTS
 from amgs.index.keyword import KeywordIndex
 from amgs.index.snapshot_store import Stamp
 from amgs.retrieval.passage_finder import PassageFinder
 from amgs.text.tokens import approximate_tokens
-from amgs.types import (
-    COMPONENTS,
-    Assembly,
-    Candidate,
-    ChildFrame,
-    FrameDefinition,
-    PassageSpan,
-    ScoreParts,
-    SelectionRule,
-    Weights,
-)
-from tests.engine.frames_samples import CATEGORIES, candidate, candidates
+from amgs.types import COMPONENTS, Assembly, Candidate, ChildFrame, FrameDefinition, PassageSpan, SelectionRule, Weights
+from tests.engine.frames_samples import candidate, candidates
 
 KNOWN = by_name(DEFAULTS)
 
@@ -63,18 +53,6 @@ def test_every_candidate_gets_one_fate_with_a_reason_and_the_budget_holds(
     assert select(pool, budget, rule, Taken()) == done
 
 
-@given(candidates())
-def test_with_room_for_all_all_are_taken(pool: list[Candidate]) -> None:
-    assert len(select(pool, 10_000, SelectionRule(), Taken()).chosen) == len(pool)
-
-
-def test_a_smaller_block_may_fit_after_one_that_does_not() -> None:
-    pool = [candidate("a", 0.9, 50), candidate("b", 0.8, 30), candidate("c", 0.7, 20)]
-    done = select(pool, 75, SelectionRule(), Taken())
-    assert [c.fate for c in done.candidates] == ["selected", "over_budget", "selected"]
-    assert done.candidates[1].because == "over budget: 30 tokens, 25 left"
-
-
 def test_what_means_the_same_is_taken_once() -> None:
     pool = [candidate("a", 0.9, 1), candidate("b", 0.8, 1), candidate("c", 0.7, 1)]
     a, b, c = (one.block.id for one in pool)
@@ -97,22 +75,6 @@ def test_balancing_admits_a_rarer_category_before_a_slightly_better_score() -> N
     balanced = select(pool, 30, SelectionRule(selection="entropy"), Taken())
     assert {c.block.category for c in plain.chosen} == {"fact"}
     assert {c.block.category for c in balanced.chosen} == {"fact", "person"}
-
-
-def test_balancing_does_not_admit_what_scores_far_worse() -> None:
-    pool = [
-        *(candidate(f"fact {i}", 0.9 - i / 1000, 10) for i in range(5)),
-        candidate("who", 0.3, 10, category="person"),
-    ]
-    assert {c.block.category for c in select(pool, 30, SelectionRule(selection="entropy"), Taken()).chosen} == {"fact"}
-
-
-@given(st.lists(st.sampled_from(CATEGORIES)))
-def test_entropy_lies_between_none_and_an_even_spread(categories: list[str]) -> None:
-    bits = entropy_bits(categories)
-    kinds = len(set(categories))
-    assert 0.0 <= bits <= math.log2(max(kinds, 1)) + 1e-9
-    assert entropy_bits(CATEGORIES) == pytest.approx(2.0)
 
 
 # --- weights ----------------------------------------------------------------------------------------------
@@ -143,14 +105,6 @@ def test_the_profiles_are_those_of_the_specification() -> None:
 
 def composite(name: str, *children: str) -> FrameDefinition:
     return FrameDefinition(name, "", KNOWN["ATTENTION"].weights, children=tuple(ChildFrame(c, 0.5) for c in children))
-
-
-def test_the_defaults_register_one_after_another() -> None:
-    known: dict[str, FrameDefinition] = {}
-    for definition in DEFAULTS:
-        known = register(definition, known)
-    assert known == KNOWN
-    assert [leaf.name for leaf in leaves(KNOWN["BRIEFING"], known)] == ["SELF", "SHORT_TERM", "INBOX"]
 
 
 def test_a_cycle_is_refused_and_named() -> None:
@@ -206,56 +160,7 @@ def test_a_malformed_definition_is_refused_with_a_way_out(broken: FrameDefinitio
     assert caught.value.way_out
 
 
-def test_a_frame_is_found_in_any_case() -> None:
-    assert find("short-term", KNOWN).name == "SHORT_TERM"
-    with pytest.raises(UnknownFrameError, match="SESION"):
-        find("SESION", KNOWN)
-
-
 # --- the text ---------------------------------------------------------------------------------------------
-
-
-def test_the_template_dates_and_titles_a_block_once() -> None:
-    template = Template("template", "ATTENTION", "why\ndid it stall?", datetime(2026, 3, 1, tzinfo=UTC))
-    plain = candidate("It stalled.", 0.9, 9)
-    titled = replace(plain, block=replace(plain.block, meta={"title": "Dome  log"}))
-    repeated = replace(plain, block=replace(plain.block, content="# Dome log\nIt stalled.", meta={"title": "Dome log"}))
-    texts = [assemble(template, [FrameSection("", (c,))], approximate_tokens).text for c in (plain, titled, repeated)]
-    cited = f"({plain.block.id[:8]})"
-    assert texts[0] == f"# ATTENTION: why did it stall?\n\n[2026-02-16]\n{cited} It stalled.\n"
-    assert f"{cited} Dome log\nIt stalled." in texts[1]
-    assert f"{cited} # Dome log\nIt stalled." in texts[2]
-
-
-def test_blocks_of_one_day_and_source_stand_under_one_heading_in_the_order_they_were_written() -> None:
-    said = [
-        replace(one.block, meta={"source": f"notes/dome.md#{part}"})
-        for one, part in ((candidate("It stalled.", 0.9, 9), 10), (candidate("It rained.", 0.8, 9), 9))
-    ]
-    other = replace(candidate("We slept.", 0.7, 9).block, meta={"source": "notes/night.md"})
-    chosen = tuple(Candidate(block, ScoreParts(), 0.5) for block in (said[0], other, said[1]))
-    template = Template("template", "ATTENTION", "", datetime(2026, 3, 1, tzinfo=UTC))
-    made = assemble(template, [FrameSection("", chosen)], approximate_tokens)
-    ids = {block.content: block.id[:8] for block in (*said, other)}
-    assert made.text == (
-        "# ATTENTION\n\n[2026-02-16] notes/dome.md\n"
-        f"({ids['It rained.']}) It rained.\n({ids['It stalled.']}) It stalled.\n\n"
-        f"[2026-02-16] notes/night.md\n({ids['We slept.']}) We slept.\n"
-    )
-    assert "".join(made.text[span.start : span.end] for span in made.spans) == made.text
-
-
-def test_the_heading_of_a_group_is_paid_for_once() -> None:
-    pair = [candidate("a", 0.9, 5), candidate("b", 0.8, 5)]
-    done = select(pair, 14, SelectionRule(), Taken(heading=lambda _: 4))
-    assert [(one.fate, one.tokens) for one in done.candidates] == [("selected", 9), ("selected", 5)]
-    tight = select(pair, 13, SelectionRule(), Taken(heading=lambda _: 4))
-    assert [one.fate for one in tight.candidates] == ["selected", "over_budget"]
-
-
-def test_a_query_of_any_length_takes_one_short_line() -> None:
-    opening = Template("template", "TASK", "word " * 5000, datetime(2026, 3, 1, tzinfo=UTC)).opening()
-    assert len(opening) < 140 and opening.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -269,11 +174,6 @@ def test_a_query_of_any_length_takes_one_short_line() -> None:
 )
 def test_a_summary_takes_the_sentence_that_answers(content: str, query: str, sentence: str) -> None:
     assert key_sentence(content, query) == sentence
-
-
-@given(st.text(max_size=200), st.text(max_size=20))
-def test_a_key_sentence_is_part_of_its_text(content: str, query: str) -> None:
-    assert key_sentence(content, query) in content
 
 
 def test_of_two_that_say_the_same_the_newer_is_taken() -> None:

@@ -24,10 +24,9 @@ from amgs.graph.centrality import (
     telling,
 )
 from amgs.graph.live import LiveGraph
-from amgs.graph.traversal import components, stats, strongest_path, within
-from amgs.graph.view import GraphView, caught_up, materialise
+from amgs.graph.traversal import strongest_path, within
+from amgs.graph.view import GraphView, materialise
 from amgs.settings import GraphSettings
-from amgs.storage.edges import EdgeColumns
 from tests.engine.retrieval_world import NOW, Link, columns
 
 
@@ -104,38 +103,7 @@ def test_eigenvector_agrees_with_networkx_on_a_connected_graph() -> None:
     assert eigenvector(view(links, 5).adjacency).tolist() == pytest.approx(scaled(twin), abs=1e-6)
 
 
-@given(graphs())
-def test_every_measure_lies_between_0_and_1(graph: tuple[list[Link], int]) -> None:
-    measures = measure(view(*graph), betweenness=True)
-    between = measures.betweenness
-    assert between is not None
-    for values in (measures.degree, measures.eigenvector, measures.pagerank, between, measures.importance()):
-        assert bool(np.isfinite(values).all()) and float(values.min()) >= 0.0 and float(values.max()) <= 1.0
-
-
-def test_a_graph_without_edges_has_no_centre() -> None:
-    measures = measure(view([], 3), betweenness=True)
-    assert measures.importance().tolist() == [0.0, 0.0, 0.0]
-    assert measure(view([], 0)).importance().tolist() == []
-
-
 # --- strength and time ------------------------------------------------------------------------------------
-
-
-def test_strength_is_weight_times_confidence_times_relevance() -> None:
-    half_life = math.log(2) / 0.01
-    one = view([Link(1, 2, weight=0.8, confidence=0.5, hours_ago=half_life, decay_lambda=0.01)], 2)
-    assert one.strength.tolist() == pytest.approx([0.2])
-
-
-def test_an_edge_from_the_future_has_not_decayed() -> None:
-    assert view([Link(1, 2, weight=0.8, hours_ago=-50, decay_lambda=0.1)], 2).strength.tolist() == [0.8]
-
-
-def test_edges_to_blocks_that_are_not_live_are_left_out() -> None:
-    seen = materialise(columns([Link(1, 2), Link(2, 9)]), np.array([1, 2], dtype=np.int64), NOW)
-    assert seen.live_edges(seen.edges_among({1, 2}), lambda n: f"id{n}")[0].edge.target_id == "id2"
-    assert seen.source.size == 1
 
 
 def test_what_is_brief_gives_and_takes_no_centrality_by_likeness_or_place() -> None:
@@ -191,12 +159,6 @@ def test_distances_agree_with_networkx(graph: tuple[list[Link], int], hops: int)
     assert list(reached) == sorted(reached, key=lambda r: (r.distance, -r.strength, r.number))
 
 
-def test_a_limit_keeps_the_nearest_and_strongest() -> None:
-    seen = view([Link(1, 2, weight=0.2), Link(1, 3, weight=0.9), Link(3, 4, weight=0.9)], 4)
-    assert [r.number for r in within(seen, 1, 2, limit=3)] == [1, 3, 2]
-    assert [r.number for r in within(seen, 99, 2)] == [99]
-
-
 @given(graphs())
 def test_the_strongest_path_is_the_one_networkx_finds(graph: tuple[list[Link], int]) -> None:
     links, nodes = graph
@@ -209,15 +171,3 @@ def test_the_strongest_path_is_the_one_networkx_finds(graph: tuple[list[Link], i
     cost = sum(-math.log(twin[a - 1][b - 1]["strength"]) for a, b in pairwise(path))
     assert (path[0], path[-1]) == (1, nodes)
     assert cost == pytest.approx(best, abs=1e-9)
-
-
-def test_components_and_statistics_count_what_is_there() -> None:
-    seen = view([Link(1, 2), Link(2, 1, "links_to"), Link(4, 4)], 5)
-    assert components(seen).tolist() == [0, 0, 1, 2, 3]
-    found = stats(seen)
-    assert (found.nodes, found.edges, found.components) == (5, 3, 4)
-    assert found.density == pytest.approx(2 * 1 / 20)
-    assert found.by_relation == {"links_to": 1, "related": 2}
-    more = stats(caught_up(seen, np.arange(1, 8), (), EdgeColumns.none()))
-    assert (more.nodes, more.edges, more.components) == (7, 3, 6)
-    assert more.density == pytest.approx(2 * 1 / 42)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amgs.index.fuzzy import corrections, edits_allowed, is_slip
+from amgs.index.fuzzy import corrections, edits_allowed
 
 VOCABULARY = {"observatori": 9, "dome": 4, "done": 20, "router": 3, "valv": 2, "encod": 5, "encor": 1}
 
@@ -17,17 +17,6 @@ def test_the_nearest_word_is_found(typed: str, meant: str) -> None:
     assert [c.known for c in corrections([typed], VOCABULARY)] == [meant]
 
 
-def test_a_nearer_word_keeps_farther_ones_out() -> None:
-    assert [c.known for c in corrections(["observatorr"], {"observatori": 1, "observators": 1, "observat": 9})] == [
-        "observatori",
-        "observators",
-    ]
-
-
-def test_equally_near_words_come_by_frequency_then_alphabet() -> None:
-    assert [c.known for c in corrections(["doze"], VOCABULARY)] == ["done", "dome"]
-
-
 def test_short_words_are_never_corrected() -> None:
     assert corrections(["cat", "ox"], {"car": 5, "bat": 2, "ax": 1}) == ()
     assert [edits_allowed(w) for w in ("cat", "dome", "encoders", "")] == [0, 1, 2, 0]
@@ -35,16 +24,6 @@ def test_short_words_are_never_corrected() -> None:
 
 def test_a_word_far_from_all_others_has_no_correction() -> None:
     assert corrections(["zygomorphic"], VOCABULARY) == ()
-
-
-def test_closeness_falls_with_the_edits() -> None:
-    one, two = corrections(["observatorx", "obsxrvatorx"], {"observatori": 1})
-    assert (one.edits, two.edits) == (1, 2)
-    assert 0 < two.closeness < one.closeness < 1
-
-
-def test_another_year_is_no_typo() -> None:
-    assert corrections(["1998"], {"1908": 3}) == ()
 
 
 @pytest.mark.parametrize(
@@ -62,8 +41,3 @@ def test_a_typo_is_compared_as_it_was_typed_too(typed: str, stem: str, meant: st
     known = {"chang": 1, "creat": 1, "theme": 1, "degre": 1, "receiv": 1, "run": 1, "valv": 3}
     (found,) = corrections([stem], known, {stem: typed})
     assert (found.unknown, found.known) == (stem, meant) and 0 < found.closeness < 1
-
-
-def test_a_hand_slips_by_leaving_out_or_exchanging_a_letter() -> None:
-    assert is_slip("crate", "create") and is_slip("form", "from")
-    assert not is_slip("goat", "coat") and not is_slip("create", "crate") and not is_slip("cat", "create")

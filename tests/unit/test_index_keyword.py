@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from amgs.index import keyword, terms
+from amgs.index import keyword
 from amgs.index.keyword import Contents, KeywordIndex
 from amgs.index.snapshot_store import Stamp
 from amgs.index.terms import identifiers
@@ -77,50 +77,11 @@ def test_an_identifier_is_found_inside_a_path() -> None:
     assert found(filled({1: "see https://store.example/parts/QX-7741-B for it", 2: "other"}), "QX-7741-B") == [1]
 
 
-def test_repeating_a_word_in_the_query_does_not_change_the_answer() -> None:
-    index = filled(TEXTS)
-    assert index.search(index.query("bread bread bread"), 5) == index.search(index.query("bread"), 5)
-
-
-def test_identifiers_are_never_crowded_out_of_a_small_pool() -> None:
-    texts = dict.fromkeys(range(1, 60), "boiler valve part number replaced in March again and again")
-    texts[60] = "A long walk over the hills, and by the way, among many other things that happened, QX-7741-B."
-    assert 60 in found(filled(texts), "boiler valve part number replaced in March QX-7741-B", limit=3)
-
-
 def test_only_allowed_documents_are_found_however_many_others_match_better() -> None:
     texts = dict.fromkeys(range(1, 400), "bread")
     texts[400] = "bread is mentioned once in this rather long text about something else altogether"
     assert found(filled(texts), "bread", limit=5, allowed=[400]) == [400]
     assert found(filled(texts), "bread", limit=5, allowed=[]) == []
-
-
-def test_what_a_text_opens_with_counts_more_than_what_it_mentions_later() -> None:
-    later = "The oven was cold.\n\nNobody had bought flour, and then there was bread."
-    opening = "Then there was bread.\n\nThe oven was cold, and nobody had bought flour."
-    assert found(filled({1: later, 2: opening}), "bread") == [2, 1]
-
-
-def test_common_words_make_a_text_no_longer() -> None:
-    index = filled({1: "bread and it was there with us as this is what they did", 2: "bread", 3: "flour"})
-    assert [hit.number for hit in index.search(index.query("bread"), 5)] == [1, 2]
-    assert len({hit.score for hit in index.search(index.query("bread"), 5)}) == 1
-
-
-def test_a_query_of_common_words_alone_is_answered() -> None:
-    assert found(filled({1: "bread", 2: "Who are you?"}), "who are you") == [2]
-
-
-def test_a_name_that_many_texts_hold_is_only_a_word_of_the_query() -> None:
-    texts = {n: f"about tool2go and number {n} of its parts" for n in range(1, 30)}
-    index = filled(texts | {n: f"something else, {n}" for n in range(30, 90)} | {90: "the recipe for bread"})
-    query = index.query("bread in tool2go")
-    assert found(index, "bread in tool2go")[0] == 90
-    assert not any(hit.exact for hit in index.search(query, 90))
-
-
-def test_equal_scores_are_ordered_and_cut_by_number() -> None:
-    assert found(filled(dict.fromkeys(range(1, 30), "bread")), "bread", limit=4) == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -146,23 +107,6 @@ def test_no_content_and_no_query_breaks_it(query: str, contents: list[str]) -> N
     hits = index.search(index.query(query), 10)
     assert {hit.number for hit in hits} <= set(texts)
     assert all(hit.score > 0 and 0 <= hit.exact <= 1 for hit in hits)
-
-
-@given(st.from_regex(r"[A-Z]{2,4}-[0-9]{2,5}(-[A-Z])?", fullmatch=True))
-def test_every_part_number_finds_its_document(code: str) -> None:
-    index = filled({**TEXTS, 5: f"Ordered {code} again."})
-    hits = {hit.number: hit for hit in index.search(index.query(f"when was {code} ordered, and the bread?"), 10)}
-    assert hits[5].exact > 0.9
-
-
-def test_ordinary_words_are_no_identifiers() -> None:
-    assert identifiers("The dome stalled, and Mara reset it.") == ()
-    assert [i.exact for i in identifiers("M31, v2.3.1 and snake_case; C++ too")] == [
-        "m31",
-        "v2.3.1",
-        "snake_case",
-        "c++",
-    ]
 
 
 @settings(deadline=None)
@@ -241,15 +185,6 @@ def test_a_crash_before_sealing_loses_no_document(tmp_path: Path) -> None:
     again = KeywordIndex.open(tmp_path / "k")
     again.catch_up(numbers(TEXTS), reading(TEXTS), Stamp("s", 1))
     assert again.numbers.tolist() == [1, 2, 3, 4]
-    again.close()
-
-
-def test_the_index_of_another_store_is_emptied_first(tmp_path: Path) -> None:
-    filled(TEXTS, tmp_path / "k").close()
-    again = KeywordIndex.open(tmp_path / "k")
-    again.catch_up(numbers([1]), reading({1: "quite different"}), Stamp("another", 1))
-    assert found(again, "QX-7741-B") == []
-    assert found(again, "different") == [1]
     again.close()
 
 
@@ -333,11 +268,6 @@ def test_many_words_are_stemmed_as_each_by_itself(index: KeywordIndex, words: li
     assert together == {word: index.stems(word) for word in words}
 
 
-def test_words_stay_stemmed_alike_where_one_is_too_long_in_small_letters() -> None:
-    words = ["İ" * 25, "houses"]
-    assert terms.stemmed(words, "german") == [" ".join(terms.stemmed([word], "german")) for word in words]
-
-
 def test_postings_are_those_of_the_state_that_is_asked_and_the_latest_are_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -353,12 +283,6 @@ def test_postings_are_those_of_the_state_that_is_asked_and_the_latest_are_rememb
     kept = index.postings("valv", 9)
     index.postings("bread", 9)
     assert index.postings("valv", 9) is kept and index._remembering.cache_info().currsize == 2
-
-
-def test_function_words_of_any_language_find_nothing_beside_others() -> None:
-    index = filled(LANGUAGES)
-    assert [term.text for term in index.query("Was ist mit der Altstadt?").terms] == ["altstadt"]
-    assert index.query("Was ist das?").terms  # unless there is nothing else
 
 
 @pytest.mark.parametrize("query", ["world war", "man page", "cost per unit", "sans serif", "hat size"])

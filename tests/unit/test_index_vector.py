@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from amgs.errors import ModelError
 from amgs.index.snapshot_store import SnapshotStore, Stamp
 from amgs.index.vector import VectorIndex, unit
 from amgs.index.vector_base import Base
@@ -46,42 +45,6 @@ def test_it_agrees_with_the_plain_computation(seed: int, size: int, limit: int) 
     assert [n for n, _ in fast] == [n for n, _ in plain]
     assert np.allclose([c for _, c in fast], [c for _, c in plain], atol=2e-5)
     assert index.numbers.tolist() == sorted(held)
-
-
-def test_no_block_is_nearer_than_the_nearest() -> None:
-    for seed in range(20):
-        matrix = np.random.default_rng(seed).normal(size=(9, 8)).astype(np.float32)
-        index = VectorIndex(8)
-        index.add(np.arange(9), matrix)
-        asked = index.compare(matrix.sum(axis=0))
-        for rank, (number, _) in enumerate(asked.best(9)):
-            assert asked.nearer(asked.of([number])[number]) == rank
-
-
-def test_equal_cosines_are_cut_by_number() -> None:
-    index = VectorIndex(2)
-    index.add([5, 3, 4, 1], np.tile(np.array([1.0, 0.0], dtype=np.float32), (4, 1)))
-    assert [n for n, _ in index.search(np.array([2.0, 0.0], dtype=np.float32), 2)] == [1, 3]
-
-
-def test_adding_a_known_number_replaces_its_vector() -> None:
-    index = VectorIndex(2)
-    index.add([1], np.array([[1.0, 0.0]], dtype=np.float32))
-    index.add([1], np.array([[0.0, 1.0]], dtype=np.float32))
-    assert index.search(np.array([0.0, 1.0], dtype=np.float32), 5) == [(1, 1.0)]
-
-
-def test_vectors_of_another_model_are_refused() -> None:
-    with pytest.raises(ModelError):
-        VectorIndex(4).add([1], np.ones((1, 3), dtype=np.float32))
-
-
-def test_what_has_no_direction_finds_nothing_and_is_harmless() -> None:
-    index = VectorIndex(2)
-    index.add([1, 2], np.array([[np.nan, 1.0], [0.0, 0.0]], dtype=np.float32))
-    assert index.search(np.array([1.0, 0.0], dtype=np.float32), 5) == [(1, 0.0), (2, 0.0)]
-    assert index.search(np.zeros(2, dtype=np.float32), 5) == []
-    assert unit(np.array([[np.inf, 1.0]], dtype=np.float32)).tolist() == [[0.0, 0.0]]
 
 
 def test_cosines_are_given_for_blocks_that_have_a_vector() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from amgs.decay import PROFILES
 from amgs.lifecycle.categories import CATEGORIES, categorise, decay_of, initial_confidence
-from amgs.lifecycle.self_detection import is_self_component, owner, signed
+from amgs.lifecycle.self_detection import is_self_component
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,6 @@ def test_a_block_gets_its_category_and_the_reason(text: str, meta: dict[str, Any
     assert verdict.because
 
 
-def test_more_evidence_makes_surer_and_contrary_evidence_less_sure() -> None:
-    alone = categorise("text", {"tags": ["task"]})
-    agreed = categorise("TODO: text", {"tags": ["task"], "source": "tasks/x.md"})
-    torn = categorise("text", {"tags": ["task", "person"]})
-    assert torn.confidence < alone.confidence < agreed.confidence
-
-
 @given(st.text(max_size=400), st.lists(st.text(max_size=8), max_size=4))
 def test_any_text_gets_a_known_category_and_sane_numbers(text: str, tags: list[str]) -> None:
     verdict = categorise(text, {"tags": tags, "source": text[:20]})
@@ -62,24 +55,6 @@ def test_any_text_gets_a_known_category_and_sane_numbers(text: str, tags: list[s
     assert 0 < verdict.confidence < 1
     assert 0.2 <= initial_confidence(text, verdict) <= 0.95
     assert decay_of(verdict.category) in PROFILES.values()
-
-
-def test_values_outlive_observations() -> None:
-    assert decay_of("value") < decay_of("person") < decay_of("observation")
-
-
-def test_hedging_lowers_confidence() -> None:
-    plain, hedged = ("The dome stalls at the encoder.", "Maybe the dome stalls, I think, perhaps at the encoder.")
-    verdict = categorise(plain, {})
-    assert initial_confidence(hedged, verdict) < initial_confidence(plain, verdict)
-
-
-def test_the_owner_is_the_author_of_most_self_notes() -> None:
-    mine, theirs = {"tags": ["self"], "author": "Tally"}, {"tags": ["values"], "author": "Beppo"}
-    notes = [mine, mine, theirs, {"tags": ["self"], "author": "Emil"}]
-    assert [signed(note) for note in notes] == ["Tally", "Tally", "", "Emil"]
-    assert owner({"Tally": 2, "Emil": 1}) == "Tally"
-    assert owner({}) == ""
 
 
 def test_values_of_others_are_not_the_self_once_the_owner_is_known() -> None:
@@ -98,8 +73,3 @@ def test_the_self_speaks_in_the_first_person_several_times_and_in_no_manual() ->
     assert not is_self_component("value", 0.9, {}, "", "I value quiet mornings.")
     assert not is_self_component("value", 0.9, {}, "", own.replace("I ", "We ").replace("My", "Our"))
     assert not is_self_component("value", 0.9, {"source": "numkit/README.md"}, "", own)
-
-
-def test_what_a_category_says_of_decay_is_worth_as_much_as_the_category_is_sure() -> None:
-    assert decay_of("fact", sure=0.9) == decay_of("fact") < decay_of("fact", sure=0.5) == decay_of("note")
-    assert decay_of("value") < decay_of("value", sure=0.5) == decay_of("fact")

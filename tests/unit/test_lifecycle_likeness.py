@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amgs.errors import Cancelled
 from amgs.identity import block_id
 from amgs.lifecycle import similarity
 from amgs.lifecycle.similarity import Pair, pairs, shingles
 from amgs.text.differences import differ, said
-from amgs.types import Block, Progress, Vector
+from amgs.types import Block, Vector
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 OVERLAP_WORDS = 2
@@ -126,11 +125,3 @@ def test_with_too_many_pairs_only_the_rarest_runs_count(monkeypatch: pytest.Monk
     assert shared.counts.tolist() == [1, 6]
     assert rare.tolist() == [2, 2, 6, 7] + [1] * 9
     assert list(kinds(pairs(blocks, np.eye(13, dtype=np.float32))).values()) == ["duplicate"]
-
-
-def test_comparing_can_be_stopped() -> None:
-    progress = Progress()
-    progress.cancel()
-    blocks = [block(f"note {n} on the dome", 0.0, f"{n}.md") for n in range(3)]
-    with pytest.raises(Cancelled):
-        pairs(blocks, units(1, 3), progress)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.index.neighbours import nearest
-from amgs.lifecycle.linking import Fresh, LinkContext, LinkNode, link, overlap
+from amgs.lifecycle.linking import Fresh, LinkContext, LinkNode, link
 from amgs.settings import ConsolidationSettings
 from amgs.types import Edge, Vector
 from tests.unit import linking_twin
@@ -53,11 +53,6 @@ def kinds(edges: dict[str, tuple[Edge, ...]], relation: str) -> list[tuple[str, 
     return [(e.source_id, e.target_id) for own in edges.values() for e in own if e.relation_type == relation]
 
 
-def test_a_turn_is_followed_by_the_next_one() -> None:
-    one, two = at("one", sources=("d.md#1",)), at("two", sources=("d.md#2",), follows={"d.md#2": "d.md#1"})
-    assert kinds(linked([one, two]), "next") == [("one", "two")]
-
-
 @pytest.mark.parametrize("first", ["one", "two"])
 def test_neighbours_consolidated_apart_are_linked_whichever_came_first(first: str) -> None:
     nodes = [at("one", sources=("d.md#1",)), at("two", sources=("d.md#2",), follows={"d.md#2": "d.md#1"})]
@@ -77,18 +72,6 @@ def test_a_link_finds_the_note_by_file_name_or_title_and_a_split_note_by_its_fir
     assert found == [("a", "b"), ("a", "c"), ("a", "d")]
 
 
-def test_a_link_that_waited_for_its_note_is_made_when_it_comes() -> None:
-    found = linked([at("a", links=("kitchen",)), at("b", sources=("kitchen.md",))], known=1)
-    assert kinds(found, "links_to") == [("a", "b")]
-    assert found["b"][0].source_id == "a"
-
-
-def test_likeness_gives_an_edge_from_the_later_to_the_earlier_above_the_threshold_only() -> None:
-    nodes = [at("old", 0), at("new", 5), at("far", 9)]
-    found = linked(nodes, [[1, 0, 0], [0.9, 0.3, 0], [0, 0, 1]])
-    assert kinds(found, "related") == [("new", "old")]
-
-
 @pytest.mark.parametrize("known", [0, 1])
 def test_near_copies_are_duplicates_and_mere_likeness_is_not(known: int) -> None:
     text = "the dome stalled at azimuth two hundred on the night of the third"
@@ -97,18 +80,6 @@ def test_near_copies_are_duplicates_and_mere_likeness_is_not(known: int) -> None
     found = linked(nodes, [[1, 0.01], [1, 0.02], [1, 0.03]], texts=texts, known=known)
     assert kinds(found, "duplicates") == [("b", "a")]
     assert len(kinds(found, "related")) == 3
-
-
-def test_rare_names_link_and_common_ones_do_not() -> None:
-    nodes = [at(f"n{i}", i, entities=("Tally",)) for i in range(40)]
-    nodes += [at("p", 50, entities=("QX-7741-B", "Tally")), at("q", 51, entities=("qx-7741-b",))]
-    assert kinds(linked(nodes), "mentions_same") == [("q", "p")]
-
-
-def test_no_neighbours_asked_for_gives_no_related_edges() -> None:
-    nodes = [at("a"), at("b", 1)]
-    none = ConsolidationSettings(neighbours=0)
-    assert kinds(linked(nodes, [[1, 0], [1, 0]], settings=none), "related") == []
 
 
 def test_a_name_that_very_many_hold_links_to_its_latest_holders_only() -> None:
@@ -153,9 +124,3 @@ def test_linking_agrees_with_holding_every_block_beside_every_other(data: st.Dat
     for edge in edges:
         assert edge.source_id != edge.target_id
         assert 0 <= edge.confidence <= 1
-
-
-def test_overlap_counts_words_once() -> None:
-    assert overlap("The dome, the dome", "the dome") == 1.0
-    assert overlap("a b", "c d") == 0.0
-    assert overlap("", "") == 1.0

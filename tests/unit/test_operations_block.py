@@ -14,7 +14,6 @@ from amgs_app.engine import Engine, Options
 from amgs_app.graph import edge_commands as edge
 from amgs_app.memory import commands as block
 from amgs_app.render.catalogue import table_of
-from amgs_app.results.memory import BlockList
 from amgs_app.session.operator import Operator
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -29,21 +28,6 @@ def operator() -> Operator:
     memory.consolidate()
     memory.ingest_many([RawBlock("Note 0.", NOW, {})])
     return made
-
-
-def contents(result: BlockList) -> list[str]:
-    return [each.content for each in result.blocks]
-
-
-def test_the_latest_consolidated_blocks_come_first_and_can_be_meant_afterwards(operator: Operator) -> None:
-    found = operator.run(block.find())
-    assert contents(found) == ["Note 1.", "Note 2.", "Note 3."]
-    assert operator.listed == tuple(each.id for each in found.blocks)
-
-
-def test_a_time_bounds_them_half_open(operator: Operator) -> None:
-    day = timedelta(days=1)
-    assert contents(operator.run(block.find(since=NOW - 2 * day, until=NOW - day))) == ["Note 2."]
 
 
 def test_tags_and_notes_by_hand_can_be_undone_and_outlast_a_new_reading(operator: Operator) -> None:

@@ -35,17 +35,6 @@ def test_what_can_come_next_is_offered(line: str, expected: list[str]) -> None:
     assert offered(line) == expected
 
 
-def test_a_noun_offers_all_its_verbs_and_no_other_words() -> None:
-    named = [one.words[1] for one in standard() if one.words[0] == "frame"]
-    assert sorted(offered("frame ")) == sorted(named)
-
-
-def test_an_accepted_suggestion_replaces_the_word_under_the_cursor() -> None:
-    for line, result in [("frame as", "frame assemble"), ("search 'dome' --lay", "search 'dome' --layer")]:
-        (found,) = complete(standard(), line)
-        assert line[: len(line) - found.replaces] + found.text == result
-
-
 def test_folders_are_offered_for_batch_and_files_for_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "note one.md").write_text("x")

@@ -9,14 +9,11 @@ from typing import Any
 import pytest
 import typer.main
 
-from amgs_app.calls.groups import PANELS
 from amgs_app.calls.registry import Registry
 from amgs_app.calls.shared_options import SHARED_OPTIONS, flag_of
 from amgs_app.calls.standard import standard
 from amgs_app.cli import build
 from amgs_app.results.session import CommandGroups, HelpList
-from amgs_app.shell.output import as_text
-from amgs_app.terminal.line import LineError
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +32,6 @@ def names(registry: Registry, line: str) -> list[str]:
     result = told(registry, line)
     assert isinstance(result, HelpList)
     return [each.name for each in (*result.verbs, *result.also)]
-
-
-def test_help_alone_is_a_short_overview_that_names_the_first_word_of_every_command(registry: Registry) -> None:
-    overview = told(registry, "help")
-    assert isinstance(overview, CommandGroups)
-    assert as_text(overview, width=200).count("\n") < len(PANELS) + 5
-    assert {word for _, words in overview.groups for word in words} >= {*registry.nouns(), "serve", "gateway"}
-    assert len(names(registry, "help --all")) == len(registry)
 
 
 @pytest.mark.parametrize(
@@ -64,18 +53,6 @@ def test_help_finds_commands_by_name_summary_and_synonym(
     found = names(registry, f"help {word}")
     assert first in found[:3] and (not further or further in found), found
     assert further not in found[: found.index(first)], found
-
-
-def test_a_mistyped_word_still_gets_a_guess_and_a_synonym_typed_as_a_command_its_commands(registry: Registry) -> None:
-    with pytest.raises(LineError, match=r"Did you mean search\b"):
-        told(registry, "help serach")
-    with pytest.raises(LineError, match=r"Did you mean .*block delete"):
-        registry.parse("forget")
-
-
-def test_a_synonym_is_a_word_that_no_command_begins_with(registry: Registry) -> None:
-    said = {synonym for each in registry for synonym in each.synonyms}
-    assert len(said) > 80 and not said & set(registry.nouns())
 
 
 @pytest.fixture(scope="module")
@@ -118,11 +95,3 @@ def test_the_options_of_every_command_are_one_line_in_the_help_of_each_and_are_l
         assert "--corpus" not in told_of, words
     (shared,) = told(registry, "help options").verbs  # type: ignore[union-attr]
     assert [label.split()[0] for label, _ in shared.parameters] == [flag_of(name) for name in SHARED_OPTIONS]
-
-
-@pytest.mark.parametrize("name", ["session", "conversation show", "recorded"])
-def test_each_view_of_a_command_has_its_own_line_and_an_example(registry: Registry, name: str) -> None:
-    views = next(each.choices for each in registry[name].parameters if each.name == "view")
-    lines = {line[2:].split(":")[0]: line for line in registry[name].help.splitlines() if line.startswith("- ")}
-    assert list(lines) == list(views)
-    assert all(f"`{name}" in line for line in lines.values())

@@ -11,19 +11,15 @@ from typing import Any
 import pytest
 
 from amgs.api.exchange import ForeignImport
-from amgs.errors import AmgsError, InputError
 from amgs.types import Block
 from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
 from amgs_app.session.operator import Operator
-from tests.engine.foreign_samples import CHATGPT, OPENAI
+from tests.engine.foreign_samples import CHATGPT
 from tests.engine.memory_world import NOW
 from tests.engine.session_samples import CLAUDE_CODE, CODEX, claude_line, write_lines
-
-THOUGHT = claude_line(1, "assistant", [{"type": "thinking", "thinking": "Hm."}])
-"""A record in which nobody says anything."""
 
 
 @pytest.fixture
@@ -117,16 +113,6 @@ def test_a_folder_is_imported_with_what_is_known_in_it_and_one_undo_takes_all_ba
     assert names(session) == {} and not [b for b in blocks(session) if b.status != "archived"]
 
 
-def test_several_files_are_one_operation_and_importing_them_again_changes_nothing(
-    session: Operator, folder: Path
-) -> None:
-    given = [str(folder / "rollout-1.jsonl"), str(folder / "conversations.json")]
-    done = do(session, "import", *given)
-    assert counts(done)["file"] == (2, 2) and done.operation is not None
-    again = do(session, "import", *given)
-    assert (again.added, again.operation, again.conversations) == (0, None, ())
-
-
 def test_a_session_that_went_on_is_continued_and_another_of_the_same_name_is_not(
     session: Operator, tmp_path: Path
 ) -> None:
@@ -138,36 +124,6 @@ def test_a_session_that_went_on_is_continued_and_another_of_the_same_name_is_not
     other = write_lines(tmp_path / "b" / "log.jsonl", [claude_line(1, "user", "Hello.")])
     assert do(session, "import", str(other)).conversations == ("log (2)",)
     assert names(session) == {"log": 5, "log (2)": 1}
-
-
-def test_conversations_are_kept_unless_they_are_not_wanted(session: Operator, tmp_path: Path) -> None:
-    file = tmp_path / "chat.json"
-    file.write_text(json.dumps(OPENAI), encoding="utf-8")
-    done = do(session, "import", str(file), "--no-conversations")
-    assert done.added == 5 and names(session) == {}
-    assert do(session, "import", str(file)).conversations == ("thread-1",)
-    shown = do(session, "conversation", "show", "thread-1").messages
-    assert [one.role for one in shown] == ["system", "user", "assistant", "tool", "assistant"]
-    assert (shown[1].speaker, shown[3].answers) == ("Ilse", "c")
-
-
-@pytest.mark.parametrize(
-    ("records", "words", "told"),
-    [
-        ([THOUGHT], (), "Nothing of "),
-        (CODEX, ("--from", "openai"), "is a session of Codex"),
-        ([{"theme": "dark"}], (), "no session of Claude Code"),
-    ],
-)
-def test_an_import_that_takes_nothing_is_an_error_that_says_why(
-    session: Operator, tmp_path: Path, records: list[dict[str, Any]], words: tuple[str, ...], told: str
-) -> None:
-    path = write_lines(tmp_path / "x.jsonl", records)
-    counter = session.engine.memory.change_counter
-    with pytest.raises(InputError) as caught:
-        do(session, "import", str(path), *words)
-    assert told in caught.value.message and caught.value.way_out
-    assert session.engine.memory.change_counter == counter
 
 
 def test_a_session_is_added_to_a_conversation_and_the_notes_count_its_records(
@@ -189,36 +145,3 @@ def test_a_session_is_added_to_a_conversation_and_the_notes_count_its_records(
     ]
     do(session, "undo", str(done.operation))
     assert names(session) == {}
-
-
-def test_a_session_in_which_nothing_was_said_is_refused_with_what_stands_in_it(
-    session: Operator, tmp_path: Path
-) -> None:
-    path = write_lines(tmp_path / "s.jsonl", [THOUGHT])
-    with pytest.raises(AmgsError, match="holds no message") as caught:
-        do(session, "conversation", "add", "dome", str(path))
-    assert "thinking 1" in caught.value.way_out
-
-
-def test_an_imported_conversation_goes_on_and_is_let_go_without_its_blocks(session: Operator, tmp_path: Path) -> None:
-    do(session, "import", str(write_lines(tmp_path / "log.jsonl", CODEX)))
-    more = json.dumps([{"role": "user", "content": "And the roof?"}])
-    assert do(session, "conversation", "add", "log", "--messages", more).first == 5
-    before = len(blocks(session))
-    done = do(session, "conversation", "clear", "log")
-    assert names(session) == {}
-    assert len([block for block in blocks(session) if block.status != "archived"]) == before - 1
-    do(session, "undo", str(done.id))
-    assert names(session) == {"log": 5}
-
-
-def test_of_a_file_with_many_sessions_the_latest_is_added_and_an_import_takes_all(
-    session: Operator, tmp_path: Path
-) -> None:
-    path = tmp_path / ".aider.chat.history.md"
-    days = ((3, "Hello."), (4, "Hello again."))
-    path.write_text("".join(f"# aider chat started at 2026-03-0{d} 08:00:00\n\n#### {t}\n\n" for d, t in days))
-    done = do(session, "conversation", "add", "chat", str(path))
-    assert [one.text for one in do(session, "conversation", "show", "chat").messages] == ["Hello again."]
-    assert "other sessions" in done.notes[-1]
-    assert len(do(session, "import", str(path)).conversations) == 2

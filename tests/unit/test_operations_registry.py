@@ -90,11 +90,6 @@ def test_every_verb_of_the_spine_is_there_and_explains_itself(registry: Registry
         assert all(parameter.help for parameter in verb.parameters), verb.name
 
 
-def test_a_blank_line_and_a_comment_ask_for_nothing(registry: Registry) -> None:
-    assert registry.parse("   ") is None
-    assert registry.parse("  # later") is None
-
-
 @pytest.mark.parametrize(
     ("line", "column", "says"),
     [
@@ -126,26 +121,6 @@ def test_an_error_names_the_word(registry: Registry, line: str, column: int, say
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize(
-    ("line", "canonical"),
-    [
-        ("search   'dome motor'  --top-k 10", 'search "dome motor"'),
-        ("search --top-k=3 dome", "search dome --limit 3"),
-        ("search dome --layer vector --layer keyword", "search dome --layer vector --layer keyword"),
-        ("ingest -- --file", "ingest -- --file"),
-        ("consolidate --dry-run", "consolidate --dry-run"),
-        ("focus step", "focus step"),
-        ("focus step 32", "focus step 32"),
-        ("expect raw '>=' 3.0", "expect raw >= 3"),
-        ("frame assemble SESSION --help", "help frame assemble"),
-    ],
-)
-def test_the_canonical_line_is_short_and_stable(registry: Registry, line: str, canonical: str) -> None:
-    call = registry.parse(line)
-    assert call is not None
-    assert call.line() == canonical
-
-
 def test_a_call_from_values_checks_the_names(registry: Registry) -> None:
     call = registry.call("search", query="dome", top_k=3)
     assert call == registry.parse("search dome --limit 3")
@@ -153,10 +128,3 @@ def test_a_call_from_values_checks_the_names(registry: Registry) -> None:
         registry.call("search", querry="dome")
     with pytest.raises(LineError, match="no command"):
         registry.call("dance")
-
-
-def test_parameters_say_what_they_take(registry: Registry) -> None:
-    takes = {parameter.name: parameter.takes for parameter in registry["feedback"].parameters}
-    assert takes["verdict"] == "choice" and takes["block"] == "block"
-    assert registry["ingest"].parameters[2].takes == "folder"
-    assert registry["focus step"].parameters[0].default == 1

@@ -6,7 +6,6 @@ import io
 import re
 import zipfile
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,14 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.ingest import reading
-from amgs.ingest.document import ParsedDocument, Passage
 from amgs.ingest.pieces import cut, pieces
 from amgs.ingest.raw_blocks import FolderContents
 from amgs.ingest.readers import code, documents, markdown, plain
 from amgs.ingest.readers.registry import READERS
 from amgs.settings import IngestSettings
 
-LONG = "The writer waits until the queue is drained. " * 20
 SETTINGS = IngestSettings()
 
 
@@ -78,30 +75,6 @@ def test_no_word_of_a_document_is_lost_and_none_is_invented(lines: list[str], fo
 def test_ten_megabytes_on_one_line_are_cut_in_reasonable_time() -> None:
     assert len(cut("x" * 10_000_000, 1600)) == 6250
     assert all(len(part) <= 1600 for part in cut("word " * 400_000, 1600))
-
-
-def test_a_piece_has_the_path_of_its_headings_and_its_lines(tmp_path: Path) -> None:
-    text = f"# Guide\n\nFew words.\n\n## Install\n\n{LONG}\n\n### On Linux\n\n{LONG}\n\n## Use\n\n{LONG}"
-    drafts = taken(tmp_path, "g.md", text).drafts
-    assert [d.meta.get("headings", [d.meta["title"]]) for d in drafts] == [
-        ["Guide"],
-        ["Guide", "Install", "On Linux"],
-        ["Guide", "Use"],
-    ]
-    assert [d.meta["lines"] for d in drafts] == ["1-7", "9-11", "13-15"]
-
-
-def test_a_heading_goes_with_what_follows_it() -> None:
-    text = f"# A\n\n{'word ' * 30}\n\n## B\n\n{'next ' * 30}"
-    assert [p.text.split("\n")[0] for p in pieces(markdown.document(text), 170)] == ["# A", "## B"]
-
-
-def test_a_table_is_cut_between_its_rows_only_where_it_must() -> None:
-    row = "| cell one | cell two |\n"
-    text = f"# T\n\n{LONG}\n\n| a | b |\n|---|---|\n{row * 20}"
-    assert [p.text.count("cell one") for p in pieces(markdown.document(text), 1000)] == [0, 20]
-    large = pieces(markdown.document(f"| a | b |\n|---|---|\n{row * 100}"), 1000)
-    assert all(p.text.endswith("|") and p.text.startswith("|") for p in large) and len(large) > 2
 
 
 # --- formats ----------------------------------------------------------------------------------------------
@@ -171,13 +144,6 @@ def test_a_document_without_its_extra_says_what_installs_it(tmp_path: Path, monk
     assert "needs the package markitdown" in refused.reason and "[documents]'" in refused.reason
 
 
-def test_mail_and_other_markup_is_taken_as_text(tmp_path: Path) -> None:
-    mail = "From: Ann <ann@x.org>\nSubject: Boat\n\nBring oars.\n"
-    assert [one.content for one in taken(tmp_path, "m.eml", mail).drafts] == [mail.strip()]
-    titled = taken(tmp_path, "g.rst", "Guide\n=====\n\nSee :doc:`start`.").drafts
-    assert [one.meta["title"] for one in titled] == ["Guide"]
-
-
 def test_a_chat_keeps_speakers_and_times_and_names_what_is_no_message(tmp_path: Path) -> None:
     chat = (
         '{"speaker": "Ann", "text": "Hi", "date": "2026-03-01T10:00:00Z"}\n{"role": "user", "content": '
@@ -216,23 +182,6 @@ def test_python_is_cut_at_its_functions_and_classes(tmp_path: Path) -> None:
     assert broken.drafts[0].content == "print 'two'"
 
 
-def test_other_code_is_cut_at_what_begins_at_the_margin(tmp_path: Path) -> None:
-    room = '    call("a text that takes some room");\n' * 20
-    text = f"use std::io;\n\npub fn one() {{\n{room}\n{room}}}\n\nimpl Two for Three {{\n{room}}}\n"
-    titles = [d.meta.get("headings") for d in taken(tmp_path, "m.rs", text).drafts]
-    assert titles[0] is None and titles[-1] == ["m.rs", "impl Two"]
-
-
-def test_titles_are_without_markup() -> None:
-    titles = {
-        "==========\nA\n==========\n\nx": (plain.read, "A"),
-        '<h1 align="center"><img alt="Tool"></h1>\n\nx': (markdown.read, "Tool"),
-        "[![b](u)](v)\n\n# The `tool` of [us](x)\n\nx": (markdown.read, "The tool of us"),
-    }
-    for text, (read, title) in titles.items():
-        assert read(text.encode()).title == title
-
-
 @pytest.mark.parametrize("ending", [*sorted(READERS)[::5], ".html", ".pdf", ".jsonl", ".md"])
 def test_what_is_no_text_is_refused_with_a_reason_by_every_reader(tmp_path: Path, ending: str) -> None:
     for content in (b"", b" \n ", bytes(range(256)) * 4, b"\xff\xfe\x00"):
@@ -249,13 +198,6 @@ def test_western_text_is_read_and_said_and_other_encodings_are_refused(tmp_path:
     assert broken.drafts[0].content == text + " \ufffd end" and "1 characters" in broken.warnings[0].reason
     assert "not UTF-8" in taken(tmp_path, "c.txt", "これは日本語の文章です。".encode("shift-jis")).refused[0].reason
     assert taken(tmp_path, "d.txt", text.encode("utf-16")).drafts[0].content == text
-
-
-def test_passages_of_a_document_are_in_order_and_hold_no_blank_edges() -> None:
-    document: ParsedDocument = markdown.document(f"# A\n\n{LONG}\n\n- one\n- two\n\n> quote\n\n```\ncode\n```")
-    spans: list[Passage] = list(document.passages)
-    assert all(a.end <= b.start for a, b in pairwise(spans))
-    assert all(document.text[p.start : p.end] == document.text[p.start : p.end].strip("\n") for p in spans)
 
 
 def test_a_file_of_questions_is_said_to_be_one_in_one_line(tmp_path: Path) -> None:

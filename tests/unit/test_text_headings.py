@@ -81,9 +81,3 @@ def test_lists_dates_signatures_and_code_are_no_headings() -> None:
     assert told("Dear Ann,\n\nthe boat leaks.\n\nBest regards\n\nBo\n\nP.S. It sank.") == []
     assert told("Set it:\n\nCFLAGS=-O2\n\nand build.\n\nOK\n\nor not.") == []
     assert told("5. We came late.\n\nThe lake froze.\n\n9. It thawed.\n\nSo it goes.") == []
-
-
-def test_capitals_over_an_indented_text_and_short_or_indented_lines_under_a_title() -> None:
-    assert told("NAME\n    boat - float\n\nSYNOPSIS\n    boat [LAKE]\n") == [(1, "NAME"), (1, "SYNOPSIS")]
-    underlined = "  Painting a boat\n  =========\n\n  Use paint.\n\n  Sinking it\n  -----\n\n  Use water."
-    assert told(underlined) == [(1, "Painting a boat"), (2, "Sinking it")]

@@ -29,13 +29,3 @@ def test_turns_carry_their_speaker_and_paragraphs_without_one_continue() -> None
 
 def test_what_stands_before_the_first_turn_is_kept_without_a_speaker() -> None:
     assert markdown.turns("Rain all day.\n\n**A:** Hello.")[0] == markdown.ChatTurn("", "Rain all day.")
-
-
-def test_links_are_slugs_without_label_and_part() -> None:
-    text = "See [[Spare Keys]], [[alp-sura|the alp]], [[radio-use#channel 4]], [[spare keys]] and [[]] [[open"
-    assert markdown.links(text) == ("spare-keys", "alp-sura", "radio-use")
-
-
-def test_only_a_heading_at_the_top_is_a_title() -> None:
-    assert markdown.title("\n\n## The dome ##\ntext") == "The dome"
-    assert markdown.title("text\n# later") == ""

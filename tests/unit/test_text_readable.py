@@ -25,18 +25,3 @@ from amgs.text.prose import readable
 )
 def test_markup_is_left_out_and_words_stay(text: str, words: str) -> None:
     assert readable(text).split() == words.split()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Ann: Where did the heron nest? 3 < 4, x_y and a * b [laughs]",
-        "  one line, and then\n    another ",
-        "https://a.org/b",
-        "![version](https://a.org/v.svg)",
-        "----",
-        "",
-    ],
-)
-def test_a_text_without_markup_or_of_nothing_else_stays_as_it_is(text: str) -> None:
-    assert readable(text) == text

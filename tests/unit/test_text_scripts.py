@@ -5,10 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
-from amgs.index.terms import identifiers, word_analyzer
-from amgs.text.scripts import spaced
 from tests.unit.test_index_keyword import TEXTS, filled, found
 
 SENTENCES = {
@@ -58,20 +55,3 @@ def test_one_character_is_found_and_another_word_is_not() -> None:
     assert found(index, "库据") == []
     assert found(index, "ＡＢＣ") == found(filled({1: "the abc"}), "xyz") == []
     assert found(filled({1: "the abc"}), "ＡＢＣ") == [1]
-
-
-def test_english_is_cut_into_words_as_before() -> None:
-    before = (
-        TextAnalyzerBuilder(Tokenizer.simple())
-        .filter(Filter.remove_long(60))
-        .filter(Filter.lowercase())
-        .filter(Filter.ascii_fold())
-        .filter(Filter.stemmer("english"))
-        .build()
-    )
-    text = "\n".join(TEXTS.values()) + " It's the café's naïve plan_b — “quoted” 3½ m² e-mail; I'd re-read §4.2 … ☎ x²"
-    assert word_analyzer().analyze(spaced(text, singles=True)) == before.analyze(text)
-
-
-def test_a_number_among_characters_is_no_identifier() -> None:
-    assert identifiers("我在2026年3月买了QX-7741-B号阀门") == identifiers("QX-7741-B")

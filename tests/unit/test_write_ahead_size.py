@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from amgs.storage.duckdb.connection import Connection
-from amgs.storage.duckdb.last_commit import BATCH, LEAST, MIB, SHARE, due
+from amgs.storage.duckdb.last_commit import LEAST
 
 TEXT = "x" * 500_000
 """A little under what makes a commit a batch of a load."""
@@ -50,15 +50,6 @@ def test_the_same_text_put_over_and_over_neither_fills_memory_nor_the_write_ahea
         assert connection.rows("SELECT value FROM meta WHERE key = 'last'") == [(TEXT + "19",)]
     with Connection.open(store) as connection:
         assert connection.rows("SELECT value FROM meta WHERE key = 'last'") == [(TEXT + "19",)]
-
-
-def test_a_load_is_not_interrupted_and_the_first_small_commit_after_it_takes_it_in(store: Path) -> None:
-    with Connection.open(store) as connection:
-        for turn in range(4):
-            _put(connection, f"batch {turn}", TEXT * 4)
-        assert _ahead(store) > 4 * len(TEXT * 4)
-        _put(connection, "small", "one")
-        assert _ahead(store) < LEAST
 
 
 def test_a_snapshot_that_is_open_meanwhile_stays_what_it_was(store: Path) -> None:
@@ -103,23 +94,3 @@ def test_a_commit_stands_whose_write_ahead_file_cannot_be_taken_in(store: Path) 
         _put(connection, "after", "one")
         assert _ahead(store) < LEAST
         assert connection.rows("SELECT value FROM meta WHERE key = 'last'") == [(TEXT + "9",)]
-
-
-@pytest.mark.parametrize(
-    ("held", "ahead", "added", "expected"),
-    [
-        (0, LEAST - 1, 0, False),
-        (0, LEAST, 0, True),
-        (0, LEAST, LEAST // BATCH + 1, False),
-        (0, LEAST, -LEAST, True),
-        (SHARE * 40 * MIB, 39 * MIB, 0, False),
-        (SHARE * 40 * MIB, 40 * MIB, 5 * MIB, True),
-    ],
-)
-def test_it_is_due_in_proportion_to_the_store(held: int, ahead: int, added: int, expected: bool) -> None:
-    assert due(held, ahead, added) is expected
-
-
-def test_pages_that_a_query_left_go_back_without_another_query(store: Path) -> None:
-    with Connection.open(store) as connection:
-        assert connection.value("SELECT current_setting('allocator_background_threads')") is True

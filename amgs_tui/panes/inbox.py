@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs_app import operations
-from amgs_app.panes.row_fields import of_raw
-from amgs_app.render.canvas import Canvas
+from amgs_app.render.canvas import Canvas, Figure
+from amgs_app.render.catalogue import list_of
 from amgs_app.render.empty_state import notice
 from amgs_tui.keys import show
 from amgs_tui.panes.lists import ListPane
@@ -19,14 +18,12 @@ from amgs_tui.panes.review_queue import REVIEW, ReviewQueue
 from amgs_tui.panes.source_choosing import SOURCES, SourceChoosing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from amgs.lifecycle.plan_editing import PlanDraft
-    from amgs.lifecycle.revision import RevisionPlan
     from amgs.types import ConsolidationItem
     from amgs_app.calls.call import Call
-    from amgs_app.memory.figure import RevisionRow
-    from amgs_app.panes.row_filter import Row
+    from amgs_app.render.rows import RowList
     from amgs_app.results.memory import Inbox
     from amgs_tui.host import Host
 
@@ -36,44 +33,6 @@ EDGE = 60
 """Rows from the end of what is here at which the next are fetched."""
 DRAFTED = 2000
 """Blocks that one draft holds at most: what an operator may still look through."""
-
-
-@dataclass(eq=False)
-class RevisionRows:
-    """A revision in the place of the raw blocks, until the operator goes back; one that only adds texts is not worth
-    it. plan: None for none.
-    """
-
-    plan: RevisionPlan | None = None
-    _carried_out: int | None = field(default=None, init=False)
-
-    def take(self, result: object) -> None:
-        """Keep a plan, or what was carried out of one; anything else lets the raw blocks be seen."""
-        from amgs.lifecycle.revision import Revision, RevisionPlan
-
-        self.plan = self._carried_out = None
-        if isinstance(result, RevisionPlan) and not result.empty:
-            self.plan = result
-        elif isinstance(result, Revision) and result.operation is not None and not result.plan.only_adds:
-            self.plan, self._carried_out = result.plan, result.operation.id
-
-    @property
-    def rows(self) -> Sequence[RevisionRow]:
-        """What becomes of each text of a source."""
-        from amgs_app.memory.figure import rows_of
-
-        return rows_of(self.plan) if self.plan is not None else ()
-
-    def __str__(self) -> str:
-        """What stands at the lower edge while it is shown."""
-        if self._carried_out is not None:
-            return f"revision #{self._carried_out} · d back to the raw blocks"
-        return "plan: nothing has changed yet · d back to the raw blocks"
-
-    def draw(self, canvas: Canvas, plan: RevisionPlan, cursor: int) -> Text:
-        from amgs_app.memory.figure import revision
-
-        return revision(plan, canvas, operation=self._carried_out, cursor=cursor)
 
 
 class InboxPane(ListPane):
@@ -122,7 +81,10 @@ one transaction, which the overview can undo. s lists the sources; what one says
     def __init__(self, host: Host) -> None:
         super().__init__(host)
         self.inbox: Inbox | None = None
-        self.revision = RevisionRows()
+        self.revision: RowList[Any] | None = None
+        self._raw: RowList[Any] | None = None
+        self._carried_out: int | None = None
+        self._draft: tuple[object, RowList[Any]] | None = None
         self.correcting = PlanCorrecting(self, lambda: self.item)
         self.sources, self.reviews = SourceChoosing(self), ReviewQueue(self)
         for part in (self.correcting, self.sources, self.reviews):
@@ -147,22 +109,34 @@ one transaction, which the overview can undo. s lists the sources; what one says
 
         match result:
             case Inbox():
-                self.inbox = result
+                self.inbox, self._raw = result, list_of(result)
             case IngestReport() | RevisionPlan() | Revision():
-                self.revision.take(result)
-                self.cursor = 0 if self.revision.plan is not None else self.cursor
+                self._take_revision(result)
+                self.cursor = 0 if self.revision is not None else self.cursor
             case PlanDraft():
-                self.revision.plan = None
+                self.revision = None
                 self.cursor = 0 if self.correcting.take(result) else self.cursor
             case ConsolidationPlan() | Consolidated() | Untouched():
                 self.correcting.look_at(result if isinstance(result, ConsolidationPlan) else None)
-                self.revision.plan, self.cursor = None, 0
+                self.revision, self.cursor = None, 0
         self.clip_cursor()
-        if isinstance(result, Inbox) and self.draft is None and self.revision.plan is None:
+        if isinstance(result, Inbox) and self.draft is None and self.revision is None:
             if result.total and not result.blocks:  # the list became shorter than where it was read from
                 self.look()
             elif self._owed and self.block_at_cursor() is not None:
                 self.follow_cursor()
+
+    def _take_revision(self, result: object) -> None:
+        """Keep a plan, or what was carried out of one, in the place of the raw blocks; one that only adds texts is not
+        worth it.
+        """
+        from amgs.lifecycle.revision import Revision, RevisionPlan
+
+        self.revision = self._carried_out = None
+        if isinstance(result, RevisionPlan) and not result.empty:
+            self.revision = list_of(result)
+        elif isinstance(result, Revision) and result.operation is not None and not result.plan.only_adds:
+            self.revision, self._carried_out = list_of(result), result.operation.id
 
     @property
     def drafted(self) -> str:
@@ -170,17 +144,28 @@ one transaction, which the overview can undo. s lists the sources; what one says
 
     @property
     def empty(self) -> bool:
-        shows_plan = self.draft is not None or self.revision.plan is not None
+        shows_plan = self.draft is not None or self.revision is not None
         return self.inbox is not None and not self.inbox.waiting and not shows_plan
 
     # --- the rows -----------------------------------------------------------------------------------------
 
-    def all_rows(self) -> Sequence[Row]:
+    @property
+    def page(self) -> RowList[Any] | None:
         """What the draft holds; of a long inbox the part that is here."""
-        now = self.host.now()
-        if self.draft is not None:
-            return self.correcting.rows(self.draft, now)
-        return of_raw(self.inbox.blocks, now) if self.inbox is not None else ()
+        from amgs_app.lifecycle.rows import list_draft
+
+        if self.revision is not None:
+            return self.revision
+        if self.draft is None:
+            return self._raw
+        if self._draft is None or self._draft[0] is not self.draft:
+            self._draft = self.draft, list_draft(self.draft, self.host.now(), self.host.titles)
+        return self._draft[1]
+
+    @property
+    def shown_places(self) -> tuple[int, ...] | None:
+        """What the filter leaves of a draft; raw blocks are filtered where they lie."""
+        return super().shown_places if self.draft is not None and self.revision is None else None
 
     def follow_filter(self) -> None:
         """A draft is here as a whole; the inbox is filtered and sorted where it lies."""
@@ -191,31 +176,19 @@ one transaction, which the overview can undo. s lists the sources; what one says
             self.follow_cursor()
 
     @property
-    def items(self) -> Sequence[ConsolidationItem]:
-        """The blocks of the draft that the filter leaves, as proposed, in its order."""
-        return self.sift_rows(self.draft.proposed.items) if self.draft is not None else ()
-
-    @property
     def item(self) -> ConsolidationItem | None:
         """What the draft proposes for the block under the cursor."""
-        return self.at_cursor(self.items)
+        return self.row.proposed if self.draft is not None and self.revision is None and self.row else None
 
     @property
     def _place(self) -> int:
         """Where the list of raw blocks is read: a draft has a cursor of its own."""
-        return self.cursor if self.draft is None and self.revision.plan is None else 0
-
-    @property
-    def rows(self) -> int:
-        if self.revision.plan is not None:
-            return len(self.revision.rows)
-        if self.draft is not None:
-            return len(self.items)
-        return self.inbox.total if self.inbox is not None else 0
+        return self.cursor if self.draft is None and self.revision is None else 0
 
     def subtitle(self) -> str:
-        if self.revision.plan is not None:
-            return str(self.revision)
+        if self.revision is not None:
+            done = f"revision #{self._carried_out}" if self._carried_out else "plan: nothing has changed yet"
+            return f"{done} · d back to the raw blocks"
         if self.draft is not None:
             waiting = self.inbox.waiting if self.inbox is not None else 0
             drafted = len(self.draft.proposed.items)
@@ -227,21 +200,9 @@ one transaction, which the overview can undo. s lists the sources; what one says
         of = f" of {self.inbox.waiting:,}" if self.sift else ""
         return f"{self.inbox.total:,}{of} raw · press c to consolidate"
 
-    def block_at_cursor(self) -> str | None:
-        """The block under the cursor."""
-        if not self.rows:
-            return None
-        if self.revision.plan is not None:
-            return self.revision.rows[self.cursor].block_id or None
-        if self.draft is not None:
-            return self.items[self.cursor].block.id
-        here = self.inbox.blocks if self.inbox is not None else ()
-        place = self.cursor - self.inbox.offset if self.inbox is not None else 0
-        return here[place].id if 0 <= place < len(here) else None
-
     def follow_cursor(self) -> None:
         self.correcting.edge = None
-        if self.draft is None and self.revision.plan is None and self.inbox is not None:
+        if self.draft is None and self.revision is None and self.inbox is not None:
             first, last = self.inbox.offset, self.inbox.offset + len(self.inbox.blocks)
             above, below = first > 0 and self.cursor < first + EDGE, last < self.inbox.total
             if above or (below and self.cursor >= last - EDGE):
@@ -253,48 +214,25 @@ one transaction, which the overview can undo. s lists the sources; what one says
             self.post_message(self.Picked(chosen))
 
     def selection_changed(self, block_id: str | None) -> None:
-        if self.revision.plan is not None:
+        if self.revision is not None:
             return
-        if self.draft is not None:
-            before = self.cursor
-            self.place_on(item.block.id == block_id for item in self.items)
-            self.correcting.edge = self.correcting.edge if self.cursor == before else None
-        elif self.inbox is not None:
-            here = enumerate(self.inbox.blocks, self.inbox.offset)
-            self.cursor = next((place for place, block in here if block.id == block_id), self.cursor)
+        before, place = self.cursor, self.kept.place_of(block_id) if self.kept is not None else None
+        self.cursor = before if place is None else place
+        self.correcting.edge = self.correcting.edge if self.cursor == before else None
         self.repaint()
 
-    def draw(self, canvas: Canvas) -> Text:
-        if self.revision.plan is not None:
-            return self.revision.draw(canvas, self.revision.plan, self.cursor)
-        if self.draft is not None:
-            from amgs_app.lifecycle.figure_plan import plan
+    def figure(self, canvas: Canvas) -> Figure | None:
+        edge = self.correcting.edge
+        if self.kept is None or edge is None:
+            return super().figure(canvas)
+        return self.kept.draw(canvas, self.cursor, filtered=bool(self.sift), marked=str(edge + 1))
 
-            return plan(
-                self.draft,
-                canvas,
-                selected=self.block_at_cursor(),
-                edge=self.correcting.edge,
-                titles=self.host.titles,
-                shown=self.shown_places,
-            )
-        if self.inbox is None:
+    def draw(self, canvas: Canvas) -> Text:
+        if self.page is None:
             return notice(
                 canvas, "Opening the memory", (), "The store is opening in the background; keys already work."
             )
-        if not self.inbox.total:
-            return self._nothing(canvas)
-        from amgs_app.lifecycle import figure_inbox as inbox
-
-        return inbox.inbox(
-            self.inbox.blocks,
-            canvas,
-            now=self.inbox.now,
-            selected=self.block_at_cursor(),
-            total=self.inbox.total,
-            before=self.inbox.offset,
-            oldest=self.inbox.oldest,
-        )
+        return self._nothing(canvas) if self.page is self._raw and not self.rows else super().draw(canvas)
 
     def _nothing(self, canvas: Canvas) -> Text:
         """An empty inbox, in an empty store or in one that is all consolidated."""
@@ -312,10 +250,8 @@ one transaction, which the overview can undo. s lists the sources; what one says
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         if action in ("recategorise", "leave_out", "surer", "walk_edges", "as_proposed"):
-            return (
-                self.draft is not None and self.revision.plan is None and self.correcting.correctable and self.rows > 0
-            )
-        if action == "consolidate" and self.revision.plan is not None:
+            return self.draft is not None and self.revision is None and self.correcting.correctable and self.rows > 0
+        if action == "consolidate" and self.revision is not None:
             return self.draft is None  # a draft that is not seen is not applied
         return not (action in ("ingest", "sources", "review") and self.draft is not None)
 
@@ -327,11 +263,11 @@ one transaction, which the overview can undo. s lists the sources; what one says
             self.ask(operations.lifecycle.consolidate())
 
     def action_plan(self) -> None:
-        if self.draft is None and self.revision.plan is None:
+        if self.draft is None and self.revision is None:
             waiting = self.inbox.waiting if self.inbox is not None else 0
             self.ask(operations.consolidation_plan.plan(limit=DRAFTED if waiting > DRAFTED else None))
             return
-        self.correcting.draft, self.revision.plan, self.correcting.edge = None, None, None
+        self.correcting.draft, self.revision, self.correcting.edge = None, None, None
         self.selection_changed(self.host.selected)
         self.clip_cursor()
         self.show_change()

@@ -59,6 +59,11 @@ class ListPane(Pane):
         return () if self.page is None else self.page.fields
 
     @property
+    def items(self) -> Sequence[Any]:
+        """The same rows, one by one."""
+        return () if self.kept is None else self.kept.items
+
+    @property
     def rows(self) -> int:
         """How many rows there are."""
         left = self.kept

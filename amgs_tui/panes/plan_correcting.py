@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs.text.plural import plural
 from amgs_app import operations
-from amgs_app.panes.row_fields import of_draft
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.weight_editor import step_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
+    from collections.abc import Callable
 
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import ConsolidationItem, ConsolidationPlan
-    from amgs_app.panes.row_filter import Row
     from amgs_tui.panes.base import Pane
 
 OWN: Final = "(own)"
@@ -49,8 +46,6 @@ class PlanCorrecting:
     draft: PlanDraft | None = None
     edge: int | None = None
     correctable: bool = False
-    _rows: tuple[PlanDraft, Sequence[Row]] | None = field(default=None, init=False)
-    """The rows of a draft, made once."""
 
     def __str__(self) -> str:
         """What is corrected; "" for nothing."""
@@ -68,12 +63,6 @@ class PlanCorrecting:
 
         self.draft = PlanDraft(plan) if plan is not None else None
         self.correctable, self.edge = False, None
-
-    def rows(self, draft: PlanDraft, now: datetime) -> Sequence[Row]:
-        """The rows of a draft."""
-        if self._rows is None or self._rows[0] is not draft:
-            self._rows = draft, of_draft(draft, now)
-        return self._rows[1]
 
     def _correct(self, item: ConsolidationItem, **how: Any) -> None:
         self.pane.ask(operations.consolidation_plan.edit(item.block.id, **how))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from amgs.errors import UsageError
 from amgs.text.plural import plural
-from amgs_app.panes.row_fields import LISTINGS, shown
+from amgs_app.panes.row_fields import listings, shown
 from amgs_app.panes.row_filter import ListFilter, check
 from amgs_app.terminal.line import quote
 from amgs_tui.host import Completion
@@ -39,7 +39,7 @@ class RowSifting:
     @property
     def listing(self) -> Listing:
         """The fields of the rows, and the orders that there are."""
-        return LISTINGS[self.pane]
+        return listings()[self.pane]
 
     @property
     def places(self) -> tuple[int, ...]:

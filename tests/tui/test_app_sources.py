@@ -34,7 +34,7 @@ async def test_a_source_is_chosen_read_again_as_a_plan_and_then_revised(tmp_path
         await driven.press("enter")
         assert "keep its folder in sync" in driven.text
         await driven.press("down", "enter")
-        assert pane.revision.plan is not None and "superseded" in driven.text
+        assert pane.revision is not None and "superseded" in driven.text
         assert "nothing has changed yet" in driven.text and "4 raw" in driven.lines[0]
         assert line_of(driven).startswith("source update ") and changed.name in line_of(driven)
         await driven.press("enter")

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.lifecycle.revision import PieceRevision, Revision, RevisionPlan
 from amgs.types import FramePart, JournalEntry
 from amgs.types.calibration import FrameCoverage
@@ -17,12 +16,11 @@ from amgs_app.decay import figure as decay
 from amgs_app.frames import figure as frame
 from amgs_app.graph import figure as graph
 from amgs_app.graph.figure_layout import PlacedNode, place
-from amgs_app.lifecycle import figure_inbox as inbox
-from amgs_app.lifecycle import figure_plan as plan
-from amgs_app.memory import figure as revision
+from amgs_app.lifecycle.rows import list_draft
 from amgs_app.panes.row_fields import listed
 from amgs_app.render import block_card as block
 from amgs_app.render.canvas import Canvas
+from amgs_app.render.catalogue import list_of
 from amgs_app.workplace import figure as overview
 from tests.tui import figure_samples as samples
 
@@ -37,8 +35,6 @@ def _line(plain: str, words: str) -> str:
 @pytest.mark.parametrize("canvas", SIZES, ids=lambda canvas: f"{canvas.width}x{canvas.height}")
 def test_key_facts_stay_at_every_size(canvas: Canvas) -> None:
     drawn = {
-        "37 raw blocks": inbox.inbox(samples.raw_blocks(12), canvas, now=samples.NOW, total=37),
-        "+ 9 blocks": plan.plan(PlanDraft(samples.plan()), canvas),
         "886/1,024 tok": frame.frame(FRAME, canvas),
         "8 in, 6 out": frame.frame(FRAME, canvas),
         "Dome motor log": graph.neighbourhood(samples.neighbourhood(), canvas),
@@ -109,21 +105,15 @@ def test_a_block_without_edges_says_how_it_gets_some_in_full() -> None:
 
 
 def test_a_draft_shows_what_was_corrected_beside_what_was_proposed() -> None:
-    raw = samples.raw_blocks(9)
-    canvas = Canvas(140, 40)
-    plain = plan.plan(samples.draft(), canvas, selected=raw[4].id, edge=1, titles=samples.TITLES).plain
-    head = plain.split("\n")[0]
-    assert "+ 8 blocks" in head and "3 corrected" in head and "1 left out" in head
-    out = next(line for line in plain.split("\n") if line.startswith("✗"))
-    assert "Night of 14 May" in out and "stays in the inbox" in out
-    chosen = next(line for line in plain.split("\n") if line.startswith("▸"))
-    assert "Closing the dome in wind" in chosen
-    assert "→ decision" in chosen and "by hand" in chosen and "was procedure .75" in chosen
-    assert "belief .35 was .60" in chosen
-    assert "1 ✗ " in plain and ".77 × .95" in plain
+    chosen = samples.raw_blocks(9)[4].id
+    listed = list_draft(samples.draft(), samples.NOW, samples.TITLES)
+    plain = listed.draw(Canvas(140, 40), listed.place_of(chosen), marked="2").render().plain
+    assert "8 blocks" in _line(plain, "Draft:") and "3 corrected" in _line(plain, "Draft:")
+    assert "in the inbox" in _line(plain, "Night of 14 May") and "left out" in _line(plain, "Night of 14 May")
+    assert "Closing the dome in wind" in _line(plain, "▸") and "was procedure, was 0.60" in _line(plain, "▸")
+    assert _line(plain, "✗ dropped").startswith(" 1 ") and "0.77 × 0.95" in plain and "by hand" in plain
     assert "turn the slit away" in plain  # the text to judge the category by
-    mine = next(line for line in plain.split("\n") if line.startswith("~"))
-    assert "Motor log (copy)" in mine and "→ mine" in mine and "was observation" in mine
+    assert "mine" in _line(plain, "Motor log (copy)") and "was observation" in _line(plain, "Motor log (copy)")
 
 
 def test_a_revision_shows_what_changed_in_the_chosen_text_and_what_waits_in_the_inbox() -> None:
@@ -132,9 +122,11 @@ def test_a_revision_shows_what_changed_in_the_chosen_text_and_what_waits_in_the_
         "The motor runs.\nIts gears are old.", "The motor runs.\nIts gears are new.",
     )  # fmt: skip
     found = RevisionPlan("notes", (piece,), 3, 1, samples.NOW, 7)
-    plain = revision.revision(found, Canvas(80, 24)).plain
-    assert "− Its gears are old." in plain and "+ Its gears are new." in plain
-    assert "runs" not in plain
+    listed = list_of(found)
+    assert listed is not None
+    lines = [line.split() for line in listed.draw(Canvas(80, 24), 0).render().plain.split("\n")]
+    assert ["−", "Its", "gears", "are", "old."] in lines and ["+", "Its", "gears", "are", "new."] in lines
+    assert not any("runs." in line for line in lines)
     done = Revision(found, JournalEntry(9, "revise", samples.NOW, "1 superseded", 1, 0))
     assert hint_by_keys(done, {}).startswith("1 block waits in the inbox: key 1, then c,")
     assert not hint_by_keys(Revision(found, None), {})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from amgs.lifecycle.plan_editing import PlanDraft
 from amgs_app.calibration import figure as calibration
 from amgs_app.calibration import figure_recalibration as recalibration
 from amgs_app.conversation import figure as conversation
@@ -15,8 +14,6 @@ from amgs_app.diagnosis import figure as diagnosis
 from amgs_app.focus import figure as focus
 from amgs_app.frames import figure as frame
 from amgs_app.graph import figure as graph
-from amgs_app.lifecycle import figure_inbox as inbox
-from amgs_app.lifecycle import figure_plan as plan
 from amgs_app.render import block_card as block
 from amgs_app.render.canvas import Canvas
 from amgs_app.search import figure as hits
@@ -27,17 +24,12 @@ from tests.tui.picture_checks import Draw, check_picture
 
 VIEW = samples.focus_view(24_000)
 FRAME = samples.frame()
-RAW = samples.raw_blocks(20)
 NEAR = samples.neighbourhood()
 TALK = samples.conversation()
 COMPARED = samples.comparison()
 ODD = samples.block(1, content="漢字 \x1b[31mred\x1b[0m\tnote 👩‍👩‍👧 with\na very\r\nlong" + "g" * 300 + " word\x00")
 
 PICTURES: dict[str, Draw] = {
-    "inbox": lambda c: inbox.inbox(RAW, c, now=samples.NOW, selected=RAW[15].id, total=37),
-    "inbox odd": lambda c: inbox.inbox((ODD, *RAW[:2]), c, now=samples.NOW, selected=ODD.id),
-    "plan": lambda c: plan.plan(PlanDraft(samples.plan()), c, selected=RAW[4].id, titles=samples.TITLES),
-    "draft": lambda c: plan.plan(samples.draft(), c, selected=RAW[4].id, edge=1, titles=samples.TITLES),
     "block": lambda c: block.block(
         NEAR.center, c, now=samples.NOW, edges=[live.edge for live in NEAR.edges], titles=samples.TITLES
     ),
@@ -96,8 +88,6 @@ PICTURES: dict[str, Draw] = {
     "overview early": lambda c: overview.overview(samples.status(0), c),
 }
 EMPTY: dict[str, Draw] = {
-    "inbox": lambda c: inbox.inbox((), c, now=samples.NOW),
-    "plan": lambda c: plan.plan(None, c),
     "block": lambda c: block.block(None, c, now=samples.NOW),
     "frame": lambda c: frame.frame(None, c),
     "search": lambda c: hits.search(None, c),

@@ -12,7 +12,6 @@ from amgs_app.decay import figure as decay_picture
 from amgs_app.engine import Engine
 from amgs_app.frames import figure as frame_picture
 from amgs_app.graph import figure as graph_picture
-from amgs_app.lifecycle import figure_inbox as inbox_picture
 from amgs_app.render.canvas import Canvas
 from amgs_app.session.operator import Operator
 from amgs_app.workplace import figure as overview
@@ -157,7 +156,6 @@ def test_words_are_never_drawn_in_the_faint_colour() -> None:
         overview.overview(samples.status(), canvas, operations=samples.operations(), health=samples.health()),
         decay_picture.decay(canvas, now=samples.NOW, curve=samples.curve(), forecast=samples.forecast()),
         graph_picture.neighbourhood(samples.neighbourhood(), canvas),
-        inbox_picture.inbox(samples.raw_blocks(12), canvas, now=samples.NOW),
         frame_picture.frame(samples.frame(), canvas),
     )
     for drawn in pictures:

@@ -18,7 +18,7 @@ from tests.tui.picture_checks import check_lines, check_picture
 Note = tuple[str, str, float, int]
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 NOTES = Rows[Note](
-    "#:n- id:id? since:at title*! score:score= words:n? mood~ content*+ length:n.",
+    "#:n- id:id? since:age title*! score:score= words:n? mood~ content*+ length:n.",
     lambda row: (row[3], row[0][:9], NOW - timedelta(row[3]), row[0], row[2], row[3], "", row[1], len(row[1])),
     lambda row: [(row[0], "right"), ("score", f"{row[2]:.2f}"), ("", row[1])],
     tones={"odd": "bad"},
@@ -88,16 +88,11 @@ def test_an_empty_list_says_what_fills_it_and_a_filtered_one_how_to_go_back() ->
 
 
 def test_the_table_has_what_is_listed_and_the_filter_what_is_not_an_instant() -> None:
-    listed = NOTES.of("Notes", notes(3))
+    listed = NOTES.of("Notes", notes(9), now=NOW)
     assert to_csv(listed.table()).splitlines()[0] == "#,id,since,title,score,words,mood"
     listing = NOTES.listing
-    assert listing.texts == ("title", "mood", "content") and listing.numbers == ("score", "words", "length")
-    assert listing.sorts == ("title", "score", "words", "mood")
-    found = places(listed.fields, listing, ListFilter(("content:pump", "length>1"), "score"))
+    assert listing.texts == ("title", "mood") and listing.numbers == ("days", "score", "words", "length")
+    assert listing.sorts == ("days", "title", "score", "words", "mood")
+    found = places(listed.fields, listing, ListFilter(("title:bed", "days<3"), "score"))
     assert [row[3] for row in listed.keep(found).items] == [2, 1, 0]
-    assert join(NOTES, Rows[Note]("title* ago:n", lambda row: (row[0], 1))).numbers == (
-        "score",
-        "words",
-        "length",
-        "ago",
-    )
+    assert join(NOTES, Rows[Note]("title* ago:n", lambda row: (row[0], 1))).numbers == (*listing.numbers, "ago")

@@ -12,7 +12,8 @@ from amgs.errors import InputError, UsageError
 from amgs_app.calls.arguments import DryRun, Limit, MostBlocks, Offset
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.panes.row_fields import of_raw, shown
+from amgs_app.lifecycle.rows import INBOX
+from amgs_app.panes.row_fields import shown
 from amgs_app.panes.row_filter import ListFilter
 from amgs_app.places.paths import lies_there
 from amgs_app.results.memory import Consolidated, Inbox, OperationList, Untouched, consolidated
@@ -274,7 +275,7 @@ def inbox(
     sift = ListFilter(tuple(only or ()), by, reverse)
     if sift:
         every = engine.memory.blocks(raw)
-        places = shown("inbox", of_raw(every, now), sift)
+        places = shown("inbox", INBOX.of("", every, now=now).fields, sift)
         blocks, total = tuple(every[place] for place in places[offset : offset + limit]), len(places)
     else:
         blocks, total = engine.memory.blocks(raw, limit=limit, offset=offset), waiting

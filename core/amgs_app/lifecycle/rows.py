@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from amgs.decay import profile_name
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import FigureOf, entry, title_of
-from amgs_app.render.format import ingested
+from amgs_app.render.format import age, half_life, ingested, minute, short_id
+from amgs_app.render.rows import Line, RowList, Rows, join
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from rich.text import Text
 
-    from amgs.lifecycle.plan_editing import PlanDraft
+    from amgs.lifecycle.plan_editing import ItemEdit, PlanDraft
     from amgs.lifecycle.schedule import Due
-    from amgs.types import ConsolidationPlan, IngestReport
+    from amgs.types import Block, ConsolidationItem, ConsolidationPlan, IngestReport
     from amgs_app.render.canvas import Canvas
     from amgs_app.results.memory import Consolidated, Inbox, Untouched
     from amgs_app.session.operator import Operator
@@ -31,26 +36,67 @@ def _named(names: tuple[str, ...]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _drawn_inbox(operator: Operator, result: Inbox, canvas: Canvas) -> Text:
-    from amgs_app.lifecycle.figure_inbox import inbox
-
-    return inbox(
-        result.blocks,
-        canvas,
-        now=result.now,
-        selected=operator.selection,
-        total=result.total,
-        before=result.offset,
-        oldest=result.oldest,
-    )
+def _source_of(block: Block) -> str:
+    return str(block.meta.get("source", ""))
 
 
-@entry(figure=_drawn_inbox)
-def inbox(result: Inbox) -> ResultTable:
-    rows = [(n, b.id, b.title, b.created_at, b.meta.get("source", "")) for n, b in enumerate(result.blocks, 1)]
+def _more_of(block: Block) -> str | None:
+    """The content behind the line that its title was made of; None where there is no more."""
+    first, _, rest = block.content.strip().partition("\n")
+    repeats = first.lstrip("#>*- ").strip().startswith(block.title.rstrip("…").strip())
+    return " ".join((rest if repeats else block.content).split()) or None
+
+
+def _origin(block: Block) -> list[Line]:
+    """When a block was written, and where it comes from."""
+    told = [("written", minute(block.created_at)), ("source", _source_of(block))]
+    return [line for line in told if line[1]]
+
+
+INBOX: Final = Rows["Block"](
+    "id:id- created:age title*! source*~? content. words:n. more*+~??",
+    lambda block: (
+        block.id,
+        block.created_at,
+        block.title,
+        _source_of(block),
+        block.content,
+        len(block.content.split()),
+        _more_of(block),
+    ),
+    lambda block: [(block.title, short_id(block.id)), *_origin(block), ("", block.content)],
+    key=lambda block: block.id,
+    empty=(
+        "Notes arrive here raw. Consolidation gives them a category, entities and edges; until then they are found by"
+        " words only.",
+        "ingest --batch DIR",
+        "ingest “a thought to keep”",
+    ),
+    pane="inbox",
+)
+
+
+def list_inbox(result: Inbox) -> RowList[Block]:
+    """The raw blocks that were read, as a part of all."""
     hidden = result.total - len(result.blocks)
-    notes = [f"{hidden:,} more" if hidden else "", "" if rows else "The inbox is empty."]
-    return sheet(f"Inbox: {plural(result.total, 'raw block')}", "#:n id:id title* created:at source", rows, notes)
+    oldest = (
+        f"oldest {age(result.oldest, result.now)}; found by words only until consolidated"
+        if result.oldest and result.blocks
+        else ""
+    )
+    notes = (f"{hidden:,} more: `inbox list --limit`" if hidden else "", oldest)
+    title = f"Inbox: {plural(result.total, 'raw block')}"
+    return INBOX.of(title, result.blocks, notes, total=result.total, before=result.offset, now=result.now)
+
+
+def _draw_inbox(operator: Operator, result: Inbox, canvas: Canvas) -> Text:
+    listed = list_inbox(result)  # it was filtered where it was read
+    return listed.draw(canvas, listed.place_of(operator.selection)).render()
+
+
+@entry(figure=_draw_inbox)
+def inbox(result: Inbox) -> RowList[Block]:
+    return list_inbox(result)
 
 
 @entry(figure=FigureOf("inbox list"))
@@ -64,72 +110,141 @@ def ingest_report(result: IngestReport) -> ResultTable:
     return sheet(ingested(result), "what source because*", rows)
 
 
-def _drawn_plan(operator: Operator, result: ConsolidationPlan, canvas: Canvas) -> Text:
-    from amgs.lifecycle.plan_editing import PlanDraft
+@dataclass(frozen=True, slots=True)
+class DraftRow:
+    """A block of a draft: as proposed, as it would be, and what was corrected. names: the titles of other blocks."""
 
-    return _drawn_draft(operator, PlanDraft(result), canvas)
+    proposed: ConsolidationItem
+    item: ConsolidationItem
+    edit: ItemEdit
+    left_out: frozenset[str]
+    names: Mapping[str, str]
 
-
-def _drawn_draft(operator: Operator, draft: PlanDraft, canvas: Canvas) -> Text:
-    from amgs_app.lifecycle import figure_plan as plan
-    from amgs_app.panes.row_fields import of_draft
-    from amgs_app.render.drawing import places, titles_of_edges
-
-    rows = places(operator, "inbox", of_draft(draft, operator.engine.clock.now()))
-    titles = titles_of_edges(operator, (edge for item in draft.plan.items for edge in item.edges))
-    return plan.plan(draft, canvas, selected=operator.selection, titles=titles, shown=rows)
-
-
-@entry(figure=_drawn_plan)
-def consolidation_plan(result: ConsolidationPlan) -> ResultTable:
-    rows = [
-        (
-            item.block.id,
-            item.block.title,
-            item.category,
-            item.category_confidence,
-            profile_name(item.decay_lambda),
-            item.is_self_component,
-            len(item.edges),
-            len(item.entities),
-        )
-        for item in result.items
-    ]
-    edges = sum(len(item.edges) for item in result.items)
-    title = f"Plan: {plural(len(rows), 'block')}, {plural(edges, 'edge')}; nothing has been changed yet"
-    return sheet(title, "id:id title* category sure:score decay self edges:n entities:n", rows)
-
-
-@entry(figure=_drawn_draft)
-def plan_draft(result: PlanDraft) -> ResultTable:
-    out, plan = result.left_out, {item.block.id: item for item in result.plan.items}
-    rows = []
-    for proposed in result.proposed.items:
-        item = plan.get(proposed.block.id, proposed)
-        edit = result.edit_of(proposed.block.id)
-        said = [
-            "left out" if proposed.block.id in out else "",
+    @property
+    def corrected(self) -> str:
+        """What is otherwise than proposed."""
+        edit, proposed = self.edit, self.proposed
+        said = (
+            "left out" if edit.left_out else "",
             f"was {proposed.category}" if edit.category else "",
             f"was {proposed.confidence:.2f}" if edit.confidence is not None else "",
             f"{plural(len(edit.dropped), 'edge')} dropped" if edit.dropped else "",
             f"{plural(len(edit.sure), 'edge')} corrected" if edit.sure else "",
-        ]
-        told = ", ".join(word for word in said if word)
-        edges = 0 if proposed.block.id in out else len(item.edges)
-        rows.append(
-            (item.block.id, item.block.title, item.category, item.category_confidence, item.confidence, edges, told)
         )
-    edges = sum(len(item.edges) for item in result.plan.items)
-    counts = f"{plural(len(plan), 'block')}, {plural(edges, 'edge')}, {len(result.edits):,} corrected"
-    title = f"Draft: {counts}; nothing has been changed yet"
-    columns = "id:id title* category sure:score belief:score edges:n corrected*"
-    made = sheet(title, columns, rows, ("`consolidate apply` applies it." if rows else "The inbox is empty.",))
-    corrected = tuple(row for row in made.rows if row[-1])
-    return replace(made, digest=corrected) if corrected else made
+        return ", ".join(filter(None, said))
+
+    @property
+    def state(self) -> str:
+        """What becomes of it, in a word."""
+        return "out" if self.edit.left_out else "edited" if self.corrected else "proposed"
+
+    @property
+    def lines(self) -> list[Line]:
+        """All that consolidation would make of it."""
+        from amgs.lifecycle.plan_editing import far_end
+
+        item, proposed, sure = self.item, self.proposed, dict(self.edit.sure)
+        lasts = profile_name(item.decay_lambda)
+        told = [
+            (item.block.title, short_id(item.block.id)),
+            ("✗ stays", "in the inbox: left out") if self.edit.left_out else ("", ""),
+            ("category", f"{item.category} {item.category_confidence:.2f}: {item.category_because}"),
+            ("corrected", self.corrected),
+            ("forgets", lasts if lasts == "pinned" else f"{lasts} ½ {half_life(item.decay_lambda)}"),
+            ("entities", " · ".join(item.entities)),
+        ]
+        for number, edge in enumerate(proposed.edges, 1):
+            far = far_end(proposed, edge)
+            way = "▸" if edge.source_id == proposed.block.id else "◂"
+            gone = (
+                "✗ dropped: " if edge.key in self.edit.dropped else "✗ with its block: " if far in self.left_out else ""
+            )
+            weight = f"{edge.weight:.2f} × {sure.get(edge.key, edge.confidence):.2f}"
+            told.append(
+                (f"{number}", f"{gone}{edge.relation_type} {way} {self.names.get(far, short_id(far))}  {weight}")
+            )
+        return [told[0], *(line for line in told[1:] if line[1]), *_origin(item.block), ("", item.block.content)]
+
+
+DRAFT: Final = Rows["DraftRow"](
+    "id:id- title*! category! sure:score= belief:score? decay??- self~?? edges:n? entities*?- corrected*~ content."
+    " source. state. words:n. created:age.",
+    lambda row: (
+        row.item.block.id,
+        row.item.block.title,
+        "in the inbox" if row.edit.left_out else row.item.category,
+        row.item.category_confidence,
+        row.item.confidence,
+        profile_name(row.item.decay_lambda),
+        row.item.is_self_component or None,
+        0 if row.edit.left_out else len(row.item.edges),
+        " ".join(row.item.entities),
+        row.corrected or None,
+        row.item.block.content,
+        _source_of(row.item.block),
+        row.state,
+        len(row.item.block.content.split()),
+        row.item.block.created_at,
+    ),
+    lambda row: row.lines,
+    key=lambda row: row.item.block.id,
+    tones={"in the inbox": "warn"},
+    empty=("No raw blocks waiting. What you ingest next appears here with a proposal.", "ingest --batch DIR"),
+    pane="inbox",
+)
+LISTING: Final = join(INBOX, DRAFT)
+
+
+def list_draft(
+    draft: PlanDraft, now: datetime | None = None, titles: Mapping[str, str] | None = None
+) -> RowList[DraftRow]:
+    """What consolidation would make of each raw block, as corrected. titles: of blocks elsewhere, by id."""
+    plan, out = draft.plan, draft.left_out
+    items = {item.block.id: item for item in plan.items}
+    names = {item.block.id: item.block.title for item in draft.proposed.items} | dict(titles or {})
+    edits = {edit.block_id: edit for edit in draft.edits}
+    rows = [
+        DraftRow(one, items.get(one.block.id, one), edits.get(one.block.id) or draft.edit_of(one.block.id), out, names)
+        for one in draft.proposed.items
+    ]
+    edges = sum(len(item.edges) for item in plan.items)
+    counts = f"{plural(len(items), 'block')}, {plural(edges, 'edge')}"
+    kinds = Counter(item.category for item in plan.items).most_common()
+    title = f"Plan: {counts}; nothing has been changed yet"
+    if draft.edits:
+        title = f"Draft: {counts}, {len(draft.edits):,} corrected; nothing has been changed yet"
+    corrected = tuple(row for row in rows if row.corrected) or None
+    notes = (", ".join(f"{count:,} {kind}" for kind, count in kinds), "`consolidate apply` applies it." if rows else "")
+    return DRAFT.of(title, rows, notes, now=now, digest=corrected)
+
+
+def _draw_draft(operator: Operator, draft: PlanDraft, canvas: Canvas) -> Text:
+    from amgs_app.render.drawing import draw_list, titles_of_edges
+
+    titles = titles_of_edges(operator, (edge for item in draft.plan.items for edge in item.edges))
+    return draw_list(operator, list_draft(draft, operator.engine.clock.now(), titles), canvas)
+
+
+def _draw_plan(operator: Operator, result: ConsolidationPlan, canvas: Canvas) -> Text:
+    from amgs.lifecycle.plan_editing import PlanDraft
+
+    return _draw_draft(operator, PlanDraft(result), canvas)
+
+
+@entry(figure=_draw_plan)
+def consolidation_plan(result: ConsolidationPlan) -> RowList[DraftRow]:
+    from amgs.lifecycle.plan_editing import PlanDraft
+
+    return list_draft(PlanDraft(result))
+
+
+@entry(figure=_draw_draft)
+def plan_draft(result: PlanDraft) -> RowList[DraftRow]:
+    return list_draft(result)
 
 
 def _drawn_consolidated(operator: Operator, result: Consolidated, canvas: Canvas) -> Text:
-    return _drawn_plan(operator, result.plan, canvas)
+    return _draw_plan(operator, result.plan, canvas)
 
 
 @entry(figure=_drawn_consolidated)

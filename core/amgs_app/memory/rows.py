@@ -5,12 +5,15 @@ their sources say something else.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any, Final
 
 from amgs.decay import profile_name
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import FigureOf, entry, title_of
 from amgs_app.render.format import title_told
+from amgs_app.render.rows import Line, RowList, Rows
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
@@ -192,7 +195,46 @@ def bookmark_list(result: BookmarkList) -> ResultTable:
 
 
 _INBOX = FigureOf("inbox list")
-_PIECES = "what id:id title* source by:id? because*"
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionRow:
+    """What becomes of one text, or why a file is not taken in; block_id is empty where no block is meant. before,
+    after: what a text said and what its successor says.
+    """
+
+    what: str
+    block_id: str
+    title: str
+    source: str
+    by: str
+    because: str
+    before: str = ""
+    after: str = ""
+
+    @property
+    def lines(self) -> list[Line]:
+        """Where it comes from, why, and which lines differ: those that went with −, those that came with +."""
+        told = [(self.title or self.because, self.block_id[:8]), ("source", self.source), ("because", self.because)]
+        return told + changes(self.before, self.after)
+
+
+REVISION: Final = Rows["RevisionRow"](
+    "what! id:id- title*! source*? by:id-? because*??",
+    lambda row: (row.what, row.block_id, row.title, row.source, row.by or None, row.because),
+    lambda row: row.lines,
+    key=lambda row: row.block_id or None,
+    tones={
+        "rejected": "bad",
+        "warning": "warn",
+        "superseded": "warn",
+        "archived": "warn",
+        "added": "good",
+        "restored": "good",
+    },
+    empty=("There is nothing to do.",),
+    pane="inbox",
+)
 
 
 def _told(plan: RevisionPlan) -> str:
@@ -203,40 +245,43 @@ def _told(plan: RevisionPlan) -> str:
     return ", ".join([*counts, f"{plan.kept:,} unchanged"])
 
 
-def _rows(plan: RevisionPlan) -> list[tuple[Any, ...]]:
-    rows: list[tuple[Any, ...]] = [("rejected", "", "", r.source, None, r.reason) for r in plan.refused]
-    rows += [("warning", "", "", r.source, None, r.reason) for r in plan.warnings]
-    return rows + [(one.kind, one.block_id, one.title, one.source, one.by or None, one.because) for one in plan.pieces]
+def changes(before: str, after: str) -> list[tuple[str, str]]:
+    """The lines that differ, in the order of the text: those that went with −, those that came with +."""
+    if not before and not after:
+        return []
+    old, new = before.splitlines(), after.splitlines()
+    found: list[tuple[str, str]] = []
+    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            found += [("−", line) for line in old[a:b] if line.strip()]
+            found += [("+", line) for line in new[c:d] if line.strip()]
+    return found
 
 
-def _drawn_plan(operator: Operator, result: RevisionPlan, canvas: Canvas) -> Text:
-    from amgs_app.memory.figure import revision
-
-    del operator
-    return revision(result, canvas)
-
-
-def _drawn_revision(operator: Operator, result: Revision, canvas: Canvas) -> Text:
-    from amgs_app.memory.figure import revision
-
-    del operator
-    return revision(result.plan, canvas, operation=result.operation.id if result.operation else None)
+def _rows(plan: RevisionPlan) -> list[RevisionRow]:
+    """A row for each text that does not just stay, after what is refused."""
+    rows = [RevisionRow("rejected", "", "", one.source, "", one.reason) for one in plan.refused]
+    rows += [RevisionRow("warning", "", "", one.source, "", one.reason) for one in plan.warnings]
+    return rows + [
+        RevisionRow(one.kind, one.block_id, one.title, one.source, one.by or "", one.because, one.before, one.after)
+        for one in plan.pieces
+    ]
 
 
-@entry(figure=_drawn_plan, sentence=title_of)
-def revision_plan(result: RevisionPlan) -> ResultTable:
+@entry(sentence=title_of)
+def revision_plan(result: RevisionPlan) -> RowList[RevisionRow]:
     title = f"{result.about}: {_told(result)}; nothing has been changed yet"
     note = "" if result.empty else "`ingest --sync` or `source update` carries it out, and `undo` reverts it."
-    return sheet(title, _PIECES, _rows(result), (note,))
+    return REVISION.of(title, _rows(result), (note,))
 
 
-@entry(figure=_drawn_revision, sentence=title_of)
-def revision(result: Revision) -> ResultTable:
+@entry(sentence=title_of)
+def revision(result: Revision) -> RowList[RevisionRow]:
     plan, done = result.plan, result.operation
     if done is None:
-        return sheet(f"{plan.about}: nothing to do, {plan.kept:,} unchanged", _PIECES, _rows(plan))
+        return REVISION.of(f"{plan.about}: nothing to do, {plan.kept:,} unchanged", _rows(plan))
     title = f"{plan.about}: {_told(plan)}, as operation {done.id}"
-    return sheet(title, _PIECES, _rows(plan), (f"`undo {done.id}` reverts it.",))
+    return REVISION.of(title, _rows(plan), (f"`undo {done.id}` reverts it.",))
 
 
 @entry(figure=_INBOX)

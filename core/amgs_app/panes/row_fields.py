@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from amgs.wing_registry import loaded
@@ -12,7 +13,6 @@ from amgs_app.wing_views import views
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import Block, Candidate, Fate, Forecast, ForecastCase, Frame, JournalEntry, Neighbourhood
     from amgs.types.conversation import ContextSpan, FateChange
     from amgs_app.panes.layout import Pane
@@ -24,12 +24,7 @@ PARTS = ("recency", "centrality", "confidence", "similarity", "reinforcement")
 MEASURES = ("degree", "pagerank", "eigenvector", "betweenness")
 """The centralities of a block."""
 
-LISTINGS: dict[Pane, Listing] = {
-    "inbox": Listing(
-        ("title", "content", "source", "category", "entities", "state"),
-        ("words", "days", "sure", "belief", "edges"),
-        ("title", "source", "words", "days", "category", "sure", "edges"),
-    ),
+_LISTINGS: dict[Pane, Listing] = {
     "frame": Listing(
         ("title", "content", "category", "fate", "reason", "child", "layer"),
         ("score", "tokens", *PARTS),
@@ -59,52 +54,20 @@ LISTINGS: dict[Pane, Listing] = {
     "conversation": Listing(
         ("handle", "fate", "reason"), ("worth", "tokens", "shown", "messages", "first"), ("worth", "tokens", "fate")
     ),
-    **{name: loaded(view.listing) for name, view in views().items() if view.listing},
 }
-"""The panes that hold a list, and the fields of its rows."""
+LISTINGS = {"inbox": "amgs_app.lifecycle.rows:LISTING"}
+
+
+@cache
+def listings() -> Mapping[Pane, Listing]:
+    """The panes that hold a list, and the fields of its rows; read when they are first asked for."""
+    places = LISTINGS | {name: view.listing for name, view in views().items() if view.listing}
+    return _LISTINGS | {name: loaded(place) for name, place in places.items()}
 
 
 def state_of(block: Block) -> str:
     """What a reader should know of a block before trusting it as part of the memory; empty for nothing."""
     return "raw: not consolidated" if block.status == "raw" else "superseded" if block.superseded else ""
-
-
-def of_raw(blocks: Sequence[Block], now: datetime) -> list[Row]:
-    """The rows of the inbox. days: since the block was made. What a draft says of blocks they do not have."""
-    return [_of_raw(block, now) for block in blocks]
-
-
-def of_draft(draft: PlanDraft, now: datetime) -> list[Row]:
-    """The rows of a drafted consolidation, as corrected. sure: of the category. state: edited, out."""
-    planned = {item.block.id: item for item in draft.plan.items}
-    edited, out = {edit.block_id for edit in draft.edits}, draft.left_out
-    rows: list[Row] = []
-    for proposed in draft.proposed.items:
-        block = proposed.block
-        item = planned.get(block.id, proposed)
-        state = "out" if block.id in out else "edited" if block.id in edited else "proposed"
-        rows.append(
-            {
-                **_of_raw(block, now),
-                "category": item.category,
-                "entities": " ".join(item.entities),
-                "state": state,
-                "sure": item.category_confidence,
-                "belief": item.confidence,
-                "edges": len(item.edges) if state != "out" else 0,
-            }
-        )
-    return rows
-
-
-def _of_raw(block: Block, now: datetime) -> Row:
-    return {
-        "title": block.title,
-        "content": block.content,
-        "source": str(block.meta.get("source", "")),
-        "words": len(block.content.split()),
-        "days": (now - block.created_at).total_seconds() / 86400,
-    }
 
 
 FATES: Mapping[Fate, str] = {
@@ -323,7 +286,7 @@ def of_changes(changes: Sequence[FateChange]) -> list[Row]:
 
 def shown(pane: Pane, rows: Sequence[Row], sift: ListFilter) -> tuple[int, ...]:
     """The places of the rows that a pane shows, in its order."""
-    return places(rows, LISTINGS[pane], sift) if sift else tuple(range(len(rows)))
+    return places(rows, listings()[pane], sift) if sift else tuple(range(len(rows)))
 
 
 def _of_block(block: Block) -> Row:

@@ -59,10 +59,11 @@ class Rows(Generic[T]):
         numbers: list[str] = []
         sorts: list[str] = []
         for column in self.fields:
-            if column.kind not in ("instant", "day", "id") and column.name != "#":
-                (numbers if is_number(column) else texts).append(column.field)
-                if column.shown and not (column.wide and column.rank):
-                    sorts.append(column.field)
+            if column.kind in ("instant", "day", "id") or column.name == "#" or not (column.filters):
+                continue
+            (numbers if is_number(column) or column.kind == "age" else texts).append(column.field)
+            if column.shown and not (column.wide and column.rank):
+                sorts.append(column.field)
         return Listing(tuple(texts), tuple(numbers), tuple(sorts))
 
     def of(self, title: str, items: Iterable[T], notes: Iterable[str] = (), **more: Any) -> RowList[T]:
@@ -87,8 +88,8 @@ def _names(listing: Listing) -> tuple[tuple[str, ...], ...]:
 
 @dataclass(frozen=True, eq=False)
 class RowList(Generic[T]):
-    """A list. total, before: how many rows there are, and come before these, where these are a part. now: where
-    instants are shown as ages. digest: the rows that a table shows instead of all.
+    """A list. total, before: how many rows there are, and come before these, where these are a part. now: what
+    ages are counted from. digest: the rows that a table shows instead of all.
     """
 
     kind: Rows[T]
@@ -118,8 +119,16 @@ class RowList(Generic[T]):
     @cached_property
     def fields(self) -> Sequence[Row]:
         """What each row is filtered and sorted by."""
-        names = [column.field for column in self.kind.fields]
-        return [dict(zip(names, self._cells(item), strict=True)) for item in self.items]
+        return [
+            {column.field: self._asked(column, value) for column, value in zip(self.kind.fields, row, strict=True)}
+            for row in map(self._cells, self.items)
+        ]
+
+    def _asked(self, column: Column, value: Any) -> Any:
+        """What a value is filtered and sorted by."""
+        if column.kind != "age" or value is None or self.now is None:
+            return value
+        return (self.now - value).total_seconds() / 86400
 
     def keep(self, places: Iterable[int] | None) -> RowList[T]:
         """The list of the rows at these places, in this order; None for all as they come."""
@@ -139,8 +148,10 @@ class RowList(Generic[T]):
 
     # --- the picture ----------------------------------------------------------------------------------------
 
-    def draw(self, canvas: Canvas, cursor: int | None = None, *, filtered: bool = False) -> Figure:
-        """The title, the notes, the list, and below it the chosen row in full where there is room."""
+    def draw(self, canvas: Canvas, cursor: int | None = None, *, filtered: bool = False, marked: str = "") -> Figure:
+        """The title, the notes, the list, and below it the chosen row in full where there is room. filtered: some rows
+        may be hidden. marked: the label of the line that is chosen in the row.
+        """
         from amgs_app.render.canvas import Figure, clean, ink, width_of
         from amgs_app.render.glyphs import wrap
 
@@ -161,7 +172,7 @@ class RowList(Generic[T]):
         sheet.put(max(x, sheet.width - width_of(note)) - 1, 0, note, ink(palette.muted))
         chosen = self.at(cursor) if cursor is not None else self.items[0]
         if high < body.height and chosen is not None:
-            self.draw_detail(body.part(0, high), chosen)
+            self.draw_detail(body.part(0, high), chosen, marked)
         return sheet
 
     def _say_nothing(self, sheet: Figure, filtered: bool) -> Figure:
@@ -199,7 +210,7 @@ class RowList(Generic[T]):
         def write(line: Region, cells: Sequence[str], styles: Sequence[Style], values: Sequence[Any] = ()) -> None:
             x = 1
             for n, width in zip(kept, widths, strict=True):
-                right = is_number(columns[n])
+                right = is_number(columns[n]) or columns[n].kind == "age"
                 line.put(x, 0, cells[n], styles[n], width=width, align="right" if right else "left")
                 x += width + gap
                 if gauged and columns[n].gauge:
@@ -234,10 +245,8 @@ class RowList(Generic[T]):
                 tone = getattr(palette, name)
         return ink(tone, bold=chosen and not column.rank)
 
-    def draw_detail(self, region: Region, item: T, *, marked: int | None = None) -> None:
-        """A row in full, as far as there is room: a rule with the first line, then each label and its text. marked:
-        the line that is chosen among those.
-        """
+    def draw_detail(self, region: Region, item: T, marked: str = "") -> None:
+        """A row in full, as far as there is room: a rule with the first line, then each label and its text."""
         from amgs_app.render.canvas import clean, ink, width_of
         from amgs_app.render.glyphs import wrap
 
@@ -248,10 +257,12 @@ class RowList(Generic[T]):
         region.rule(0, clean(title), clean(right), strong=True)
         wide = min(24, max((width_of(label) + 1 for label, _ in lines if label), default=0))
         y = 1
-        for n, (label, text) in enumerate(lines):
-            x = region.put(1, y, clean(label), ink(palette.muted), width=wide - 1) + 1 if label else 1
-            if y < region.height and n == marked:
-                region.shade(y, palette.selection, bold=True)
+        for label, text in lines:
+            tone = {"+": palette.good, "−": palette.bad, "✗": palette.warn}.get(label[:1])
+            x = region.put(1, y, clean(label), ink(tone or palette.muted), width=wide - 1) + 1 if label else 1
+            first = y
             for part in wrap(text.strip(), max(8, region.width - x - 1), max(0, region.height - y)):
-                region.put(x, y, part, ink(palette.text))
+                region.put(x, y, part, ink(tone or palette.text))
                 y += 1
+            if label and label == marked:
+                region.shade(first, palette.selection, bold=True)

@@ -20,8 +20,8 @@ from amgs_app.render.encode import plain
 from amgs_app.render.passage import Run, in_lines, told
 from amgs_app.terminal.printable import printable, printable_line
 
-Kind = Literal["text", "line", "id", "number", "score", "milliseconds", "instant", "day"]
-"""line: of a text whose blanks mean something."""
+Kind = Literal["text", "line", "id", "number", "score", "milliseconds", "instant", "day", "age"]
+"""line: of a text whose blanks mean something. age: of an instant, on the screen; it is filtered by its days."""
 
 SHORT_ID = 12
 GAP = "  "
@@ -36,6 +36,7 @@ class Column:
     gives way first; 0 decides what a row is, and stays. rare: people see it only where a row has something in it.
     below: it stands in lines of its own under its row. folds: where the table does not fit, it goes on below instead of
     being cut; the last column alone can. listed: it stands in tables; shown: in lists on the screen; gauge: with a bar.
+    filters: rows are filtered by it.
     """
 
     name: str
@@ -48,25 +49,26 @@ class Column:
     listed: bool = True
     shown: bool = True
     gauge: bool = False
+    filters: bool = True
 
     @property
     def field(self) -> str:
         """What its values are filtered and sorted by."""
-        return self.name.replace(" ", "_")
+        return "days" if self.kind == "age" else self.name.replace(" ", "_")
 
     def fills(self, values: Iterable[Any]) -> bool:
         """Whether people see it, with these values."""
         return not self.rare or any(values)
 
     def show(self, value: Any, now: datetime | None = None) -> str:
-        """A value as a list on the screen has it: short. now: where instants are ages."""
+        """A value as a list on the screen has it: short. now: where instants is counted from."""
         from amgs_app.render.format import age, optional, short_id
 
         if value is None:
-            return "·"
+            return "" if self.kind == "text" else "·"
         if isinstance(value, bool):
             return "✓" if value else "·"
-        if isinstance(value, datetime) and now is not None:
+        if self.kind == "age" and now is not None:
             return age(value, now)
         if isinstance(value, float):
             return optional(value) if self.kind == "score" else f"{value:,.1f}"
@@ -102,7 +104,7 @@ class ResultTable:
 def sheet(title: str, columns: str, rows: Iterable[Sequence[Any]], notes: Iterable[str] = ()) -> ResultTable:
     """A sheet whose columns are written in one line: `id:id title* score:score part:score?` (name, kind after `:`,
     `*` is wide, `?` is a detail, `!` decides, `~` is rare, `/` stands below; of lists on the screen, `-` is not there,
-    `+` is only there, `.` is neither there nor in the table, but filters; `=` has a bar).
+    `+` is only there and filters nothing, `.` only filters; `=` has a bar).
     """
     made = tuple(tuple(row) for row in rows)
     return ResultTable(title, columns_of(columns), made, tuple(note for note in notes if note))
@@ -282,6 +284,7 @@ _KINDS: Mapping[str, Kind] = {
     "ms": "milliseconds",
     "at": "instant",
     "day": "day",
+    "age": "age",
 }
 _SIGNS = "*?!~/-+.="
 
@@ -310,6 +313,7 @@ def _column(word: str) -> Column:
         listed=not {"+", "."} & set(signs),
         shown=not {"-", "."} & set(signs),
         gauge="=" in signs,
+        filters="+" not in signs,
     )
 
 

@@ -14,7 +14,7 @@ from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.panes.layout import PANES, Layout, Pane
-from amgs_app.panes.row_fields import LISTINGS
+from amgs_app.panes.row_fields import listings
 from amgs_app.panes.row_filter import ListFilter, Listing, check
 from amgs_app.results.session import Bookmark, BookmarkList, LayoutList, Sifted
 
@@ -198,9 +198,9 @@ def _remember(operator: Operator) -> None:
 
 
 def _listing(pane: Pane) -> Listing:
-    found = LISTINGS.get(pane)
+    found = listings().get(pane)
     if found is None:
-        raise UsageError(f"The {pane} pane has no list.", way_out=f"Panes with a list: {', '.join(LISTINGS)}.")
+        raise UsageError(f"The {pane} pane has no list.", way_out=f"Panes with a list: {', '.join(listings())}.")
     return found
 
 
@@ -238,7 +238,7 @@ def _read_sifts(given: Mapping[str, Any]) -> Iterator[tuple[Pane, ListFilter]]:
     """Kept filters and orders; one that this version's lists cannot answer is left out."""
     for pane, each in given.items():
         sift = ListFilter(tuple(each["terms"]), each["order"], bool(each["reverse"]))
-        listing = LISTINGS.get(pane)  # any word may stand in a file
+        listing = listings().get(pane)  # any word may stand in a file
         if listing is not None:
             with suppress(UsageError):
                 check(sift, listing)

@@ -24,7 +24,7 @@ from amgs_app.render.catalogue import list_of
 from amgs_app.views.recorder import showing
 from amgs_app.views.recorder.commands import View
 from amgs_app.views.recorder.results import RecallScores
-from amgs_app.views.recorder.rows import draw_scores
+from amgs_app.views.recorder.rows import AUDIT, draw_scores
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.recorder.pane import RecorderPane
 from amgs_tui.widgets.prompt import LineInput
@@ -67,12 +67,6 @@ def pane_of(driven: Drive) -> RecorderPane:
     pane = driven.app.main.pane("recorder")
     assert isinstance(pane, RecorderPane)
     return pane
-
-
-def items(pane: RecorderPane, view: View | None = None) -> Sequence[Any]:
-    """The rows of a view, of that which is shown for None."""
-    listed = pane.kept if view is None else pane.lists[view]
-    return () if listed is None else listed.items
 
 
 async def test_nothing_recorded_says_how_and_what_comes_then_is_followed(folder: Path) -> None:
@@ -121,7 +115,7 @@ async def test_a_recall_is_opened_and_its_answer_diagnosed(folder: Path) -> None
         pane = pane_of(driven)
         await driven.until(lambda: pane.rows == 16)
         await driven.press("down", "enter")
-        assert [(row.used, row.id, row.score) for row in items(pane)] == [(True, "m1", 0.8), (False, "m2", 0.3)]
+        assert [(row.used, row.id, row.score) for row in pane.items] == [(True, "m1", 0.8), (False, "m2", 0.3)]
         assert "An answer after the recall holds half" in driven.text
         await driven.press("w")
         await driven.type("the pump is broken", "enter")
@@ -135,12 +129,12 @@ async def test_a_recall_is_opened_and_its_answer_diagnosed(folder: Path) -> None
         late.store("m0", "The oldest of all.")
         record(folder, late)
         await driven.until(lambda: pane.recall is not None and pane.recall.number == before + 1)
-        assert [row.id for row in items(pane)] == ["m1", "m2"]
+        assert [row.id for row in pane.items] == ["m1", "m2"]
         newer = SpanWorld(first=950)
         newer.now += 10**12
         newer.search("what is broken?", [("m3", PUMP, 0.5)], "later")
         record(folder, newer)
-        await driven.until(lambda: len(items(pane, "traffic")) == 18)
+        await driven.until(lambda: len((pane.lists["traffic"] or AUDIT.of("", ())).items) == 18)
         await driven.press("backspace")
         assert pane.row is not None
         assert (pane.cursor, pane.row.number) == (2, before + 1), "it is back where it was"
@@ -156,10 +150,10 @@ async def test_the_views_tell_what_is_there_what_is_of_no_use_and_what_scores_ar
         await driven.until(lambda: pane.rows == 16)
         await driven.press("v")
         await driven.until(partial(pane.lists.__contains__, "records"))
-        assert [(row.id, row.recalls) for row in items(pane)] == [("h1", 0), ("m3", 0), ("m2", 12), ("m1", 12)]
+        assert [(row.id, row.recalls) for row in pane.items] == [("h1", 0), ("m3", 0), ("m2", 12), ("m1", 12)]
         await driven.press("v")
         await driven.until(partial(pane.lists.__contains__, "audit"))
-        assert {row.id: row.reason for row in items(pane)} == {"m3": "never recalled", "h1": "never recalled"}
+        assert {row.id: row.reason for row in pane.items} == {"m3": "never recalled", "h1": "never recalled"}
         await driven.press("b")
         await driven.until(lambda: not pane.rows and pane.days == 7)
         await driven.press("E")

@@ -93,7 +93,7 @@ def _tell_operation(one: MemoryOperation) -> list[Line]:
 
 
 TRAFFIC: Final = Rows["MemoryOperation"](
-    "n:n- at:at did! store~ records:n score:score+= ms:n?- what*!",
+    "n:n- at:at did! store~ records:n score:score~= ms:n?- what*!",
     lambda one: (
         one.number,
         one.at,

@@ -116,7 +116,8 @@ def _requests(records: Sequence[Record], session: Session) -> Iterator[tuple[Any
             used = message["usage"]
             read = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
             if any(used.get(key) for key in (*read, "input", "cacheRead", "cacheWrite")):
-                yield (message.get("id") or message.get("responseId") or (session.id, record.get("id")),)
+                named = message.get("id") or record.get("requestId") or message.get("responseId")
+                yield (named or (session.id, record.get("id")),)
 
 
 def _payload(record: Record) -> Record:

@@ -14,7 +14,7 @@ from amgs.text.plural import plural
 from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.format import count, short_count, span
 from amgs_app.render.glyphs import LEVELS, HeaderPart, ListPage, facts_line
-from amgs_app.views.sessions.first_page import CLASSES, PageRow, rows_of
+from amgs_app.views.sessions.first_page import CLASSES, PageRow, rate_told, rows_of
 from amgs_app.views.sessions.row_fields import cells_of
 
 if TYPE_CHECKING:
@@ -343,17 +343,15 @@ def turn_rows(turns: Sequence[TurnRow], palette: Palette) -> list[SessionRow]:
     return rows
 
 
-def regret_rows(
-    regrets: Sequence[Regret], palette: Palette, kinds: Sequence[KindRate] | None = None
-) -> list[SessionRow]:
-    """What was needed again, one a line. kinds: marks those that are not counted."""
-    counted = {row.kind for row in kinds if row.counted} if kinds is not None else None
+def regret_rows(regrets: Sequence[Regret], palette: Palette, kinds: Sequence[KindRate]) -> list[SessionRow]:
+    """What was needed again, one a line, and whether each kind stands out. kinds: marks those that are not counted."""
+    counted = {row.kind for row in kinds if row.counted}
     note: Piece = (", not counted", ink(palette.faint))
     rows = []
     for one in regrets:
-        more = (note,) if counted is not None and one.kind not in counted else ()
+        more = () if one.kind in counted else (note,)
         rows.append(SessionRow((*_regret_pieces(one, palette), *more), one.after, one.boundary))
-    return rows
+    return [*rows, *(SessionRow(((f"{row.kind}: {rate_told(row)}", ink(palette.muted)),)) for row in kinds)]
 
 
 def cache_rows(cache: CacheLine, palette: Palette) -> list[SessionRow]:

@@ -75,7 +75,7 @@ async def test_a_session_is_listed_opened_and_seen_in_each_of_its_views(home: Pa
         assert "The store is mended." in turns
         assert "summary" in window and "4711" not in window
         assert "4711" in lost
-        assert "again at" in regret
+        assert "again at" in regret and "tokens for 1,000 dropped" in regret
         assert "a compaction began a new window" in cache or "No prefix" in cache
         assert "No command did what the user had forbidden" in rules
         assert "would drop" in outlook and STORE in outlook

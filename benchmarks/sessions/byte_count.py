@@ -13,8 +13,8 @@ from amgs.sessions.turn import Session
 from amgs.wings.sessions.tasks import trees_of, use_of
 
 Record = Mapping[str, Any]
-_COMPACTIONS = ("compacted", "compaction", "session.compaction_complete")
-"""Types of records that are a compaction, of Codex, pi and Copilot CLI."""
+_COMPACTIONS = ("compacted", "compaction", "session.compaction_complete", "CHECKPOINT", "Condensation")
+"""Types of records that are a compaction, of Codex, pi, Copilot CLI, Antigravity and OpenHands."""
 
 
 def records_of(path: Path) -> list[Record]:
@@ -43,11 +43,15 @@ def missed_boundaries(records: Sequence[Record], session: Session) -> int:
 
 
 def _is_compaction(record: Record) -> bool:
-    info, kind = record.get("info"), record.get("type")
+    info, kind = record.get("info"), record.get("type") or record.get("kind")
     if isinstance(info, dict):  # opencode
-        return bool(info.get("summary") is True and info.get("finish") and not info.get("error"))
+        ended = info.get("finish") or (info.get("time") or {}).get("completed")
+        return bool(info.get("summary") is True and ended and not info.get("error"))
+    told = json.dumps([record.get(key) for key in ("content", "extra", "$set")])
     if kind == "info":  # Gemini CLI
-        return "compressed from" in json.dumps(record.get("content")).lower()
+        return "compressed from" in told.lower()
+    if any(mark in told for mark in ('"conversationCompacted"', '"context_management"', '"messages"')):
+        return True  # Goose, ATIF, and Gemini CLI, which sets the whole window anew
     return kind in _COMPACTIONS or record.get("subtype") in ("compact_boundary", "chat_compression")
 
 
@@ -55,9 +59,11 @@ def missed_rewinds(records: Sequence[Record], session: Session) -> tuple[int, in
     """(prompts that were taken back, how many of them were not found, or found where there is none)."""
     rolled = [one for record in records if (one := _payload(record)).get("type") == "thread_rolled_back"]
     gone = [turn for turn in session.turns if turn.abandoned and turn.kind == "said" and turn.role == "user"]
-    if rolled or session.format == "codex":
+    if session.format == "codex":
         there = sum(one["num_turns"] for one in rolled)
         return there, abs(there - len(gone))
+    if session.format not in ("claude-code", "pi"):
+        return 0, 0
     left = _left_prompts(records)
     return len(left), len(left ^ {turn.id for turn in gone if not turn.agent})
 

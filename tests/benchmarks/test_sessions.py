@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from amgs.sessions.opening import open_session
 from amgs.sessions.turn import Session
 from benchmarks.bench_results import Rig
 from benchmarks.sessions.bench import run
@@ -36,6 +39,16 @@ def test_what_a_reader_misses_is_counted_from_the_bytes(tmp_path: Path) -> None:
     blind = replace(session, turns=tuple(replace(turn, boundary=None, abandoned=False) for turn in session.turns))
     assert (missed_boundaries(records, blind), missed_rewinds(records, blind)) == (1, (1, 1))
     assert missed_requests([(records, replace(session, turns=session.turns[:3]))]) == (4, 3)
+
+
+@pytest.mark.parametrize(
+    "name", ["antigravity", "atif", "claude_code", "codex", "copilot_cli", "gemini_cli", "goose", "opencode", "pi"]
+)
+def test_compactions_of_every_program_are_counted_from_the_bytes(name: str) -> None:
+    (path,) = (Path(__file__).parents[1] / "unit/sessions/fixtures").glob(f"{name}.json*")
+    session, records = open_session(path), records_of(path)
+    assert missed_boundaries(records, session) == 0
+    assert missed_boundaries([], session) > 0
 
 
 def test_the_price_of_a_compaction_stands_beside_other_places_by_program(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs_app import operations
-from amgs_app.panes.row_fields import of_forecasts, queued, verdict_of
-from amgs_app.render.canvas import Canvas
+from amgs_app.calibration.rows import list_forecasts, verdict_of
+from amgs_app.render.canvas import Canvas, Figure
+from amgs_app.render.catalogue import list_of
 from amgs_app.render.empty_state import notice
 from amgs_app.render.format import share
 from amgs_tui.dialogs.questions import Choice
@@ -17,13 +18,13 @@ from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from amgs.calibration.results import CalibrationPlan, OutcomeGroups
     from amgs.types import ForecastCase, JournalEntry, Reliability
     from amgs_app.calibration.commands import GroupKind, Verdict
     from amgs_app.calls.call import Call
-    from amgs_app.panes.row_filter import Row
+    from amgs_app.render.rows import RowList
     from amgs_app.results.memory import ForecastList
     from amgs_tui.host import Host
     from amgs_tui.messages import Failed, Follow
@@ -85,7 +86,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         super().__init__(host)
         self.table: Reliability | None = None
         self.found: ForecastList | None = None
-        self._every: Sequence[ForecastCase] = ()
+        self._every: RowList[ForecastCase] | None = None
         self.plan: CalibrationPlan | None = None
         self.done: JournalEntry | None = None
         self.last: JournalEntry | None = None
@@ -148,12 +149,12 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         """Show a list anew: the cursor stays with its forecast, or goes on from the one that was just judged."""
         held, wanted = None if self._begins else self._case, self._next
         self.found, self._next, self._begins = found, None, False
-        self._every = queued(found.cases)
+        self._every = list_forecasts(found.cases, self.host.now())
         keep = wanted if wanted is not None else held.outcome.prediction_id if held is not None else ""
         if wanted is None and held is not None and held.outcome.actual is not None and not self.has_focus:
             keep = self._open_of(held.outcome.block_id) or keep
         self.clip_cursor()
-        self.place_on(case.outcome.prediction_id == keep for case in self.cases)
+        self.place_on(case.outcome.prediction_id == keep for case in self.items)
         if wanted is not None:
             self.follow_cursor()
 
@@ -162,33 +163,27 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         was = self.last.id if self.last is not None and self.last.kind == "feedback" else None
         self.last = next((one for one in changes if not one.undone and one.kind in UNDONE_HERE), None)
         if self._judged is not None and any(one.undone and one.id == was for one in changes):
-            self.place_on(case.outcome.prediction_id == self._judged for case in self.cases)
+            self.place_on(case.outcome.prediction_id == self._judged for case in self.items)
             self._judged = None
             self.follow_cursor()
 
     def _open_of(self, block_id: str) -> str:
         """The latest open forecast of a block that is listed, by id; empty for none."""
-        listed = (case.outcome for case in self.cases if case.outcome.actual is None)
+        listed = (case.outcome for case in self.items if case.outcome.actual is None)
         return next((one.prediction_id for one in listed if one.block_id == block_id), "")
 
     @property
-    def cases(self) -> Sequence[ForecastCase]:
-        """The forecasts that the filter leaves, in the operator's order; by themselves the open ones come first."""
-        return self.sift_rows(self._every)
+    def page(self) -> RowList[Any] | None:
+        return self._every if self.plan is None else list_of(self.plan)
+
+    @property
+    def shown_places(self) -> tuple[int, ...] | None:
+        return super().shown_places if self.plan is None else None
 
     @property
     def _case(self) -> ForecastCase | None:
         """The forecast under the cursor."""
-        return self.at_cursor(self.cases) if self.plan is None else None
-
-    def all_rows(self) -> Sequence[Row]:
-        return of_forecasts(self._every)
-
-    @property
-    def rows(self) -> int:
-        if self.plan is not None:
-            return len(self.plan.edges)
-        return len(self.cases)
+        return self.row if self.plan is None else None
 
     def follow_cursor(self) -> None:
         """The block under the cursor becomes the selection; an edge has none."""
@@ -215,49 +210,27 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         one = self.table.bins[self.bin] if self.table is not None and self.bin is not None else None
         return "" if one is None else f"{share(one.low)} to {share(one.high)}: {plural(one.count, 'forecast')}"
 
-    def draw(self, canvas: Canvas) -> Text:
-        if self.table is None:
-            return notice(canvas, "Calibration", (), self.waits)
-        if self.plan is not None:
-            from amgs_app.calibration import figure_recalibration as recalibration
+    def figure(self, canvas: Canvas) -> Figure | None:
+        if self.plan is not None or self.table is None:
+            return super().figure(canvas) if self.plan is not None else None
+        from amgs_app.calibration.figure import calibration
 
-            return recalibration.plan(self.plan, canvas, cursor=self.cursor)
-        if not self.table.forecasts and self.group is None:
-            keys = ("2  assemble a frame", "u x  judge there which blocks were useful")
-            return notice(canvas, "No forecasts yet", keys, "Every block that a frame selects is a forecast.")
-        from amgs_app.calibration import figure as calibration
-
-        return calibration.calibration(
+        return calibration(
             self.table,
             canvas,
-            now=self.host.now(),
-            cases=self.cases,
-            cursor=self.cursor,
+            self.kept,
+            self.cursor,
             chosen=self.bin,
             of=" ".join(self.group) if self.group is not None else "",
-            every=len(self._every) if self.sift.terms else None,
+            every=len(self._every.items) if self.sift.terms and self._every is not None else None,
             queue=self.queue,
         )
 
-    def rows_on_screen(self) -> Mapping[int, int] | None:
-        if self.table is None:
-            return {}
-        canvas = self.canvas()
-        if self.plan is not None:
-            from amgs_app.calibration import figure_recalibration as recalibration
-
-            return recalibration.rows_of_plan(self.plan, canvas, cursor=self.cursor)
-        from amgs_app.calibration import figure as calibration
-
-        return calibration.rows_of_calibration(
-            self.table,
-            canvas,
-            now=self.host.now(),
-            cases=self.cases,
-            cursor=self.cursor,
-            chosen=self.bin,
-            queue=self.queue,
-        )
+    def draw(self, canvas: Canvas) -> Text:
+        if self.table is not None and self.plan is None and not self.table.forecasts and self.group is None:
+            keys = ("2  assemble a frame", "u x  judge there which blocks were useful")
+            return notice(canvas, "No forecasts yet", keys, "Every block that a frame selects is a forecast.")
+        return super().draw(canvas)
 
     # --- keys ---------------------------------------------------------------------------------------------
 
@@ -276,7 +249,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
     def selection_changed(self, block_id: str | None) -> None:
         case = self._case
         if self.plan is None and (case is None or case.outcome.block_id != block_id):
-            self.place_on(case.outcome.block_id == block_id for case in self.cases)
+            self.place_on(case.outcome.block_id == block_id for case in self.items)
             self.repaint()
         self.refresh_bindings()
 
@@ -321,7 +294,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             self.notify(words, title="Already judged", timeout=3)
             return
         places = (*range(self.cursor + 1, self.rows), *range(self.cursor))
-        waiting = (self.cases[place].outcome for place in places if self.cases[place].outcome.actual is None)
+        waiting = (self.items[place].outcome for place in places if self.items[place].outcome.actual is None)
         following = next(waiting, case.outcome)
         self._next = following.prediction_id
         judged = case.outcome

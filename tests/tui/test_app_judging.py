@@ -121,26 +121,26 @@ async def test_judging_down_the_list_judges_the_row_under_the_cursor_and_goes_on
         pane = driven.app.main.pane("calibration")
         assert isinstance(pane, CalibrationPane)
         assert "no verdict yet" in driven.text and "20 more verdicts" in driven.text
-        waiting = [case.outcome.prediction_id for case in pane.cases]
+        waiting = [case.outcome.prediction_id for case in pane.items]
         assert len(waiting) > 4
         await driven.press("home", "down")
         for place, key in ((1, "u"), (2, "x"), (3, "u")):
-            case = pane.cases[pane.cursor]
+            case = pane.items[pane.cursor]
             assert case.outcome.prediction_id == waiting[place] and case.outcome.actual is None
             await driven.press(key)
-            assert driven.app.selected == pane.cases[pane.cursor].outcome.block_id
-        judged = {c.outcome.prediction_id: c.outcome.actual for c in pane.cases if c.outcome.actual is not None}
+            assert driven.app.selected == pane.items[pane.cursor].outcome.block_id
+        judged = {c.outcome.prediction_id: c.outcome.actual for c in pane.items if c.outcome.actual is not None}
         assert judged == {waiting[1]: 1.0, waiting[2]: 0.0, waiting[3]: 1.0}
-        assert pane.cases[pane.cursor].outcome.prediction_id == waiting[4]
+        assert pane.items[pane.cursor].outcome.prediction_id == waiting[4]
         assert "from 3 verdicts (20 needed)" in driven.text and "goal" not in driven.text
         await driven.press("end", "u")
         assert "was judged" in driven.text
         await driven.press("U")
         assert "Undo this change?" in driven.text and "forecast reopened" in " ".join(driven.text.split())
         await driven.press("y")
-        under = pane.cases[pane.cursor].outcome
+        under = pane.items[pane.cursor].outcome
         assert (under.prediction_id, under.actual) == (waiting[3], None)
-        assert sum(c.outcome.actual is not None for c in pane.cases) == 2
+        assert sum(c.outcome.actual is not None for c in pane.items) == 2
         assert pane.last is not None and pane.last.kind == "feedback"
 
 
@@ -156,7 +156,7 @@ async def test_a_selection_that_is_not_in_the_list_does_not_change_what_the_keys
         other = next((row.block.id for row in frame.every if row.block.id not in chosen), "0" * 64)
         driven.app.main.select(other)
         await driven.settle()
-        under = pane.cases[pane.cursor].outcome
+        under = pane.items[pane.cursor].outcome
         await driven.press("u")
-        found = next(c.outcome for c in pane.cases if c.outcome.prediction_id == under.prediction_id)
+        found = next(c.outcome for c in pane.items if c.outcome.prediction_id == under.prediction_id)
         assert found.actual == 1.0

@@ -10,7 +10,6 @@ from amgs.lifecycle.revision import PieceRevision, Revision, RevisionPlan
 from amgs.types import FramePart, JournalEntry
 from amgs.types.calibration import FrameCoverage
 from amgs_app.calibration import figure as calibration
-from amgs_app.calibration import figure_recalibration as recalibration
 from amgs_app.calls.hints import hint_by_keys
 from amgs_app.decay import figure as decay
 from amgs_app.frames import figure as frame
@@ -41,8 +40,8 @@ def test_key_facts_stay_at_every_size(canvas: Canvas) -> None:
         "23 neighbours": graph.neighbourhood(samples.neighbourhood(), canvas),
         "drops below 0.05 in 11 d": decay.decay(canvas, now=samples.NOW, curve=samples.curve()),
         "12 blocks drop below 0.05": decay.decay(canvas, now=samples.NOW, forecast=samples.forecast()),
-        "Brier .113": calibration.calibration(samples.reliability(), canvas, now=samples.NOW),
-        "160 of 412": calibration.calibration(samples.reliability(), canvas, now=samples.NOW),
+        "Brier .113": calibration.calibration(samples.reliability(), canvas).render(),
+        "160 of 412": calibration.calibration(samples.reliability(), canvas).render(),
         "37 raw": overview.overview(samples.status(), canvas),
         "412 blocks": overview.overview(samples.status(), canvas),
     }
@@ -180,7 +179,7 @@ def test_the_reliability_diagram_tells_over_from_under_confidence_by_shape() -> 
     bins = list(sure.bins)
     bins[7] = replace(bins[7], rate=0.2, rate_low=0.1, rate_high=0.3)
     bins[2] = replace(bins[2], rate=0.9, rate_low=0.7, rate_high=1.0)
-    plain = calibration.calibration(replace(sure, bins=tuple(bins)), Canvas(100, 30), now=samples.NOW).plain
+    plain = calibration.calibration(replace(sure, bins=tuple(bins)), Canvas(100, 30)).render().plain
     assert plain.count("▼") == 1
     assert plain.count("▲") == 1
     assert "●" in plain
@@ -193,17 +192,16 @@ def test_a_sentence_says_whether_forecasts_were_too_sure() -> None:
     assert calibration.what_came_true([replace(one, rate=one.mean_predicted) for one in bins]).endswith(
         "right on average."
     )
-    assert "on average, and" in calibration.calibration(samples.reliability(), Canvas(120, 40), now=samples.NOW).plain
+    assert "on average, and" in calibration.calibration(samples.reliability(), Canvas(120, 40)).render().plain
 
 
 def test_a_recalibration_says_whether_its_curve_helps_and_what_each_edge_becomes() -> None:
-    plain = recalibration.plan(samples.recalibration(), Canvas(110, 40)).plain
-    assert "preview: nothing has changed yet" in plain
-    assert ".210 → .140  used" in _line(plain, "✓ .210")
-    assert "not used" in recalibration.plan(samples.recalibration(used=False), Canvas(110, 40)).plain
-    assert ".70 → .52 ▼" in plain and "1 of 3 verdicts useful" in plain
-    done = recalibration.plan(samples.recalibration(), Canvas(110, 40), operation=12).plain
-    assert "applied as operation 12" in done
+    for used in (True, False):
+        listed = list_of(samples.recalibration(used=used))
+        assert listed is not None
+        plain = listed.draw(Canvas(110, 40), 0).render().plain
+        assert "would change" in plain and "Brier" in plain and "▼ down" in plain
+        assert ("not used" in plain) != used
 
 
 # --- overview ---------------------------------------------------------------------------------------------

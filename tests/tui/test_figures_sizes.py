@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from amgs_app.calibration import figure as calibration
-from amgs_app.calibration import figure_recalibration as recalibration
+from amgs_app.calibration.rows import list_forecasts
 from amgs_app.conversation import figure as conversation
 from amgs_app.conversation import figure_comparison as conversation_comparison
 from amgs_app.decay import figure as decay
@@ -24,6 +24,7 @@ from tests.tui.picture_checks import Draw, check_picture
 
 VIEW = samples.focus_view(24_000)
 FRAME = samples.frame()
+CASES = list_forecasts(samples.cases(), samples.NOW)
 NEAR = samples.neighbourhood()
 TALK = samples.conversation()
 COMPARED = samples.comparison()
@@ -58,17 +59,11 @@ PICTURES: dict[str, Draw] = {
         c, now=samples.NOW, forecast=samples.forecast(), categories=samples.category_curves()
     ),
     "forecast": lambda c: decay.forecast(samples.forecast(), c),
-    "calibration": lambda c: calibration.calibration(
-        samples.reliability(), c, now=samples.NOW, cases=samples.cases(), cursor=2
-    ),
+    "calibration": lambda c: calibration.calibration(samples.reliability(), c, CASES, 2).render(),
     "calibration bin": lambda c: calibration.calibration(
-        samples.reliability(), c, now=samples.NOW, cases=samples.cases(), chosen=6, of="frame SESSION", every=30
-    ),
-    "forecasts": lambda c: calibration.calibration(
-        samples.reliability(), c, now=samples.NOW, cases=samples.cases(), cursor=7, queue=True
-    ),
-    "recalibration": lambda c: recalibration.plan(samples.recalibration(), c, cursor=20),
-    "recalibration of nothing": lambda c: recalibration.plan(samples.recalibration(0), c),
+        samples.reliability(), c, CASES, chosen=6, of="frame SESSION", every=30
+    ).render(),
+    "forecasts": lambda c: calibration.calibration(samples.reliability(), c, CASES, 7, queue=True).render(),
     "focus": lambda c: focus.focus(VIEW, c, selected=17, why=samples.explanation(VIEW, 17), titles=samples.TITLES),
     "focus log": lambda c: focus.focus(VIEW, c, axis="log", zoom=2, offset=5000),
     "focus context": lambda c: focus.focus(VIEW, c, axis="context", zoom=3, offset=7000, selected=40),
@@ -95,7 +90,7 @@ EMPTY: dict[str, Draw] = {
     "graph alone": lambda c: graph.neighbourhood(samples.neighbourhood(0, 0), c),
     "decay": lambda c: decay.decay(c, now=samples.NOW),
     "forecast": lambda c: decay.forecast(None, c),
-    "calibration": lambda c: calibration.calibration(samples.EMPTY_RELIABILITY, c, now=samples.NOW),
+    "calibration": lambda c: calibration.calibration(samples.EMPTY_RELIABILITY, c).render(),
     "focus": lambda c: focus.focus(None, c),
     "overview": lambda c: overview.overview(None, c),
 }

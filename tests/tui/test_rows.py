@@ -91,7 +91,7 @@ def test_the_table_has_what_is_listed_and_the_filter_what_is_not_an_instant() ->
     listed = NOTES.of("Notes", notes(9), now=NOW)
     assert to_csv(listed.table()).splitlines()[0] == "#,id,since,title,score,words,mood"
     listing = NOTES.listing
-    assert listing.texts == ("title", "mood") and listing.numbers == ("days", "score", "words", "length")
+    assert listing.texts == ("title", "mood", "content") and listing.numbers == ("days", "score", "words", "length")
     assert listing.sorts == ("days", "title", "score", "words", "mood")
     found = places(listed.fields, listing, ListFilter(("title:bed", "days<3"), "score"))
     assert [row[3] for row in listed.keep(found).items] == [2, 1, 0]

@@ -4,19 +4,20 @@ made of.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-
-from rich.text import Text
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from amgs.text.plural import plural
 from amgs.types import ForecastCase, Reliability, ReliabilityBin
-from amgs_app.calibration.figure_forecasts import draw_forecasts
 from amgs_app.render.canvas import Canvas, Figure, Region, clean, ink, width_of
-from amgs_app.render.empty_state import notice
+from amgs_app.render.empty_state import notice_in
 from amgs_app.render.format import count, day, optional, share
 from amgs_app.render.glyphs import LEVELS, HeaderPart, dot_for, facts_line, sparkline
 from amgs_app.render.plot import Strokes
+
+if TYPE_CHECKING:
+    from amgs_app.render.rows import RowList
 
 TARGET = 0.15
 """The average Brier score the specification asks for (AMGS, success metrics)."""
@@ -29,72 +30,37 @@ ENOUGH = 20
 def calibration(
     result: Reliability | None,
     canvas: Canvas,
-    *,
-    now: datetime,
-    cases: Sequence[ForecastCase] = (),
+    listed: RowList[ForecastCase] | None = None,
     cursor: int | None = None,
+    *,
     chosen: int | None = None,
     of: str = "",
     every: int | None = None,
     queue: bool | None = None,
-) -> Text:
+) -> Figure:
     """The reliability diagram, the parts of the Brier score and their way through time, and the forecasts; with few
     verdicts the queue of forecasts that wait for one.
 
-    cases: the forecasts listed: those of the chosen bin, else the latest. cursor: place in them. chosen: a bin from
-    0. of: the group that all this is of. every: how many cases there are when a filter leaves only some of them. queue:
-    the list alone; None where there are too few verdicts for the diagram.
+    listed: the forecasts of the chosen bin, else the latest. cursor: place in them. chosen: a bin from 0. of: the group
+    that all this is of. every: how many cases there are when a filter leaves only some of them. queue: the list alone;
+    None where there are too few verdicts for the diagram.
     """
+    sheet, cases = Figure(canvas), listed.items if listed is not None else ()
     if result is None or (result.outcomes == 0 and not cases and every is None):
-        return notice(
-            canvas,
+        notice_in(
+            sheet,
             f"No forecast of {of} yet" if of else "No forecast yet",
             ("2  ask a question: each block in the frame is a forecast",),
             "Each block in a frame is a forecast: its score is the probability that it will prove useful. "
             "Your verdict, u useful or x useless, is the outcome.",
         )
-    return _calibration(result, canvas, now, cases, cursor, chosen, of, every, queue).render()
-
-
-def rows_of_calibration(
-    result: Reliability,
-    canvas: Canvas,
-    *,
-    now: datetime,
-    cases: Sequence[ForecastCase],
-    cursor: int | None = None,
-    chosen: int | None = None,
-    queue: bool | None = None,
-) -> Mapping[int, int]:
-    """Which of the cases each line of the picture shows."""
-    return _calibration(result, canvas, now, cases, cursor, chosen, "", None, queue).rows
-
-
-def is_queue(result: Reliability, chosen: int | None, queue: bool | None) -> bool:
-    """Whether the forecasts have the whole picture."""
-    few = result.outcomes < ENOUGH and chosen is None
-    return result.outcomes == 0 or (few if queue is None else queue)
-
-
-def _calibration(
-    result: Reliability,
-    canvas: Canvas,
-    now: datetime,
-    cases: Sequence[ForecastCase],
-    cursor: int | None,
-    chosen: int | None,
-    of: str,
-    every: int | None,
-    queue: bool | None,
-) -> Figure:
-    sheet = Figure(canvas)
+        return sheet
     _head(sheet, result, of)
     body = sheet.part(0, 1)
-    title = _title(result, cases, chosen, every)
-    empty = _NONE if every is None else _FILTERED
+    below = replace(listed, title=_title(result, cases, chosen, every)) if listed is not None else None
     if is_queue(result, chosen, queue):
-        y = _hint(body, result)
-        draw_forecasts(body.part(0, y), cases, now=now, cursor=cursor, title=title, empty=empty)
+        if below is not None:
+            below.draw_under(body.part(0, _hint(body, result)), cursor)
         return sheet
     bins = result.bins
     if body.height >= SENTENCE_FROM and (words := what_came_true(bins)):
@@ -110,8 +76,15 @@ def _calibration(
         side = body.part(0, top)
     if side.height >= 3:
         y = _parts(side, result) if side.height >= (10 if chosen is None else 14) else 0
-        draw_forecasts(side.part(0, y), cases, now=now, cursor=cursor, title=title, empty=empty)
+        if below is not None:
+            below.draw_under(side.part(0, y), cursor)
     return sheet
+
+
+def is_queue(result: Reliability, chosen: int | None, queue: bool | None) -> bool:
+    """Whether the forecasts have the whole picture."""
+    few = result.outcomes < ENOUGH and chosen is None
+    return result.outcomes == 0 or (few if queue is None else queue)
 
 
 SENTENCE_FROM = 13
@@ -130,10 +103,6 @@ def what_came_true(bins: Sequence[ReliabilityBin]) -> str:
     off = said - came
     told = "right on average" if abs(off) <= _CLOSE else "too sure" if off > 0 else "too careful"
     return f"The forecasts said {share(said)} on average, and {share(came)} came true: {told}."
-
-
-_NONE = "u useful, x useless: judge the marked block"
-_FILTERED = "No row matches the filter. F changes it; a blank one clears it."
 
 
 def _hint(region: Region, result: Reliability) -> int:

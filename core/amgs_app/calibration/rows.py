@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from amgs.text.plural import plural
 from amgs.types import COMPONENTS
 from amgs_app.render.catalogue import FigureOf, entry
+from amgs_app.render.rows import RowList, Rows
 from amgs_app.render.sentences import coverage_reviewed
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from rich.text import Text
 
-    from amgs.calibration.results import Calibrated, CalibrationPlan, Metrics, OutcomeGroups, Score, Tuning
+    from amgs.calibration.results import Calibrated, CalibrationPlan, EdgeChange, Metrics, OutcomeGroups, Score, Tuning
     from amgs.types import ForecastCase, Outcome, Reliability, Weights
     from amgs.types.question_case import CaseComparison
     from amgs_app.render.canvas import Canvas
@@ -28,17 +30,55 @@ _SHOWN = 12
 _SETS = "r:score c:score k:score s:score f:score recall:score precision:score MRR:score"
 
 
-def _plan(plan: CalibrationPlan, did: str) -> ResultTable:
-    rows = [
-        (
-            c.edge.source_id,
-            f"→ {c.edge.target_id[:12]}: {c.hits:g} of {c.count} useful",
-            c.edge.relation_type,
-            c.edge.confidence,
-            c.after,
-        )
-        for c in plan.edges
-    ]
+FORECASTS: Final = Rows["ForecastCase"](
+    "made:age id:id- title*! frame? category?? relations?? asked*? forecast:score! outcome:score-"
+    " verdict!+ Brier:score?",
+    lambda case: (
+        case.made_at,
+        case.outcome.block_id,
+        case.title,
+        case.outcome.frame,
+        case.outcome.category,
+        " ".join(case.relations),
+        case.asked,
+        case.outcome.predicted,
+        case.outcome.actual,
+        verdict_of(case.outcome.actual),
+        case.outcome.brier,
+    ),
+    key=lambda case: case.outcome.block_id,
+    tones={"useful": "good", "useless": "bad"},
+    empty=("No forecast is here.",),
+    pane="calibration",
+)
+CHANGES: Final = Rows["EdgeChange"](
+    "id:id? edge*! of? before:score! after:score! moves+",
+    lambda one: (
+        one.edge.source_id,
+        f"→ {one.edge.target_id[:12]}: {one.hits:g} of {one.count} useful",
+        one.edge.relation_type,
+        one.edge.confidence,
+        one.after,
+        "▲ up" if one.after > one.edge.confidence else "▼ down",
+    ),
+    tones={"▲": "good", "▼": "bad"},
+    empty=("No confidence of an edge would move.",),
+    pane="calibration",
+)
+LISTING: Final = FORECASTS.listing
+
+
+def verdict_of(actual: float | None) -> str:
+    """What came of a forecast, in a word."""
+    return "open" if actual is None else "useful" if actual >= 0.5 else "useless"
+
+
+def list_forecasts(cases: Sequence[ForecastCase], now: datetime, title: str = "") -> RowList[ForecastCase]:
+    """Forecasts that wait for a verdict before those that have one, otherwise as they come."""
+    return FORECASTS.of(title, sorted(cases, key=lambda case: case.outcome.actual is not None), now=now)
+
+
+def _plan(plan: CalibrationPlan, did: str) -> RowList[EdgeChange]:
     curve = plan.forecast
     notes = [
         f"forecasts: Brier {curve.before:.3f} → {curve.after:.3f} on outcomes the curve was not fitted on"
@@ -53,8 +93,7 @@ def _plan(plan: CalibrationPlan, did: str) -> ResultTable:
     title = (
         f"{plan.method} on {plural(plan.outcomes, 'outcome')} {did} {forecasts} and {plural(len(plan.edges), 'edge')}"
     )
-    made = sheet(title, "id:id edge* of before:score after:score", rows, notes)
-    return ResultTable(made.title, made.columns, made.rows, made.notes, made.rows[: 2 * _SHOWN])
+    return CHANGES.of(title, plan.edges, notes, digest=plan.edges[: 2 * _SHOWN])
 
 
 def _moved(compared: CaseComparison) -> list[str]:
@@ -83,22 +122,19 @@ def _drawn_outcome(operator: Operator, result: Outcome, canvas: Canvas) -> Text:
 
 
 def _drawn_table(operator: Operator, result: Reliability, canvas: Canvas) -> Text:
+    return _draw(operator, result, operator.engine.memory.calibration.cases(limit=500), canvas)
+
+
+def _draw(operator: Operator, table: Reliability, cases: Sequence[ForecastCase], canvas: Canvas, **more: Any) -> Text:
+    """The diagram with the forecasts that the pane's filter leaves, the cursor on the selection."""
     from amgs_app.calibration.figure import calibration
-
-    cases = _cases(operator, operator.engine.memory.calibration.cases(limit=500))
-    return calibration(result, canvas, now=operator.engine.clock.now(), **cases)
-
-
-def _cases(operator: Operator, cases: Sequence[ForecastCase]) -> dict[str, Any]:
-    """The forecasts that the pane's filter leaves, with the cursor on the selection."""
-    from amgs_app.panes.row_fields import of_forecasts, queued
     from amgs_app.render.drawing import places
 
-    cases = queued(cases)
-    left = places(operator, "calibration", of_forecasts(cases))
-    shown = cases if left is None else [cases[place] for place in left]
-    at = next((n for n, one in enumerate(shown) if one.outcome.block_id == operator.selection), None)
-    return {"cases": shown, "cursor": at, "every": None if left is None else len(cases)}
+    every = list_forecasts(cases, operator.engine.clock.now())
+    shown = places(operator, "calibration", every.fields)
+    left = every.keep(shown)
+    of = None if shown is None else len(every.items)
+    return calibration(table, canvas, left, left.place_of(operator.selection), every=of, **more).render()
 
 
 def _noted(result: Outcome) -> str:
@@ -150,39 +186,20 @@ def outcome_groups(result: OutcomeGroups) -> ResultTable:
 
 
 def _drawn_forecasts(operator: Operator, result: ForecastList, canvas: Canvas) -> Text:
-    from amgs_app.calibration.figure import calibration
-
     bins = result.bin[1] if result.bin is not None else 10
     kind, _, value = result.of.partition(" ")
     by: Any = kind or None
     table = operator.engine.memory.reliability(bins, by=by, value=value or None)
     chosen = result.bin[0] - 1 if result.bin is not None else None
-    return calibration(table, canvas, now=result.now, chosen=chosen, of=result.of, **_cases(operator, result.cases))
+    return _draw(operator, table, result.cases, canvas, chosen=chosen, of=result.of)
 
 
 @entry(figure=_drawn_forecasts)
-def forecast_list(result: ForecastList) -> ResultTable:
-    rows = [
-        (
-            case.made_at,
-            case.outcome.block_id,
-            case.title,
-            case.outcome.frame,
-            case.outcome.category,
-            " ".join(case.relations),
-            case.asked,
-            case.outcome.predicted,
-            case.outcome.actual,
-            case.outcome.brier,
-        )
-        for case in result.cases
-    ]
+def forecast_list(result: ForecastList) -> RowList[ForecastCase]:
     within = f" in step {result.bin[0]} of {result.bin[1]}" if result.bin is not None else ""
     of = f" of {result.of}" if result.of else ""
-    title = f"{len(rows):,} forecasts{within}{of}"
-    columns = "made:at id:id title* frame category relations asked* forecast:score outcome:score Brier:score"
-    made = sheet(title, columns, rows)
-    return replace(made, digest=made.rows[: 2 * _SHOWN])
+    title = f"{len(result.cases):,} forecasts{within}{of}"
+    return FORECASTS.of(title, result.cases, now=result.now, digest=result.cases[: 2 * _SHOWN])
 
 
 def _drawn_uses(operator: Operator, result: AnswerUses, canvas: Canvas) -> Text:
@@ -201,27 +218,13 @@ def answer_uses(result: AnswerUses) -> ResultTable:
     return sheet(title, "answered:at id:id title* used_by chance:score", rows)
 
 
-def _drawn_plan(operator: Operator, result: CalibrationPlan, canvas: Canvas) -> Text:
-    from amgs_app.calibration import figure_recalibration as recalibration
-
-    del operator
-    return recalibration.plan(result, canvas)
-
-
-@entry(figure=_drawn_plan)
-def calibration_plan(result: CalibrationPlan) -> ResultTable:
+@entry()
+def calibration_plan(result: CalibrationPlan) -> RowList[EdgeChange]:
     return _plan(result, "would change")
 
 
-def _drawn_calibrated(operator: Operator, result: Calibrated, canvas: Canvas) -> Text:
-    from amgs_app.calibration import figure_recalibration as recalibration
-
-    del operator
-    return recalibration.plan(result.plan, canvas, operation=result.operation.id)
-
-
-@entry(figure=_drawn_calibrated)
-def calibrated(result: Calibrated) -> ResultTable:
+@entry()
+def calibrated(result: Calibrated) -> RowList[EdgeChange]:
     return _plan(result.plan, f"operation {result.operation.id} changed")
 
 

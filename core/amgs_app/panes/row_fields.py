@@ -13,7 +13,7 @@ from amgs_app.wing_views import views
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from amgs.types import Block, Candidate, Fate, Forecast, ForecastCase, Frame, JournalEntry, Neighbourhood
+    from amgs.types import Block, Candidate, Fate, Forecast, Frame, JournalEntry, Neighbourhood
     from amgs.types.conversation import ContextSpan, FateChange
     from amgs_app.panes.layout import Pane
     from amgs_focus.views import EntryView
@@ -35,11 +35,6 @@ _LISTINGS: dict[Pane, Listing] = {
         ("strength", "hops", *MEASURES),
         ("strength", "title", "relation", "pagerank", "betweenness"),
     ),
-    "calibration": Listing(
-        ("title", "asked", "frame", "category", "relation", "verdict"),
-        ("forecast", "outcome", "brier"),
-        ("forecast", "brier", "title", "frame", "category"),
-    ),
     "decay": Listing(
         ("title", "content", "category"),
         ("now", "then", "days", "uses", "useful", "links", "confidence"),
@@ -55,7 +50,7 @@ _LISTINGS: dict[Pane, Listing] = {
         ("handle", "fate", "reason"), ("worth", "tokens", "shown", "messages", "first"), ("worth", "tokens", "fate")
     ),
 }
-LISTINGS = {"inbox": "amgs_app.lifecycle.rows:LISTING"}
+LISTINGS = {"inbox": "amgs_app.lifecycle.rows:LISTING", "calibration": "amgs_app.calibration.rows:LISTING"}
 
 
 @cache
@@ -158,34 +153,6 @@ def of_neighbours(found: Neighbourhood) -> list[Row]:
             }
         )
     return rows
-
-
-def of_forecasts(cases: Sequence[ForecastCase]) -> list[Row]:
-    """The rows of a list of forecasts. verdict: useful, useless, open."""
-    return [
-        {
-            "title": case.title,
-            "asked": case.asked,
-            "frame": case.outcome.frame,
-            "category": case.outcome.category,
-            "relation": " ".join(case.relations),
-            "verdict": verdict_of(case.outcome.actual),
-            "forecast": case.outcome.predicted,
-            "outcome": case.outcome.actual,
-            "brier": case.outcome.brier,
-        }
-        for case in cases
-    ]
-
-
-def queued(cases: Sequence[ForecastCase]) -> list[ForecastCase]:
-    """Forecasts that wait for a verdict before those that have one, otherwise as they come."""
-    return sorted(cases, key=lambda case: case.outcome.actual is not None)
-
-
-def verdict_of(actual: float | None) -> str:
-    """What came of a forecast, in a word."""
-    return "open" if actual is None else "useful" if actual >= 0.5 else "useless"
 
 
 def of_operations(operations: Sequence[JournalEntry], now: datetime) -> list[Row]:

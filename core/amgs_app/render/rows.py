@@ -59,7 +59,7 @@ class Rows(Generic[T]):
         numbers: list[str] = []
         sorts: list[str] = []
         for column in self.fields:
-            if column.kind in ("instant", "day", "id") or column.name == "#" or not (column.filters):
+            if column.kind in ("instant", "day", "id") or column.name == "#":
                 continue
             (numbers if is_number(column) or column.kind == "age" else texts).append(column.field)
             if column.shown and not (column.wide and column.rank):
@@ -157,7 +157,7 @@ class RowList(Generic[T]):
 
         sheet = Figure(canvas)
         palette = sheet.palette
-        if not self.items:
+        if not self.items and (filtered or not self.notes):
             return self._say_nothing(sheet, filtered)
         notes = " · ".join(note for note in self.notes if "`" not in note) if sheet.height > 5 else ""
         lines = wrap(notes, max(8, sheet.width - 2), 1 if sheet.height < 16 else 4) if notes else []
@@ -170,7 +170,7 @@ class RowList(Generic[T]):
         note = self.draw_rows(body.part(0, 0, None, high), cursor)
         x = sheet.put(1, 0, clean(self.title), ink(palette.text, bold=True), width=sheet.width - width_of(note) - 3)
         sheet.put(max(x, sheet.width - width_of(note)) - 1, 0, note, ink(palette.muted))
-        chosen = self.at(cursor) if cursor is not None else self.items[0]
+        chosen = self.at(self.before if cursor is None else cursor)
         if high < body.height and chosen is not None:
             self.draw_detail(body.part(0, high), chosen, marked)
         return sheet
@@ -191,7 +191,7 @@ class RowList(Generic[T]):
         from amgs_app.render.canvas import clean, ink
         from amgs_app.render.glyphs import ListPage, window_of
 
-        palette, headed = region.palette, region.height >= 4
+        palette, headed = region.palette, region.height >= 4 and bool(self.items)
         room = max(0, region.height - headed)
         total = len(self.items) if self.total is None else self.total
         first = max(window_of(total, room, cursor, self.before) - self.before, 0)
@@ -227,7 +227,15 @@ class RowList(Generic[T]):
             write(line, cells, styles, [values[n] for n in seen])
 
         page.draw(region.part(0, int(headed)), paint)
+        if not self.items:
+            region.put(1, 0, self.kind.empty[0], ink(palette.muted), width=region.width - 2)
         return page.note
+
+    def draw_under(self, region: Region, cursor: int | None = None) -> None:
+        """The list under a rule with its title, as a part of a larger picture."""
+        from amgs_app.render.canvas import clean
+
+        region.rule(0, clean(self.title), self.draw_rows(region.part(0, 1), cursor))
 
     def _draw_gauge(self, line: Region, x: int, value: float | None) -> None:
         from amgs_app.render.canvas import ink

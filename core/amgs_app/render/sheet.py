@@ -27,6 +27,8 @@ SHORT_ID = 12
 GAP = "  "
 _LEAST_WIDE, _LEAST_NARROW, _LEAST_DECIDING = 12, 6, 20
 _INDENT = 4
+_MOST = 300
+"""Signs of a cell that a list on the screen shows at most."""
 _RIGHT: frozenset[Kind] = frozenset({"number", "score", "milliseconds"})
 
 
@@ -36,7 +38,6 @@ class Column:
     gives way first; 0 decides what a row is, and stays. rare: people see it only where a row has something in it.
     below: it stands in lines of its own under its row. folds: where the table does not fit, it goes on below instead of
     being cut; the last column alone can. listed: it stands in tables; shown: in lists on the screen; gauge: with a bar.
-    filters: rows are filtered by it.
     """
 
     name: str
@@ -49,12 +50,11 @@ class Column:
     listed: bool = True
     shown: bool = True
     gauge: bool = False
-    filters: bool = True
 
     @property
     def field(self) -> str:
         """What its values are filtered and sorted by."""
-        return "days" if self.kind == "age" else self.name.replace(" ", "_")
+        return "days" if self.kind == "age" else self.name.replace(" ", "_").lower()
 
     def fills(self, values: Iterable[Any]) -> bool:
         """Whether people see it, with these values."""
@@ -72,7 +72,7 @@ class Column:
             return age(value, now)
         if isinstance(value, float):
             return optional(value) if self.kind == "score" else f"{value:,.1f}"
-        return short_id(str(value)) if self.kind == "id" else _shown(value, self.kind)
+        return short_id(str(value)) if self.kind == "id" else _shown(value, self.kind)[:_MOST]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class ResultTable:
 def sheet(title: str, columns: str, rows: Iterable[Sequence[Any]], notes: Iterable[str] = ()) -> ResultTable:
     """A sheet whose columns are written in one line: `id:id title* score:score part:score?` (name, kind after `:`,
     `*` is wide, `?` is a detail, `!` decides, `~` is rare, `/` stands below; of lists on the screen, `-` is not there,
-    `+` is only there and filters nothing, `.` only filters; `=` has a bar).
+    `+` is only there, `.` only filters; `=` has a bar).
     """
     made = tuple(tuple(row) for row in rows)
     return ResultTable(title, columns_of(columns), made, tuple(note for note in notes if note))
@@ -210,33 +210,37 @@ def cut_columns(
 ) -> tuple[list[int], list[int]]:
     """The columns that are shown, and the cells of each: what it needs, or less where that is too much.
 
-    First details go, then the wide ones are cut evenly; then, where it drops any, what does not decide goes, from the
-    right; at last whichever is widest is cut.
+    First details go, then the wide ones are cut evenly, at last whichever is widest. Where it drops any, on the screen,
+    the wide ones are first cut to a part of the width; what does not decide goes before what decides is cut short.
     """
-    needed = [max((cell_len(row[place]) for row in rows), default=0) for place in range(len(columns))]
-    kept = list(range(len(columns)))
+    wanted = [min(width, max((cell_len(row[place]) for row in rows), default=0)) for place in range(len(columns))]
+    needed, kept = list(wanted), list(range(len(columns)))
 
     def over() -> int:
         return sum(needed[n] for n in kept) + gap * (len(kept) - 1) - width
 
-    def cut_to(least: int, places: Sequence[int]) -> None:
-        while over() > 0:
-            widest = max(places, key=lambda place: needed[place], default=None)
-            if widest is None or needed[widest] <= least:
-                return
+    def cut_to(least: int, *ranks: int) -> None:
+        places = [n for n in kept if not ranks or (columns[n].wide and columns[n].rank in ranks)]
+        while over() > 0 and places and needed[widest := max(places, key=lambda n: needed[n])] > least:
             needed[widest] -= 1
 
     def drop(above: int) -> None:
         while over() > 0 and (more := [n for n in kept if columns[n].rank > above]):
             kept.remove(max(more, key=lambda n: (columns[n].rank, n)))
 
-    drop(1)
-    cut_to(_LEAST_WIDE, [n for n in kept if columns[n].wide and (columns[n].rank or not drops)])
-    cut_to(_LEAST_DECIDING if drops else _LEAST_NARROW, [n for n in kept if columns[n].wide])
+    every = range(9)
     if drops:
+        cut_to(max(_LEAST_DECIDING, width * 2 // 5), 0)
+        cut_to(max(_LEAST_DECIDING, width // 5), *every[1:])
+    drop(1)
+    cut_to(_LEAST_WIDE, *every[1 if drops else 0 :])
+    if drops:
+        cut_to(_LEAST_DECIDING, 0)
         drop(0)
-        cut_to(_LEAST_NARROW, [n for n in kept if columns[n].wide])
-    cut_to(1, kept)
+    cut_to(_LEAST_NARROW, *every)
+    cut_to(1)
+    for n in sorted(kept, key=lambda n: columns[n].rank):
+        needed[n] = min(wanted[n], needed[n] + max(0, -over()))
     return kept, [needed[n] for n in kept]
 
 
@@ -313,7 +317,6 @@ def _column(word: str) -> Column:
         listed=not {"+", "."} & set(signs),
         shown=not {"-", "."} & set(signs),
         gauge="=" in signs,
-        filters="+" not in signs,
     )
 
 

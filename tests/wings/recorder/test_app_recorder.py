@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import socket
 import urllib.request
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,6 @@ from amgs.wings.recorder.uses import review_scores
 from amgs_app.panes.layout import PANE_KEYS, PANES
 from amgs_app.render.catalogue import list_of
 from amgs_app.views.recorder import showing
-from amgs_app.views.recorder.commands import View
 from amgs_app.views.recorder.results import RecallScores
 from amgs_app.views.recorder.rows import AUDIT, draw_scores
 from amgs_tui.dialogs.reader import TextReader

@@ -53,10 +53,10 @@ class Assembler(MemoryPart):
         with self._context.derived.searching() as sources:
             frame, pools = self._assembled(definition, asked, known, sources)
             with self._context.derived.reading() as state:
-                fitted = self._context.storage.forecasts.fitted(state.changes)
+                fitted = self._storage.forecasts.fitted(state.changes)
         if asked.as_of is None and weights is None:
             frame = coverage.promised(frame, known, fitted)
-        if reinforce and as_of is None and not self._context.storage.read_only:
+        if reinforce and as_of is None and not self._storage.read_only:
             return self._logged(frame, asked, pools, known, fitted.curve)
         return frame
 
@@ -76,16 +76,14 @@ class Assembler(MemoryPart):
         with self._context.derived.reading() as state:
             view = state.graph.view()
             numbers = state.blocks.numbers_of(list(chosen))
-        with self._context.storage.log():
+        with self._storage.log():
             walked = reinforcing.walked_edges(view, [i for i in reached if i in numbers], numbers)
-            forecasts.log(self._context.storage, frame, tuple(chosen.values()), walked, curve)
+            forecasts.log(self._storage, frame, tuple(chosen.values()), walked, curve)
             self._record(frame, asked, pools, known)
-            self._context.storage.scores.put(frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of)
+            self._storage.scores.put(frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of)
             if not chosen or not self._context.settings.frames.reinforce_shown:
                 return frame
-            done = reinforcing.reinforce_shown(
-                self._context.storage, list(chosen), frame.name, frame.id, frame.as_of, walked
-            )
+            done = reinforcing.reinforce_shown(self._storage, list(chosen), frame.name, frame.id, frame.as_of, walked)
             return replace(frame, remarks=(*frame.remarks, f"{done.summary} (operation {done.id})"))
         return replace(frame, remarks=(*frame.remarks, "it is not logged: the disk takes nothing"))
 
@@ -149,8 +147,8 @@ class Assembler(MemoryPart):
         of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
         held = cache.Held(row.computed_at, row.structure, row.definition, json.loads(row.identity))
         now = cache.Held(
-            self._context.clock.now(),
-            self._context.storage.structure_counter,
+            self._now,
+            self._storage.structure_counter,
             version_of(registry.tree(definition, known)),
             self._identity() if of_self else {},
         )
@@ -167,7 +165,7 @@ class Assembler(MemoryPart):
         self, frame: Frame, request: pipeline.FrameRequest, pools: Mapping[str, KeptPool], known: Definitions
     ) -> None:
         """Log an assembly so that it can be replayed, and keep it; inside the transaction that logs its use."""
-        storage = self._context.storage
+        storage = self._storage
         definition = registry.find(frame.name, known)
         version = storage.assemblies.keep_version(registry.tree(definition, known))
         number, operation, undone, serial = storage.assemblies.standing()
@@ -219,7 +217,7 @@ class Assembler(MemoryPart):
         at: datetime,
     ) -> None:
         """Keep the pools that this assembly scored, each in place of the one before."""
-        storage = self._context.storage
+        storage = self._storage
         for name, pool in pools.items():
             if pool.made_by is not None:
                 continue

@@ -36,23 +36,23 @@ class Calibration(MemoryPart):
         """The verdicts on the blocks that a frame selects for a query, by id: 1 useful, 0 useless. A block whose
         latest forecast there is still open has none.
         """
-        return self._context.storage.forecasts.verdicts(frame, query)
+        return self._storage.forecasts.verdicts(frame, query)
 
     def usefulness(self, ids: Sequence[str]) -> Mapping[str, Usefulness]:
         """What verdicts say of these blocks, by id; one without a verdict is left out."""
-        return forecasts.usefulness(self._context.storage, [self._context.whole_id(i) for i in ids])
+        return forecasts.usefulness(self._storage, [self._context.whole_id(i) for i in ids])
 
     def settle(
         self, verdicts: Mapping[str, bool], *, reinforced: Sequence[str], event_type: str, source: str
     ) -> tuple[Outcome, ...]:
         """Verdicts on several blocks (id: useful) and reinforcements together, as one operation of the journal."""
         return forecasts.settle(
-            self._context.storage,
+            self._storage,
             {self._context.whole_id(i): useful for i, useful in verdicts.items()},
             reinforced=[self._context.whole_id(i) for i in reinforced],
             event_type=event_type,
             source=source,
-            now=self._context.clock.now(),
+            now=self._now,
         )
 
     def note_answer(
@@ -83,10 +83,10 @@ class Calibration(MemoryPart):
         """The latest blocks that models had in front of them when they answered, the newest first: with a forecast
         whether they were used or not, else those that were.
         """
-        return self._titled(self._context.storage.block_uses.latest(bounds.count("A limit", limit)))
+        return self._titled(self._storage.block_uses.latest(bounds.count("A limit", limit)))
 
     def _titled(self, uses: Sequence[BlockUse]) -> tuple[BlockUse, ...]:
-        blocks = self._context.storage.blocks.get({one.block_id for one in uses})
+        blocks = self._storage.blocks.get({one.block_id for one in uses})
         return tuple(replace(one, title=blocks[one.block_id].title) if one.block_id in blocks else one for one in uses)
 
     def cases(
@@ -105,7 +105,7 @@ class Calibration(MemoryPart):
         if in_bin is not None:
             bins = bounds.count("The number of bins", in_bin[1], least=1, most=1000)
             in_bin = bounds.count("A bin", in_bin[0], most=bins - 1), bins
-        storage = self._context.storage
+        storage = self._storage
         found = storage.forecasts.cases(decided=settled, in_bin=in_bin, by=by, value=value, limit=limit)
         blocks = storage.blocks.get({outcome.block_id for outcome, *_ in found})
         return tuple(
@@ -119,7 +119,7 @@ class Calibration(MemoryPart):
 
     def groups(self) -> OutcomeGroups:
         """Forecasts and outcomes by frame, category and relation type of the edges walked."""
-        rows = self._context.storage.forecasts.groups()
+        rows = self._storage.forecasts.groups()
         return OutcomeGroups(tuple(OutcomeGroup(*row) for row in rows))
 
     def plan(self, method: Method = "isotonic") -> CalibrationPlan:
@@ -129,11 +129,11 @@ class Calibration(MemoryPart):
 
     def apply(self, plan: CalibrationPlan) -> Calibrated:
         """Carry a plan out, journalled; raises UsageError when it is out of date."""
-        return Calibrated(plan, planning.apply(self._context.storage, plan, self._context.clock.now()))
+        return Calibrated(plan, planning.apply(self._storage, plan, self._now))
 
     def forecast(self, scores: Sequence[float]) -> list[float]:
         """The chances of being useful that blocks with these composite scores have, by what is known now."""
-        return forecasts.of_scores(self._context.storage, scores)
+        return forecasts.of_scores(self._storage, scores)
 
     # --- tuning -----------------------------------------------------------------------------------------
 
@@ -189,7 +189,7 @@ class Calibration(MemoryPart):
         """The six success metrics (AMGS §13.1) and the monitors (§13.3), each beside what was recorded last; precision
         and recall need labelled questions. record: keep the values for the next look.
         """
-        storage, now = self._context.storage, self._context.clock.now()
+        storage, now = self._storage, self._now
         every = storage.assemblies.latest()
         _, outcomes, score = storage.forecasts.counts()
         importance = self._importance()
@@ -211,7 +211,7 @@ class Calibration(MemoryPart):
         return Metrics(tuple(rows), now, record)
 
     def _blocks_of(self, source: str) -> tuple[str, ...]:
-        return self._context.storage.blocks.with_source(source)
+        return self._storage.blocks.with_source(source)
 
     def _find(self, query: str, top_k: int) -> list[str]:
         context = self._context

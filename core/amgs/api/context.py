@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from amgs.clock import Clock
@@ -91,3 +92,11 @@ class MemoryPart:
     @property
     def _context(self) -> MemoryContext:
         return self._opened
+
+    @property
+    def _storage(self) -> Storage:
+        return self._context.storage
+
+    @property
+    def _now(self) -> datetime:
+        return self._context.clock.now()

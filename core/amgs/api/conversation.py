@@ -43,7 +43,7 @@ class Conversations(ConversationContexts):
         messages: `Message`, or objects in the style of OpenAI or Anthropic, or `{"speaker": …, "text": …}`.
         Raises MessageError for what is no conversation; nothing is changed then.
         """
-        storage, now = self._context.storage, local_now(self._context.clock)
+        storage, now = self._storage, local_now(self._context.clock)
         keeping.check_name(conversation)
         with storage.transaction():
             before = [one.message for one in storage.messages.held(conversation)]
@@ -55,12 +55,12 @@ class Conversations(ConversationContexts):
 
     def list(self) -> tuple[ConversationSummary, ...]:
         """The conversations that are held, by name."""
-        return self._context.storage.messages.conversations()
+        return self._storage.messages.conversations()
 
     def show(self, conversation: str, handle: str = "") -> tuple[Message, ...]:
         """The messages of a conversation, or those that a handle names."""
         first, last = citing.numbers(handle) if handle else (1, None)
-        return tuple(one.message for one in keeping.read_held(self._context.storage, conversation, first, last))
+        return tuple(one.message for one in keeping.read_held(self._storage, conversation, first, last))
 
     def validate(self, conversation: str, text: str, handle: str = "") -> ConversationSurvival:
         """What of a conversation is in a text that somebody else made of it, as a summary, and what that makes up.
@@ -102,7 +102,7 @@ class Conversations(ConversationContexts):
         held = self.show(conversation, handle) if whole else self.show(conversation)
         found = held if whole else held[first - 1 : last]
         if not found or found[-1].number < last:
-            size = self._context.storage.messages.count(conversation)
+            size = self._storage.messages.count(conversation)
             raise UnknownConversationError(
                 f"{conversation[:60]!r} has no message {citing.handle(first, last)}.",
                 title="No such message",
@@ -136,7 +136,7 @@ class Conversations(ConversationContexts):
 
         Raises UnknownConversationError.
         """
-        storage, now = self._context.storage, local_now(self._context.clock)
+        storage, now = self._storage, local_now(self._context.clock)
         with storage.transaction():
             messages = [one.message for one in keeping.read_held(storage, conversation)]
             wanted = self._numbers(conversation, [handle] if handle else [], messages)
@@ -153,7 +153,7 @@ class Conversations(ConversationContexts):
 
     def stats(self, conversation: str) -> ConversationStats:
         """What a conversation holds, by role and in tokens."""
-        storage = self._context.storage
+        storage = self._storage
         stored = keeping.read_held(storage, conversation)
         counter = MessageCounter.of(self._context.count_tokens)
         messages = [one.message for one in stored]
@@ -187,7 +187,7 @@ class Conversations(ConversationContexts):
 
     def clear(self, conversation: str) -> JournalEntry:
         """Drop a conversation: its messages go, and what no other source holds of them is archived."""
-        storage, now = self._context.storage, local_now(self._context.clock)
+        storage, now = self._storage, local_now(self._context.clock)
         with storage.transaction():
             size = len(keeping.read_held(storage, conversation))
             sources = keeping.sources_of(storage, conversation)

@@ -59,8 +59,8 @@ class ConversationContents(MemoryPart):
 
     def topics(self, conversation: str) -> ConversationTopics:
         """What is talked of, in the order of time, and which topics are on the same thing."""
-        with self._context.storage.snapshot():
-            stored = keeping.read_held(self._context.storage, conversation)
+        with self._storage.snapshot():
+            stored = keeping.read_held(self._storage, conversation)
             vectors = self._vectors(stored)
         return views.topics(conversation, stored, vectors)
 
@@ -71,7 +71,7 @@ class ConversationContents(MemoryPart):
         recent: messages at hand.
         """
         most = bounds.count("recent", recent)
-        storage = self._context.storage
+        storage = self._storage
         with storage.snapshot():
             stored = keeping.read_held(storage, conversation)
             vectors = self._vectors(stored)
@@ -88,7 +88,7 @@ class ConversationContents(MemoryPart):
 
     def acts(self, conversation: str, *, closed: bool = False) -> ConversationActs:
         """Questions, goals and commitments that are open; the closed ones too where they are asked for."""
-        stored = keeping.read_held(self._context.storage, conversation)
+        stored = keeping.read_held(self._storage, conversation)
         return views.acts_of(conversation, stored, closed=closed)
 
     def summary(
@@ -101,13 +101,13 @@ class ConversationContents(MemoryPart):
         if level not in SUMMARY_LEVELS:
             raise UsageError(f"There is no level {level!r}.", way_out=f"The levels are {', '.join(SUMMARY_LEVELS)}.")
         most = bounds.count("sentences", sentences)
-        with self._context.storage.snapshot():
-            stored = keeping.read_held(self._context.storage, conversation)
+        with self._storage.snapshot():
+            stored = keeping.read_held(self._storage, conversation)
             vectors = self._vectors(stored if level == "topic" else ())
         return views.extract(conversation, stored, level, most, vectors)
 
     def _vectors(self, stored: Sequence[StoredMessage]) -> Vector:
-        return views.vectors_of(stored, self._context.storage, self._context.embedder)
+        return views.vectors_of(stored, self._storage, self._context.embedder)
 
     def resolve(self, conversation: str) -> ConversationResolved:
         """Read the messages that were added since the last time with the parser, and keep what they mention beside
@@ -116,9 +116,9 @@ class ConversationContents(MemoryPart):
 
         Raises UnknownConversationError, or ModelError without spaCy's model; nothing is changed then.
         """
-        storage = self._context.storage
+        storage = self._storage
         keeping.read_held(storage, conversation, 1, 1)
-        return resolved.resolve(storage, conversation, self._context.clock.now(), packaged_parser())
+        return resolved.resolve(storage, conversation, self._now, packaged_parser())
 
     def mentions(
         self, conversation: str, handle: str = "", *, least: float = ABSTAINS_BELOW
@@ -129,9 +129,9 @@ class ConversationContents(MemoryPart):
         another confidence.
         """
         first, last = citing.numbers(handle) if handle else (1, None)
-        with self._context.storage.snapshot():
-            keeping.read_held(self._context.storage, conversation, first, last)
-            found = self._context.storage.mentions.held(conversation)
+        with self._storage.snapshot():
+            keeping.read_held(self._storage, conversation, first, last)
+            found = self._storage.mentions.held(conversation)
         asked = [one for one in found if first <= one.number and (last is None or one.number <= last)]
         return split_by_confidence(asked, _confidence(least))[0]
 
@@ -147,7 +147,7 @@ class ConversationContents(MemoryPart):
             raise UsageError(
                 f"There is no type {type!r} of entities.", way_out=f"Types are {', '.join(MENTION_TYPES)}."
             )
-        storage = self._context.storage
+        storage = self._storage
         with storage.snapshot():
             keeping.read_held(storage, conversation, 1, 1)
             found = storage.mentions.held(conversation)
@@ -370,8 +370,8 @@ class ConversationContexts(ConversationContents):
 
     def _read(self, conversation: str, query: str, until: int | None) -> tuple[Sequence[StoredMessage], str]:
         """The messages of a conversation as it stood after one of them, and what they are read for."""
-        with self._context.storage.snapshot():
-            stored = keeping.read_held(self._context.storage, conversation, 1, until)
+        with self._storage.snapshot():
+            stored = keeping.read_held(self._storage, conversation, 1, until)
         messages = [one.message for one in stored]
         return stored, query or next((m.text for m in reversed(messages) if m.role == "user"), "")
 
@@ -387,7 +387,7 @@ class ConversationContexts(ConversationContents):
 
     def _standing(self, conversation: str, messages: Sequence[Message]) -> frozenset[int]:
         """The numbers of messages that every context keeps, of these messages."""
-        found = self._context.storage.messages.standing(conversation)
+        found = self._storage.messages.standing(conversation)
         return frozenset(number for number in found if number <= len(messages))
 
     def _topic_spans(self, stored: Sequence[StoredMessage]) -> Sequence[tuple[int, int]]:

@@ -82,7 +82,7 @@ class Entities(MemoryPart):
             thing = known.index.find(name)
             if thing is None:
                 raise self._unknown(name, known)
-            stored = self._context.storage.blocks.by_number(builtins.list(thing.blocks))
+            stored = self._storage.blocks.by_number(builtins.list(thing.blocks))
             forms = _pattern(thing)
             blocks = [(one.block, thing.blocks[one.number]) for one in stored]
             ordered = _by_time(blocks) if order == "time" else _by_relevance(blocks)

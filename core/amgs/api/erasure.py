@@ -19,7 +19,7 @@ class Erasure(MemoryPart):
 
     def plan(self, ids: Sequence[str]) -> ErasurePlan:
         """What erasing blocks would take; changes nothing."""
-        return erasing.plan(self._context.storage, self._whole(ids), self._size())
+        return erasing.plan(self._storage, self._whole(ids), self._size())
 
     def erase(self, ids: Sequence[str], progress: Progress | None = None) -> ErasureReceipt:
         """Erase blocks so that their texts are nowhere in the store: not in its tables, its journal or its logs, nor in
@@ -29,7 +29,7 @@ class Erasure(MemoryPart):
         that were merged from these or split from them stay, and the receipt names them. Raises StoreError where the
         disk is full: the tables are without them then, and the file is written anew when the memory is closed.
         """
-        context, storage = self._context, self._context.storage
+        context, storage = self._context, self._storage
         before, held = self._size(), context.derived.sizes()
         with storage.transaction():
             planned = self.plan(ids)
@@ -57,23 +57,23 @@ class Erasure(MemoryPart):
         let go of them.
         """
         self._context.derived.rewrite()
-        return self._context.storage.erasure.compact()
+        return self._storage.erasure.compact()
 
     @property
     def unfinished(self) -> bool:
         """Whether files still hold bytes of what was erased; they are written anew on closing and on opening."""
-        return self._context.storage.erasure.unfinished
+        return self._storage.erasure.unfinished
 
     def _whole(self, ids: Sequence[str]) -> list[str]:
         return [self._context.whole_id(one) for one in ids]
 
     def _size(self) -> int:
-        file = self._context.storage.file
+        file = self._storage.file
         return 0 if file is None else file.stat().st_size
 
     def scan_secrets(self) -> SecretScan:
         """What secrets stand in the store; changes nothing."""
-        return masking.scan(self._context.storage)[0]
+        return masking.scan(self._storage)[0]
 
     def mask_secrets(self) -> SecretScan:
         """Mask every secret of the store, as one operation that only `restore_secrets` takes back. They are kept in a
@@ -88,11 +88,11 @@ class Erasure(MemoryPart):
 
     def restore_secrets(self, operation: int) -> JournalEntry:
         """Put back the secrets that an operation masked, and take the file away in which they lay."""
-        entry = masking.restore(self._context.storage, operation)
+        entry = masking.restore(self._storage, operation)
         self.finish()
         self.forget_secrets(operation)
         return entry
 
     def forget_secrets(self, operation: int) -> None:
         """Delete the file of what an operation masked: nothing brings the secrets back then."""
-        masking.originals_of(self._context.storage, operation).unlink(missing_ok=True)
+        masking.originals_of(self._storage, operation).unlink(missing_ok=True)

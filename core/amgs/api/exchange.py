@@ -105,8 +105,8 @@ class Exchange(MemoryPart):
 
     def export(self, path: Path, form: Form = "json") -> Exported:
         """Write the whole store to a file, whole or not at all; raises InputError when it cannot be written."""
-        storage = self._context.storage
-        header = Header(storage.schema_version, storage.change_counter, self._context.clock.now())
+        storage = self._storage
+        header = Header(storage.schema_version, storage.change_counter, self._now)
         replaced = path.exists()
         with storage.snapshot():
             lines = document.lines(storage, header) if form == "json" else graphml.lines(storage, header)
@@ -127,7 +127,7 @@ class Exchange(MemoryPart):
         StoreTooNewError for a file of a later version, StoreCorruptError for a block that does not hash to its id,
         InputError for any other file; nothing is imported then.
         """
-        storage = self._context.storage
+        storage = self._storage
         if storage.tables.count("memory_blocks"):
             raise UsageError("The store already holds blocks.", way_out="Import into a new store.")
         form: Form = "graphml" if _looks_like_xml(path) else "json"
@@ -198,7 +198,7 @@ class Exchange(MemoryPart):
         progress: Progress | None = None,
     ) -> ForeignImport:
         """Take in documents that are parsed already. path: what they are called in the journal. See `load_foreign`."""
-        storage, now = self._context.storage, local_now(self._context.clock)
+        storage, now = self._storage, local_now(self._context.clock)
         given, options = self._context.settings.ingest, ImportOptions(self._context.settings.ingest, branches)
         found = records_of(given.mask(tuple(documents)), options, format)
         drafts = _still_valid([one for each in found.drafts.values() for one in each])
@@ -236,7 +236,7 @@ class Exchange(MemoryPart):
         return replace(made, records=counts, operation=operation, again=len(report.again))
 
     def _fill(self, table: str, found: StoreDocument, progress: Progress | None) -> int:
-        storage = self._context.storage
+        storage = self._storage
         given, every = found.tables[table]
         taken = [tuple(row) for row in every]
         if table == "memory_blocks":

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from amgs import bounds
 from amgs.api.assembler import Assembler
-from amgs.api.context import MemoryContext
+from amgs.api.context import MemoryContext, MemoryPart
 from amgs.calibration import coverage
 from amgs.clock import Clock, FixedClock, as_utc
 from amgs.decay import hours_between
@@ -50,11 +50,11 @@ class ComparisonSide:
         return " ".join(told)
 
 
-class Frames:
+class Frames(MemoryPart):
     """See the module."""
 
     def __init__(self, context: MemoryContext) -> None:
-        self._context = context
+        super().__init__(context)
         self._assembler = Assembler(context)
 
     # --- the cache --------------------------------------------------------------------------------------
@@ -70,8 +70,8 @@ class Frames:
         known = self._context.definitions()
         definition = registry.find(name, known)
         request = pipeline.FrameRequest(query, budget, weights)
-        row = self._context.storage.frame_cache.get(definition.name, cache.request_key(request))
-        age = None if row is None else hours_between(row.computed_at, self._context.clock.now())
+        row = self._storage.frame_cache.get(definition.name, cache.request_key(request))
+        age = None if row is None else hours_between(row.computed_at, self._now)
         if row is None:
             because = "nothing was kept for this request"
         else:
@@ -80,7 +80,7 @@ class Frames:
                 frame = self._unpacked(row.assembly, definition, known)
                 if frame is not None:
                     if weights is None:
-                        storage = self._context.storage
+                        storage = self._storage
                         frame = coverage.promised(frame, known, storage.forecasts.fitted(storage.change_counter))
                     return CachedFrame(frame, True, f"fresh: {age:.2f} hours old", age)
                 because = "a block of it has left the memory"
@@ -92,7 +92,7 @@ class Frames:
         """The kept frame; None when one of its blocks would no longer be a candidate."""
         statuses = {s for atom in registry.leaves(definition, known) for s in atom.rule.filter.statuses}
         try:
-            frame = cache.decode(text, lambda ids: self._context.storage.blocks.get(ids))
+            frame = cache.decode(text, lambda ids: self._storage.blocks.get(ids))
         except StoreCorruptError:
             return None
         fit = all(c.block.status in statuses and not c.block.superseded for c in frame.selected)
@@ -102,17 +102,17 @@ class Frames:
         """Keep a frame, with the candidates that did not get in, as the one assembled last; nothing in a memory
         opened for reading only.
         """
-        if not self._context.storage.read_only:
-            with self._context.storage.log():
-                self._context.storage.meta.keep(_LAST, cache.encode(frame, whole=True))
+        if not self._storage.read_only:
+            with self._storage.log():
+                self._storage.meta.keep(_LAST, cache.encode(frame, whole=True))
 
     def last(self) -> Frame | None:
         """The frame that was remembered; None where there is none, or where one of its blocks has left."""
-        text = self._context.storage.meta.kept(_LAST).get(_LAST)
+        text = self._storage.meta.kept(_LAST).get(_LAST)
         if text is None:
             return None
         try:
-            return cache.decode(text, lambda ids: self._context.storage.blocks.get(ids))
+            return cache.decode(text, lambda ids: self._storage.blocks.get(ids))
         except StoreCorruptError:
             return None
 
@@ -121,8 +121,8 @@ class Frames:
     def define(self, definition: FrameDefinition) -> None:
         """Register a frame or change one; raises FrameCycleError when it would contain itself."""
         registry.register(definition, self._context.definitions())
-        with self._context.storage.transaction():
-            self._context.storage.frames.put([definition])
+        with self._storage.transaction():
+            self._storage.frames.put([definition])
 
     def delete(self, name: str) -> FrameDefinition:
         """Take a frame of the user's own out; past assemblies of it can still be replayed. A frame that ships with the
@@ -140,14 +140,14 @@ class Frames:
                 f"{definition.name} is a child of {', '.join(parents)}.",
                 way_out=f"Define or delete {parents[0]} first.",
             )
-        with self._context.storage.transaction():
-            self._context.storage.frames.delete([definition.name])
-            self._context.storage.frame_cache.forget(definition.name)
+        with self._storage.transaction():
+            self._storage.frames.delete([definition.name])
+            self._storage.frame_cache.forget(definition.name)
         return definition
 
     def origins(self) -> tuple[shipping.Origin, ...]:
         """Where each registered definition comes from: shipped, shipped and changed here, or the operator's own."""
-        return shipping.origins(self._context.storage, self._context.definitions(), shipping.DEFAULTS)
+        return shipping.origins(self._storage, self._context.definitions(), shipping.DEFAULTS)
 
     def reset(self, name: str) -> FrameDefinition:
         """Give a shipped frame its shipped definition back.
@@ -165,8 +165,8 @@ class Frames:
                 about="frame",
             )
         registry.register(ours, known)
-        with self._context.storage.transaction():
-            shipping.reset(self._context.storage, ours)
+        with self._storage.transaction():
+            shipping.reset(self._storage, ours)
         return ours
 
     # --- the past ---------------------------------------------------------------------------------------
@@ -175,8 +175,8 @@ class Frames:
         """The latest assemblies, of one frame when it is named."""
         limit = bounds.count("A limit", limit)
         wanted = None if name is None else name.strip().upper()
-        log = self._context.storage.assemblies
-        with self._context.storage.snapshot():
+        log = self._storage.assemblies
+        with self._storage.snapshot():
             return History(tuple(_line(one) for one in log.latest(limit, name=wanted)), log.count(name=wanted))
 
     def replay(self, assembly_id: str) -> Replay:
@@ -201,7 +201,7 @@ class Frames:
     def _find(self, assembly_id: str) -> AssemblyRecord:
         wanted = assembly_id.strip().lower()
         short = len(wanted) < _SHORTEST_PREFIX
-        found = () if short else self._context.storage.assemblies.matching(wanted)
+        found = () if short else self._storage.assemblies.matching(wanted)
         ids = list(dict.fromkeys(one.id for one in found))
         if not ids:
             raise UsageError(
@@ -216,10 +216,10 @@ class Frames:
         return found[0]
 
     def _again(self, record: AssemblyRecord) -> tuple[Frame, Definitions]:
-        known = registry.by_name(self._context.storage.assemblies.version(record.definition))
+        known = registry.by_name(self._storage.assemblies.version(record.definition))
         known = {name: known[name] for name in registry.order(known)}
         request = pipeline.FrameRequest(record.query, record.budget, record.weights)
-        with as_of.rewind(self._context.storage, as_of.Moment.of(record)) as storage:
+        with as_of.rewind(self._storage, as_of.Moment.of(record)) as storage:
             pools = self._pools_again(record, request, known)
             frame = self._build(record.name, request, known, storage, FixedClock(record.as_of), pools)
         return frame, known
@@ -264,7 +264,7 @@ class Frames:
             derived.close()
 
     def _why_not(self, record: AssemblyRecord, then: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
-        storage = self._context.storage
+        storage = self._storage
         reasons = []
         if record.setup != self._context.setup:
             reasons.append(f"the embedder or the settings are others: {record.setup} then, {self._context.setup}")
@@ -313,7 +313,7 @@ class Frames:
         Raises UsageError for an id that no assembly or more than one has, and where its candidates are not kept.
         """
         record = self._find(assembly_id)
-        kept = self._context.storage.waterfalls.get(record.serial)
+        kept = self._storage.waterfalls.get(record.serial)
         if kept is None:
             number = self._context.settings.frames.waterfalls
             raise UsageError(

@@ -33,7 +33,7 @@ class GatewayLog(MemoryPart):
 
     def exchanges(self, limit: int = 50) -> tuple[GatewayExchange, ...]:
         """The latest requests, the newest first, without what was sent."""
-        storage = self._context.storage
+        storage = self._storage
         with storage.snapshot():
             rows = storage.exchanges.latest(bounds.count("A limit", limit))
             wanted: dict[str, set[int]] = {}
@@ -49,7 +49,7 @@ class GatewayLog(MemoryPart):
         """A request with what its model read, put together from the conversation and held against the digest of what
         was sent, and beside the request before it. Raises NotFoundError for a request that is not kept.
         """
-        storage = self._context.storage
+        storage = self._storage
         counter = MessageCounter.of(self._context.count_tokens)
         with storage.snapshot():
             row = storage.exchanges.get(number)
@@ -69,7 +69,7 @@ class GatewayLog(MemoryPart):
 
     def note(self, exchange: GatewayExchange) -> None:
         """Keep a request, and of all the latest that the settings say."""
-        storage, keep = self._context.storage, self._context.settings.conversation.exchanges
+        storage, keep = self._storage, self._context.settings.conversation.exchanges
         if not keep:
             return
         secrets = self._context.settings.ingest
@@ -114,12 +114,12 @@ class GatewayLog(MemoryPart):
 
     def last_plan(self, conversation: str) -> str:
         """The plan of what was sent last of a conversation, which `optimise` takes as `previous`; "" for none."""
-        rows = self._context.storage.exchanges.latest(_LATEST, conversation)
+        rows = self._storage.exchanges.latest(_LATEST, conversation)
         return next((found for row in rows if (found := exchanges.plan(row))), "")
 
     def _rebuilt(self, row: ExchangeRow, counter: MessageCounter) -> GatewayExchange:
         """A request with what its model read."""
-        storage = self._context.storage
+        storage = self._storage
         stored = storage.messages.held(row.conversation, 1, row.last) if row.last else ()
         exchange = exchanges.rebuild(row, {one.message.number: one.message for one in stored})
         prompts = None if row.prompt_count is None else storage.exchanges.prompts(row.number)
@@ -131,7 +131,7 @@ class GatewayLog(MemoryPart):
         """
         named = {row.conversation for row in rows} - {""}
         by_number: dict[int, tuple[PromptKind, ...]] = {}
-        for found in self._context.storage.exchanges.prompt_ids(named).values():
+        for found in self._storage.exchanges.prompt_ids(named).values():
             for (_, before), (number, after) in pairwise(found.items()):
                 by_number[number] = changed_prompts(before, after)
         return by_number

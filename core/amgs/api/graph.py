@@ -128,13 +128,13 @@ class Graph(MemoryPart):
         where there is none.
         """
         key = (self._context.whole_id(source), self._context.whole_id(target), kind)
-        return annotate.confirm_edge(self._context.storage, key, self._context.clock.now())
+        return annotate.confirm_edge(self._storage, key, self._now)
 
     def _number(self, block: Block) -> int:
-        return self._context.storage.blocks.numbers_of([block.id])[block.id]
+        return self._storage.blocks.numbers_of([block.id])[block.id]
 
     def _blocks(self, numbers: list[int]) -> dict[int, Block]:
-        return {each.number: each.block for each in self._context.storage.blocks.by_number(numbers)}
+        return {each.number: each.block for each in self._storage.blocks.by_number(numbers)}
 
 
 def _only(view: GraphView, relations: Collection[str], since: datetime | None) -> GraphView:

@@ -94,7 +94,7 @@ class Intake(MemoryPart):
                 raise InputError(f"Text {number} is empty.", way_out="Nothing was changed. Leave it out.")
         told = f"{len(given)} texts" if len(given) > 1 else next(iter(sources.values()), "")
         return raw_blocks.ingest(
-            self._context.storage, drafts, now, told=told, source_of=lambda piece: sources.get(piece, piece)
+            self._storage, drafts, now, told=told, source_of=lambda piece: sources.get(piece, piece)
         )
 
     def ingest_file(
@@ -111,7 +111,7 @@ class Intake(MemoryPart):
                 f"{path} was not ingested: {reading.refused[0].reason}.",
                 way_out="Fix the file or choose another. Nothing was changed.",
             )
-        named = source_names.of_file(self._context.storage, path, marked(reading, meta or {}))
+        named = source_names.of_file(self._storage, path, marked(reading, meta or {}))
         return self._ingest(named, path.name, source_of=lambda _: named.names[0].name, reread="file")
 
     def ingest_folder(
@@ -134,7 +134,7 @@ class Intake(MemoryPart):
 
         dated = None if created_at is None else aware(created_at)
         reading = read_folder(folder, self._context.settings.ingest, progress, dated=dated)
-        named = source_names.of_folder(self._context.storage, folder, marked(reading, meta or {}))
+        named = source_names.of_folder(self._storage, folder, marked(reading, meta or {}))
         return self._ingest(named, real_path(folder).name, progress, reread="folder")
 
     def ingest_many(self, drafts: Iterable[RawBlock], progress: Progress | None = None) -> IngestReport:
@@ -142,7 +142,7 @@ class Intake(MemoryPart):
         from amgs.ingest import raw_blocks
 
         given = self._context.settings.ingest.mask(tuple(drafts))
-        return raw_blocks.ingest(self._context.storage, given, local_now(self._context.clock), progress=progress)
+        return raw_blocks.ingest(self._storage, given, local_now(self._context.clock), progress=progress)
 
     def _ingest(
         self,
@@ -157,7 +157,7 @@ class Intake(MemoryPart):
 
         reading = named.reading
         report = raw_blocks.ingest(
-            self._context.storage,
+            self._storage,
             reading.drafts,
             local_now(self._context.clock),
             told=told,
@@ -181,7 +181,7 @@ class Intake(MemoryPart):
         wanted = [target for draft in reading.drafts for target in referred(draft.meta)]
         if not wanted:
             return 0
-        held = {one for name in self._context.storage.sources.names() for one in slugs_of(name.name)}
+        held = {one for name in self._storage.sources.names() for one in slugs_of(name.name)}
         return sum(target not in held for target in wanted)
 
 

@@ -53,13 +53,13 @@ class Lifecycle(MemoryPart):
     def due(self) -> Due:
         """Whether the inbox should be consolidated now, by its volume and by the time since the last one."""
         raw = BlockFilter(statuses=("raw",))
-        earliest = self._context.storage.blocks.select(raw, order="arrival", limit=1)
-        last = self._context.storage.journal.last_of(consolidate.KIND)
+        earliest = self._storage.blocks.select(raw, order="arrival", limit=1)
+        last = self._storage.journal.last_of(consolidate.KIND)
         return schedule.due(
-            self._context.storage.blocks.count(raw),
+            self._storage.blocks.count(raw),
             earliest[0].created_at if earliest else None,
             None if last is None else last.at,
-            self._context.clock.now(),
+            self._now,
             self._context.settings.consolidation,
         )
 
@@ -71,17 +71,17 @@ class Lifecycle(MemoryPart):
         before: an earlier draft, which is kept while the same blocks wait, and
         whose corrections go over into the new one where they still fit.
         """
-        counter, limit = self._context.storage.change_counter, bounds.count("A limit", limit)
+        counter, limit = self._storage.change_counter, bounds.count("A limit", limit)
         waiting = self._waiting(limit).tolist()
         if before is not None and self._drafted(before) == waiting:
             return before
-        known = consolidate.link_context(self._context.storage)
+        known = consolidate.link_context(self._storage)
         with self._context.derived.raw_vectors.consolidating():
             plan = consolidate.plan(
-                self._context.storage.blocks.by_number(waiting),
+                self._storage.blocks.by_number(waiting),
                 known,
                 self.means(),
-                now=self._context.clock.now(),
+                now=self._now,
                 change_counter=counter,
                 progress=progress,
             )
@@ -90,7 +90,7 @@ class Lifecycle(MemoryPart):
     def _drafted(self, draft: PlanDraft) -> list[int]:
         """Running numbers of a draft's blocks, rising."""
         ids = [item.block.id for item in draft.proposed.items]
-        return sorted(self._context.storage.blocks.numbers_of(ids).values())
+        return sorted(self._storage.blocks.numbers_of(ids).values())
 
     def edit_draft(
         self,
@@ -112,7 +112,7 @@ class Lifecycle(MemoryPart):
             draft,
             block_id,
             category=category,
-            known=None if new else {*CATEGORIES, *self._context.storage.blocks.by_category()},
+            known=None if new else {*CATEGORIES, *self._storage.blocks.by_category()},
             confidence=confidence,
             left_out=left_out,
             drop=drop,
@@ -125,22 +125,22 @@ class Lifecycle(MemoryPart):
         """Carry a draft out with its corrections, in one transaction with one journal entry; what is left out of
         it stays raw. Raises UsageError when its blocks are no longer raw.
         """
-        check_space(self._context.storage, self._context.embedder)
+        check_space(self._storage, self._context.embedder)
         return consolidate.apply(
-            self._context.storage,
+            self._storage,
             draft.plan,
             embedder=self._context.embedder,
             weights=registry.find("ATTENTION", self._context.definitions()).weights,
-            now=self._context.clock.now(),
+            now=self._now,
             edited=len(draft.edits),
         )
 
     def _waiting(self, limit: int | None) -> NDArray[np.int64]:
-        return self._context.storage.block_columns.numbers(consolidate.RAW)[:limit]
+        return self._storage.block_columns.numbers(consolidate.RAW)[:limit]
 
     def means(self) -> ConsolidationInputs:
         """What consolidation plans with; raises StoreError where the store was embedded by another embedder."""
-        check_space(self._context.storage, self._context.embedder)
+        check_space(self._storage, self._context.embedder)
         settings = self._context.settings.consolidation
 
         def near(vectors: Vector, allowed: NDArray[np.int64]) -> Near:
@@ -152,7 +152,7 @@ class Lifecycle(MemoryPart):
             self._context.embedder,
             self._context.recogniser,
             near,
-            lambda ids: self._context.storage.blocks.contents_of(ids),
+            lambda ids: self._storage.blocks.contents_of(ids),
             self._context.settings.decay.profiles,
             self._context.derived.raw_vectors.computed,
         )
@@ -180,12 +180,12 @@ class Lifecycle(MemoryPart):
         model: a language model that reads the longest notes which the rules do not split, and says which of them have
         two subjects.
         """
-        check_space(self._context.storage, self._context.embedder)
-        counter = self._context.storage.change_counter
+        check_space(self._storage, self._context.embedder)
+        counter = self._storage.change_counter
         return enhance.plan(
-            enhance.world(self._context.storage),
+            enhance.world(self._storage),
             embedder=self._context.embedder,
-            now=self._context.clock.now(),
+            now=self._now,
             change_counter=counter,
             kinds=kinds,
             limit=bounds.count("A limit", limit),
@@ -199,15 +199,15 @@ class Lifecycle(MemoryPart):
 
     def apply_enhancement(self, plan: EnhancementPlan, only: Sequence[str] = ()) -> JournalEntry:
         """Carry a plan or a part of it out; raises UsageError when the store has moved on under it."""
-        return enhance.apply(self._context.storage, chosen(plan, only), self._context.clock.now())
+        return enhance.apply(self._storage, chosen(plan, only), self._now)
 
     def walks(self) -> dict[tuple[str, str, str], int]:
         """How often each edge (source, target, relation) led to a block that a verdict calls useful."""
-        return self._context.storage.reinforcements.walks()
+        return self._storage.reinforcements.walks()
 
     def most_used(self, limit: int = 20) -> tuple[tuple[Block, int], ...]:
         """The blocks that were reinforced most often, with how often; ties in the order of their ids."""
-        storage = self._context.storage
+        storage = self._storage
         counts = storage.reinforcements.counts()
         best = sorted(counts, key=lambda one: (-counts[one], one))[: bounds.count("A limit", limit)]
         found = storage.blocks.get(best)
@@ -217,24 +217,24 @@ class Lifecycle(MemoryPart):
 
     def plan_review(self, *, progress: Progress | None = None) -> ReviewPlan:
         """What may be superseded, contradicted or merged and is not in the queue yet; changes nothing."""
-        counter, now = self._context.storage.change_counter, self._context.clock.now()
-        return supersede.plan(self._context.storage, now=now, change_counter=counter, progress=progress)
+        counter, now = self._storage.change_counter, self._now
+        return supersede.plan(self._storage, now=now, change_counter=counter, progress=progress)
 
     def apply_review(self, plan: ReviewPlan) -> JournalEntry:
         """Put the findings into the queue."""
-        return supersede.enqueue(self._context.storage, plan, self._context.clock.now())
+        return supersede.enqueue(self._storage, plan, self._now)
 
     def reviews(self, *, every: bool = False, limit: int | None = None) -> tuple[ReviewItem, ...]:
         """The queue: open findings, the surest first; every: also those decided."""
-        return supersede.queue(self._context.storage, every=every, limit=bounds.count("A limit", limit))
+        return supersede.queue(self._storage, every=every, limit=bounds.count("A limit", limit))
 
     def accept(self, review_id: int) -> JournalEntry:
         """Carry a finding out; raises UsageError for one that is not open."""
-        return supersede.accept(self._context.storage, review_id, self._context.clock.now(), self._context.embedder)
+        return supersede.accept(self._storage, review_id, self._now, self._context.embedder)
 
     def reject(self, review_id: int) -> JournalEntry:
         """Say that a finding is none; raises UsageError for one that is not open."""
-        return supersede.reject(self._context.storage, review_id, self._context.clock.now())
+        return supersede.reject(self._storage, review_id, self._now)
 
     # --- pruning (AMGS §8.5) ----------------------------------------------------------------------------
 
@@ -245,13 +245,11 @@ class Lifecycle(MemoryPart):
 
         threshold: stands in for `relevance` of the settings.
         """
-        counter, now = self._context.storage.change_counter, self._context.clock.now()
+        counter, now = self._storage.change_counter, self._now
         if hard:
-            return prune.plan_hard(
-                self._context.storage, now=now, change_counter=counter, limit=bounds.count("A limit", limit)
-            )
+            return prune.plan_hard(self._storage, now=now, change_counter=counter, limit=bounds.count("A limit", limit))
         return prune.plan(
-            self._context.storage,
+            self._storage,
             self._centrality(),
             self._pruning(threshold),
             now=now,
@@ -262,7 +260,7 @@ class Lifecycle(MemoryPart):
     def explain_pruning(self, block_id: str, *, threshold: float | None = None) -> PruneAssessment:
         """How a block stands to the four limits: which of them keep it, and when it will have faded."""
         limits, wanted = self._pruning(threshold), self._context.whole_id(block_id)
-        return prune.explain(self._context.storage, wanted, self._centrality(), limits, now=self._context.clock.now())
+        return prune.explain(self._storage, wanted, self._centrality(), limits, now=self._now)
 
     def _pruning(self, threshold: float | None) -> PruningSettings:
         if threshold is not None and not 0 < threshold <= 1:
@@ -278,21 +276,21 @@ class Lifecycle(MemoryPart):
 
     def apply_pruning(self, plan: PrunePlan) -> Pruned:
         """Carry a plan out; what a hard one deletes is kept in the table `deleted_blocks`."""
-        return prune.apply(self._context.storage, plan, self._context.clock.now())
+        return prune.apply(self._storage, plan, self._now)
 
     def delete(self, ids: Sequence[str]) -> JournalEntry:
         """Set blocks aside as pruned, whatever their signs; `undo` brings them back. `memory.erasure` erases."""
         whole = [self._context.whole_id(one) for one in ids]
-        return erasing.delete(self._context.storage, whole, self._context.clock.now())
+        return erasing.delete(self._storage, whole, self._now)
 
     def preview_decay(self, block_id: str, decay_lambda: float, *, days: float = 30.0) -> DecayPreview:
         """What another λ (0 pins) would do to a block; changes nothing."""
         wanted = self._context.whole_id(block_id)
         return preview(
-            self._context.storage.blocks.get([wanted])[wanted],
-            self._context.storage.reinforcements.of(wanted),
+            self._storage.blocks.get([wanted])[wanted],
+            self._storage.reinforcements.of(wanted),
             decay_lambda,
-            self._context.clock.now(),
+            self._now,
             days=days,
             threshold=self._context.settings.decay.threshold,
         )
@@ -301,11 +299,11 @@ class Lifecycle(MemoryPart):
 
     def operation(self, operation_id: int, limit: int = 200) -> JournalEntryDetail:
         """What an operation did to its first `limit` blocks and to edges, and which ones stand on it."""
-        return journal.detail(self._context.storage, operation_id, bounds.count("A limit", limit) or 0)
+        return journal.detail(self._storage, operation_id, bounds.count("A limit", limit) or 0)
 
     def plan_undo(self, operation_id: int | None = None) -> UndoPlan:
         """What undoing an operation (the latest that stands) would take back; changes nothing."""
-        return undoing.plan(self._context.storage, operation_id)
+        return undoing.plan(self._storage, operation_id)
 
     # --- decay (AMGS §7.1) ------------------------------------------------------------------------------
 
@@ -321,9 +319,9 @@ class Lifecycle(MemoryPart):
         `limit` of it. supposed: with another λ for some of it.
         """
         return decay_forecast.forecast(
-            self._context.storage,
+            self._storage,
             BlockFilter(),
-            self._context.clock.now(),
+            self._now,
             days=days,
             threshold=self._context.settings.decay.threshold if threshold is None else threshold,
             supposed=supposed,
@@ -333,6 +331,4 @@ class Lifecycle(MemoryPart):
     def category_curves(self, *, days: float = 30) -> CategoryCurves:
         """Mean relevance of each category from `days` ago to `days` ahead."""
         threshold = self._context.settings.decay.threshold
-        return decay_forecast.category_curves(
-            self._context.storage, BlockFilter(), self._context.clock.now(), days=days, threshold=threshold
-        )
+        return decay_forecast.category_curves(self._storage, BlockFilter(), self._now, days=days, threshold=threshold)

@@ -45,9 +45,9 @@ class SourceLibrary(MemoryPart):
 
     def list(self, below: str = "") -> tuple[SourceSummary, ...]:
         """The sources that hold something, by name; below: of those, the ones whose name begins so."""
-        places = {one.name: one.place for one in self._context.storage.sources.names()}
+        places = {one.name: one.place for one in self._storage.sources.names()}
         found: dict[str, list[SourcePiece]] = {}
-        for piece in self._context.storage.sources.held():
+        for piece in self._storage.sources.held():
             if piece.source.startswith(below):
                 found.setdefault(piece.source, []).append(piece)
         return tuple(
@@ -57,24 +57,24 @@ class SourceLibrary(MemoryPart):
 
     def pieces(self, name: str) -> tuple[SourcePiece, ...]:
         """What a source holds now, in order; raises UsageError for one that holds nothing."""
-        return self._context.storage.sources.held([self._known(name)])
+        return self._storage.sources.held([self._known(name)])
 
     def file_of(self, name: str) -> Path:
         """The file of a source; raises UsageError for one that has none."""
         known = self._known(name)
-        place = next((one.place for one in self._context.storage.sources.names() if one.name == known), "")
+        place = next((one.place for one in self._storage.sources.names() if one.name == known), "")
         if not place:
             raise UsageError(f"{known} is a text without a file.", way_out="Give the new text.")
         return Path(place)
 
     def history(self, name: str) -> tuple[SourcePiece, ...]:
         """What a source ever held, the earliest first; raises UsageError for one that holds nothing."""
-        return self._context.storage.sources.history(self._known(name))
+        return self._storage.sources.history(self._known(name))
 
     def knows(self, path: Path) -> bool:
         """Whether a file, or something in a folder, is a source already."""
         whole = str(real_path(path))
-        held = {piece.source for piece in self._context.storage.sources.held()}
+        held = {piece.source for piece in self._storage.sources.held()}
         return any(
             one.name in held and (one.place == whole or one.place.startswith(f"{whole}/")) for one in self._names(path)
         )
@@ -85,7 +85,7 @@ class SourceLibrary(MemoryPart):
         """Take a folder for the one of its name that is gone: its files lie here now. Gives how many; 0 where the
         folder is known, or none of its name is gone.
         """
-        storage = self._context.storage
+        storage = self._storage
         moved = source_names.moved_here(storage.sources.names(), real_path(folder))
         if moved:
             with storage.transaction():
@@ -99,7 +99,7 @@ class SourceLibrary(MemoryPart):
         missing.
         """
         reading = read_folder(folder, self._context.settings.ingest, progress)
-        named = source_names.of_folder(self._context.storage, folder, reading)
+        named = source_names.of_folder(self._storage, folder, reading)
         whole = real_path(folder)
         kept = [str(whole / refusal.source) for refusal in reading.refused]
         read = {one.name for one in named.names if one.place.startswith(f"{whole}/")}
@@ -121,7 +121,7 @@ class SourceLibrary(MemoryPart):
                 f"{path} was not ingested: {reading.refused[0].reason}.",
                 way_out="Fix the file or choose another. Nothing was changed.",
             )
-        named = source_names.of_file(self._context.storage, path, reading)
+        named = source_names.of_file(self._storage, path, reading)
         return self._plan(named, path.name, lambda _: named.names[0].name)
 
     def plan_text(self, name: str, text: str) -> RevisionPlan:
@@ -142,7 +142,7 @@ class SourceLibrary(MemoryPart):
 
     def apply(self, plan: RevisionPlan) -> Revision:
         """Carry a plan out in one transaction; raises UsageError when the store has moved on under it."""
-        return revision.apply(self._context.storage, plan, self._context.clock.now())
+        return revision.apply(self._storage, plan, self._now)
 
     def watch(self, folder: Path, wait: Callable[[], bool], *, rounds: int | None = None) -> Iterator[Revision]:
         """Take in what changes below a folder, look by look: `rounds` of them, or until `wait` between two says False.
@@ -186,15 +186,15 @@ class SourceLibrary(MemoryPart):
 
     def _names(self, path: Path) -> tuple[SourceName, ...]:
         """The sources, those of a folder that was moved at its new place."""
-        return source_names.followed(self._context.storage, real_path(path))
+        return source_names.followed(self._storage, real_path(path))
 
     def _known(self, name: str) -> str:
         """The source with a name, or the only one at a place or whose name ends so."""
-        held = {piece.source for piece in self._context.storage.sources.held()}
+        held = {piece.source for piece in self._storage.sources.held()}
         if name in held:
             return name
         whole = str(real_path(Path(name).expanduser())) if name.strip() else ""
-        at = [one.name for one in self._context.storage.sources.names() if one.name in held and one.place == whole]
+        at = [one.name for one in self._storage.sources.names() if one.name in held and one.place == whole]
         found = at or sorted(one for one in held if one.endswith(f"/{name}"))
         if len(found) != 1:
             told = f"{len(found)} sources end with {name!r}" if found else f"There is no source {name!r}"

@@ -87,7 +87,7 @@ class BlockMethods(OpenMemory):
         return annotate.edit(
             self._storage,
             self._context.whole_id(id),
-            self.clock.now(),
+            self._now,
             category=category,
             confidence=confidence,
             decay_lambda=decay_lambda,
@@ -103,7 +103,7 @@ class BlockMethods(OpenMemory):
         whole = self._context.whole_id(id)
         from amgs.lifecycle import annotate as annotating
 
-        return annotating.annotate(self._storage, whole, self.clock.now(), add=add, remove=remove, note=note)
+        return annotating.annotate(self._storage, whole, self._now, add=add, remove=remove, note=note)
 
     def note(self, id: str, text: str) -> Block:
         """Write a note on a block, in place of the one before; an empty one removes it. Journalled."""
@@ -117,7 +117,7 @@ class BlockMethods(OpenMemory):
         from amgs.lifecycle import annotate as annotating
 
         return annotating.add_edge(
-            self._storage, start, goal, self.clock.now(), kind=kind, weight=weight, confidence=confidence
+            self._storage, start, goal, self._now, kind=kind, weight=weight, confidence=confidence
         )
 
     def remove_edge(self, source: str, target: str, *, kind: str | None = None) -> JournalEntry:
@@ -125,4 +125,4 @@ class BlockMethods(OpenMemory):
         start, goal = (self._context.whole_id(one) for one in (source, target))
         from amgs.lifecycle import annotate as annotating
 
-        return annotating.remove_edges(self._storage, start, goal, self.clock.now(), kind=kind)
+        return annotating.remove_edges(self._storage, start, goal, self._now, kind=kind)

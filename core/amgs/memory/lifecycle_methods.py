@@ -106,7 +106,7 @@ class LifecycleMethods(OpenMemory):
         """Restart the decay clock of blocks, one logged event each."""
         from amgs.log import reinforcement as reinforcing
 
-        wanted, now = [self._context.whole_id(i) for i in ids], self.clock.now()
+        wanted, now = [self._context.whole_id(i) for i in ids], self._now
         reinforcing.reinforce(self._storage, wanted, event_type=event_type, source=source, now=now)
 
     def decay_curve(self, block_id: str, *, days: float = 30) -> DecayCurve:
@@ -117,7 +117,7 @@ class LifecycleMethods(OpenMemory):
         return decay_forecast.decay_curve(
             block,
             self._storage.reinforcements.of(block.id),
-            self.clock.now(),
+            self._now,
             days=days,
             threshold=self.settings.decay.threshold,
         )
@@ -142,7 +142,7 @@ class LifecycleMethods(OpenMemory):
             self._context.whole_id(block_id),
             useful=useful,
             assembly_id=assembly_id,
-            now=self.clock.now(),
+            now=self._now,
             prediction_id=prediction_id,
         )
 

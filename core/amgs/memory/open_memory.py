@@ -10,7 +10,6 @@ from amgs.api.context import MemoryContext
 from amgs.clock import Clock
 from amgs.memory.wing_parts import WingParts
 from amgs.settings import Settings
-from amgs.storage.store import Storage
 
 if TYPE_CHECKING:
     from amgs.api.calibration import Calibration
@@ -39,10 +38,6 @@ class OpenMemory(WingParts):
         super().__init__(opened)
         self.clock: Clock = opened.clock
         self.settings: Settings = opened.settings
-
-    @property
-    def _storage(self) -> Storage:
-        return self._opened.storage
 
     @property
     def _context(self) -> MemoryContext:

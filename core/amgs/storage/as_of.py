@@ -8,32 +8,28 @@ from dataclasses import replace
 from datetime import datetime
 
 from amgs.clock import as_utc, parse_instant
-from amgs.storage.blocks import BlockStorage
-from amgs.storage.connection import SqlConnection, stored
-from amgs.storage.edges import EdgeStorage
+from amgs.storage.connection import StoragePart, stored
+from amgs.storage.store import Storage
 from amgs.types import EdgeKey
 
 
-class AsOfStorage:
+class AsOfStorage(StoragePart):
     """The store wound back to an instant; only ever asked of a copy."""
 
-    def __init__(self, connection: SqlConnection, blocks: BlockStorage, edges: EdgeStorage) -> None:
-        self._connection = connection
-        self._blocks = blocks
-        self._edges = edges
+    def __init__(self, store: Storage) -> None:
+        super().__init__(store)
+        self._blocks, self._edges = store.blocks, store.edges
 
     def later_operations(self, at: datetime, last: int | None) -> tuple[int, ...]:
         """Operations that stand and came after the last one that counts, or after the instant; newest first."""
         condition, given = ("timestamp > ?", stored(at)) if last is None else ("id > ?", last)
-        found = self._connection.rows(
-            f"SELECT id FROM operations WHERE NOT undone AND {condition} ORDER BY id DESC", [given]
-        )
+        found = self._rows(f"SELECT id FROM operations WHERE NOT undone AND {condition} ORDER BY id DESC", [given])
         return tuple(int(row[0]) for row in found)
 
     def drop_later_blocks(self, at: datetime, last: int | None) -> None:
         """Take out blocks that came after the last one that counts, or were created after the instant."""
         condition, given = ("created_at > ?", stored(at)) if last is None else ("number > ?", last)
-        ids = [str(row[0]) for row in self._connection.rows(f"SELECT id FROM memory_blocks WHERE {condition}", [given])]
+        ids = [str(row[0]) for row in self._rows(f"SELECT id FROM memory_blocks WHERE {condition}", [given])]
         if ids:
             self._edges.delete([e.key for e in self._edges.touching(ids)])
             self._blocks.delete(ids)
@@ -43,7 +39,7 @@ class AsOfStorage:
 
         kept: for a source of events at the very instant, how many of its events a block keeps; others keep all.
         """
-        self._connection.execute(
+        self._execute(
             "CREATE TEMP TABLE late AS SELECT rowid AS place, block_id FROM reinforcement_log WHERE timestamp > ? "
             "UNION ALL SELECT r.place, r.block_id FROM (SELECT rowid AS place, block_id, source, row_number() "
             "OVER (PARTITION BY block_id, source ORDER BY rowid) AS nth FROM reinforcement_log WHERE timestamp = "
@@ -51,14 +47,14 @@ class AsOfStorage:
             "WHERE r.nth > k.keeps",
             [stored(at), stored(at), list(kept), list(kept.values())],
         )
-        self._connection.execute("DELETE FROM reinforcement_log WHERE rowid IN (SELECT place FROM late)")
-        self._connection.execute(
+        self._execute("DELETE FROM reinforcement_log WHERE rowid IN (SELECT place FROM late)")
+        self._execute(
             "UPDATE memory_blocks SET reinforcements = s.n, last_reinforced_at = greatest(created_at, "
             "coalesce(s.latest, created_at)) FROM (SELECT l.block_id, count(r.block_id) AS n, max(r.timestamp) AS "
             "latest FROM (SELECT DISTINCT block_id FROM late) l LEFT JOIN reinforcement_log r USING (block_id) "
             "GROUP BY 1) AS s WHERE memory_blocks.id = s.block_id"
         )
-        self._connection.execute("DROP TABLE late")
+        self._execute("DROP TABLE late")
 
     def set_edge_clocks(self, keys: Sequence[EdgeKey], walked: Mapping[EdgeKey, datetime]) -> None:
         """Put the clocks of edges to their last walk, or to what they were made with."""
@@ -73,7 +69,7 @@ class AsOfStorage:
 
     def _clocks_when_made(self, keys: Sequence[EdgeKey]) -> dict[EdgeKey, datetime]:
         """The clock that the journal gives for edges when an operation made them."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT key, after::VARCHAR FROM operation_rows WHERE target = 'edge' AND before IS NULL AND "
             "key IN (SELECT unnest(?::VARCHAR[])) ORDER BY operation_id",
             [[" ".join(key) for key in keys]],

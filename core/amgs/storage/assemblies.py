@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.connection import SqlConnection, stored
+from amgs.storage.connection import StoragePart, stored
 from amgs.storage.frames import decode, encode
 from amgs.types import COMPONENTS, EdgeKey, FrameDefinition, Weights
 
@@ -63,17 +63,14 @@ _COLUMNS = (
 )
 
 
-class AssemblyStorage:
+class AssemblyStorage(StoragePart):
     """The log of assemblies, and the definitions as they were."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def standing(self) -> tuple[int, int, int, int]:
         """(number of the newest block, id of the newest operation, how many operations are undone, the serial that the
         next assembly will have, from 1).
         """
-        number, last, undone, serial = self._connection.rows(
+        number, last, undone, serial = self._rows(
             "SELECT (SELECT coalesce(max(number), 0) FROM memory_blocks), coalesce(max(id), 0), "
             "count(*) FILTER (WHERE undone), (SELECT coalesce(max(serial), 0) + 1 FROM assemblies) FROM operations"
         )[0]
@@ -82,7 +79,7 @@ class AssemblyStorage:
     def append(self, one: AssemblyRecord) -> None:
         """Log an assembly."""
         weights = None if one.weights is None else json.dumps({n: getattr(one.weights, n) for n in COMPONENTS})
-        self._connection.execute(
+        self._execute(
             "INSERT INTO assemblies VALUES (?, ?, ?, ?, ?, ?, ?::JSON, ?, ?, ?::VARCHAR[], ?::VARCHAR[], ?, ?, "
             "?, ?, ?, ?::JSON)",
             [
@@ -113,39 +110,39 @@ class AssemblyStorage:
         sql = f"SELECT {_COLUMNS} FROM assemblies{condition} ORDER BY serial DESC"
         if limit is not None:
             sql += f" LIMIT {int(limit)}"
-        return tuple(_assembly(row) for row in self._connection.rows(sql, [] if name is None else [name]))
+        return tuple(_assembly(row) for row in self._rows(sql, [] if name is None else [name]))
 
     def count(self, *, name: str | None = None) -> int:
         """How many assemblies are logged, of one frame when it is named."""
         condition = "" if name is None else " WHERE frame_name = ?"
         sql = f"SELECT count(*) FROM assemblies{condition}"
-        return int(self._connection.value(sql, [] if name is None else [name]))
+        return int(self._value(sql, [] if name is None else [name]))
 
     def by_serial(self, serials: Iterable[int]) -> dict[int, AssemblyRecord]:
         """The assemblies with these serials."""
         sql = f"SELECT {_COLUMNS} FROM assemblies WHERE serial IN (SELECT unnest(?::BIGINT[]))"
-        found = (_assembly(row) for row in self._connection.rows(sql, [list(serials)]))
+        found = (_assembly(row) for row in self._rows(sql, [list(serials)]))
         return {one.serial: one for one in found}
 
     def matching(self, prefix: str) -> tuple[AssemblyRecord, ...]:
         """Assemblies whose id begins so, the newest first."""
         sql = f"SELECT {_COLUMNS} FROM assemblies WHERE starts_with(id, ?) ORDER BY serial DESC"
-        return tuple(_assembly(row) for row in self._connection.rows(sql, [prefix]))
+        return tuple(_assembly(row) for row in self._rows(sql, [prefix]))
 
     # --- definitions as they were -------------------------------------------------------------------------
 
     def keep_version(self, definitions: Sequence[FrameDefinition]) -> str:
         """Keep definitions under their hash, once; returns it. Inside a transaction."""
         mark = version_of(definitions)
-        if not self._connection.value("SELECT count(*) FROM frame_versions WHERE hash = ?", [mark]):
-            self._connection.execute(
+        if not self._value("SELECT count(*) FROM frame_versions WHERE hash = ?", [mark]):
+            self._execute(
                 "INSERT INTO frame_versions VALUES (?, ?::JSON)", [mark, version_text(definitions)], structural=False
             )
         return mark
 
     def version(self, mark: str) -> tuple[FrameDefinition, ...]:
         """The definitions kept under a hash, () when there are none."""
-        text = self._connection.value("SELECT definitions::VARCHAR FROM frame_versions WHERE hash = ?", [mark])
+        text = self._value("SELECT definitions::VARCHAR FROM frame_versions WHERE hash = ?", [mark])
         return () if text is None else tuple(decode(one) for one in json.loads(text))
 
 
@@ -184,27 +181,22 @@ class WaterfallRow:
     candidates: str
 
 
-class WaterfallStorage:
+class WaterfallStorage(StoragePart):
     """Candidates kept by the serial of their assembly."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def put(self, row: WaterfallRow, keep: int) -> None:
         """Keep the candidates of an assembly, and of all assemblies only the latest `keep`."""
-        self._connection.execute(
+        self._execute(
             "DELETE FROM waterfalls WHERE serial IN (SELECT serial FROM waterfalls ORDER BY serial DESC OFFSET ?)",
             [max(keep - 1, 0)],
             structural=False,
         )
         if keep > 0:
-            self._connection.execute(
-                "INSERT INTO waterfalls VALUES (?, ?)", [row.serial, row.candidates], structural=False
-            )
+            self._execute("INSERT INTO waterfalls VALUES (?, ?)", [row.serial, row.candidates], structural=False)
 
     def get(self, serial: int) -> str | None:
         """The candidates of an assembly; None where they are not kept."""
-        value = self._connection.value("SELECT candidates FROM waterfalls WHERE serial = ?", [serial])
+        value = self._value("SELECT candidates FROM waterfalls WHERE serial = ?", [serial])
         return None if value is None else str(value)
 
 
@@ -225,21 +217,18 @@ class SearchRow:
 _SEARCH_COLUMNS = "serial, made_at, query, places, pool, candidates"
 
 
-class SearchStorage:
+class SearchStorage(StoragePart):
     """Searches by their number, from 1."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def put(self, rows: Sequence[SearchRow], keep: int) -> None:
         """Keep searches, and of all only the latest `keep`. The change counter stays: it is no change of the memory."""
         for row in rows[-keep:] if keep else ():
-            self._connection.execute(
+            self._execute(
                 "INSERT INTO searches VALUES (?, ?, ?, ?, ?, ?)",
                 [row.serial, stored(row.at), row.query, row.places, row.pool, row.candidates],
                 counted=False,
             )
-        self._connection.execute(
+        self._execute(
             "DELETE FROM searches WHERE serial IN (SELECT serial FROM searches ORDER BY serial DESC OFFSET ?)",
             [keep],
             counted=False,
@@ -247,12 +236,12 @@ class SearchStorage:
 
     def get(self, serial: int) -> SearchRow | None:
         """A search; None where it is not kept."""
-        found = self._connection.rows(f"SELECT {_SEARCH_COLUMNS} FROM searches WHERE serial = ?", [serial])
+        found = self._rows(f"SELECT {_SEARCH_COLUMNS} FROM searches WHERE serial = ?", [serial])
         return _search(found[0]) if found else None
 
     def latest(self, limit: int) -> tuple[SearchRow, ...]:
         """The latest searches, the newest first."""
-        found = self._connection.rows(f"SELECT {_SEARCH_COLUMNS} FROM searches ORDER BY serial DESC LIMIT ?", [limit])
+        found = self._rows(f"SELECT {_SEARCH_COLUMNS} FROM searches ORDER BY serial DESC LIMIT ?", [limit])
         return tuple(map(_search, found))
 
 

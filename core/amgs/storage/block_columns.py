@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.storage.connection import SqlConnection
+from amgs.storage.connection import StoragePart
 from amgs.storage.filters import where
 from amgs.types import STATUSES, BlockFilter, Vector
 
@@ -122,11 +122,8 @@ _FACTS = (
 )
 
 
-class BlockColumnStorage(ABC):
+class BlockColumnStorage(StoragePart, ABC):
     """Columns of many blocks as arrays, without an object a row."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def numbers(self, wanted: BlockFilter, *, limit: int | None = None, since: int = -1) -> NDArray[np.int64]:
         """Running numbers of the blocks that pass, rising: (n,); a limit keeps the last reinforced. since: only of
@@ -139,28 +136,26 @@ class BlockColumnStorage(ABC):
         if limit is not None:
             sql += f" ORDER BY last_reinforced_at DESC, number DESC LIMIT {int(limit)}"
         return np.sort(
-            np.asarray(
-                self._connection.columns(sql, parameters, whole=limit is None and since < 0)["number"], dtype=np.int64
-            )
+            np.asarray(self._columns(sql, parameters, whole=limit is None and since < 0)["number"], dtype=np.int64)
         )
 
     def brief(self, size: int) -> NDArray[np.int64]:
         """Running numbers of the blocks whose text is shorter than `size` bytes in UTF-8, rising: (n,)."""
-        found = self._connection.columns(
+        found = self._columns(
             "SELECT number FROM memory_blocks WHERE bit_length(content) < ? ORDER BY number", [8 * size]
         )
         return np.asarray(found["number"], dtype=np.int64)
 
     def count(self) -> int:
         """How many blocks there are."""
-        return int(self._connection.value("SELECT count(*) FROM memory_blocks"))
+        return int(self._value("SELECT count(*) FROM memory_blocks"))
 
     def statuses(self, *, since: int = -1, embedded: bool = True) -> StatusColumns:
         """The statuses of the blocks changed after revision `since`. embedded: False where it is known otherwise which
         have an embedding: a file reads them to tell whether they are there, and they are most of what it holds.
         """
         told = "embedding IS NOT NULL" if embedded else "false"
-        c = self._connection.columns(
+        c = self._columns(
             f"SELECT number, array_position(?::VARCHAR[], status) - 1 AS status, {told} AS embedded "
             "FROM memory_blocks WHERE revision > ?",
             [list(STATUSES), since],
@@ -176,9 +171,7 @@ class BlockColumnStorage(ABC):
     def facts(self, wanted: BlockFilter) -> BlockFacts:
         """The scoring columns of the blocks that pass the filter."""
         condition, parameters = where(wanted)
-        c = self._connection.columns(
-            f"SELECT {_FACTS} FROM memory_blocks WHERE {condition} ORDER BY number", parameters
-        )
+        c = self._columns(f"SELECT {_FACTS} FROM memory_blocks WHERE {condition} ORDER BY number", parameters)
         return BlockFacts(
             numbers=np.asarray(c["number"], dtype=np.int64),
             ids=np.asarray(c["id"], dtype=object),
@@ -193,7 +186,7 @@ class BlockColumnStorage(ABC):
 
     def scoring(self, *, since: int = -1) -> ScoringColumns:
         """The scoring columns of every block changed after revision `since`."""
-        c = self._connection.columns(
+        c = self._columns(
             "SELECT number, epoch_us(last_reinforced_at) AS reinforced, decay_lambda, confidence, reinforcements, "
             "valid_to IS NOT NULL AS superseded FROM memory_blocks WHERE revision > ?",
             [since],
@@ -212,11 +205,9 @@ class BlockColumnStorage(ABC):
     def fading(self, wanted: BlockFilter) -> FadingColumns:
         """The clocks, decay constants and categories of the blocks that pass the filter."""
         condition, parameters = where(wanted)
-        found = self._connection.rows(
-            f"SELECT DISTINCT category FROM memory_blocks WHERE {condition} ORDER BY 1", parameters
-        )
+        found = self._rows(f"SELECT DISTINCT category FROM memory_blocks WHERE {condition} ORDER BY 1", parameters)
         names = [str(row[0]) for row in found]
-        c = self._connection.columns(
+        c = self._columns(
             "SELECT number, epoch_us(created_at) AS created, epoch_us(last_reinforced_at) AS reinforced, "
             "decay_lambda, reinforcements, array_position(?::VARCHAR[], category) - 1 AS category "
             f"FROM memory_blocks WHERE {condition} ORDER BY number",
@@ -241,7 +232,7 @@ class BlockColumnStorage(ABC):
             none = np.zeros(0, np.int64)
             return ClockColumns(none, none, none)
         only = "" if changed is None else "WHERE id IN (SELECT unnest(?::VARCHAR[]))"
-        c = self._connection.columns(
+        c = self._columns(
             f"SELECT number, epoch_us(last_reinforced_at) AS reinforced, reinforcements FROM memory_blocks {only}",
             [] if changed is None else [list(changed)],
         )
@@ -254,14 +245,14 @@ class BlockColumnStorage(ABC):
 
     def ids_after(self, number: int) -> tuple[NDArray[np.int64], list[str]]:
         """Numbers, rising, and ids of the blocks with a higher number than this."""
-        c = self._connection.columns(
+        c = self._columns(
             "SELECT number, id FROM memory_blocks WHERE number > ? ORDER BY number", [number], whole=not number
         )
         return np.asarray(c["number"], dtype=np.int64), [str(i) for i in c["id"]]
 
     def embedding_batches(self, *, since: int = -1, batch: int = 50_000) -> Iterator[EmbeddingColumns]:
         """The same in rising number, so many numbers at a time: a large store is never held twice."""
-        changed = self._connection.columns(
+        changed = self._columns(
             "SELECT number FROM memory_blocks WHERE embedding IS NOT NULL AND revision > ?", [since], whole=since < 0
         )["number"]
         for start in np.unique(changed // batch).tolist():
@@ -269,7 +260,7 @@ class BlockColumnStorage(ABC):
 
     def embedded(self) -> NDArray[np.int64]:
         """Running numbers of the blocks that have an embedding, rising: (n,)."""
-        found = self._connection.columns(
+        found = self._columns(
             "SELECT number FROM memory_blocks WHERE embedding IS NOT NULL ORDER BY number", whole=True
         )
         return np.asarray(found["number"], dtype=np.int64)
@@ -278,14 +269,12 @@ class BlockColumnStorage(ABC):
 
     def repeated(self) -> tuple[str, ...]:
         """Numbers given to more than one block, as text; empty in a sound store."""
-        found = self._connection.rows(
-            "SELECT number FROM memory_blocks GROUP BY number HAVING count(*) > 1 ORDER BY number"
-        )
+        found = self._rows("SELECT number FROM memory_blocks GROUP BY number HAVING count(*) > 1 ORDER BY number")
         return tuple(str(row[0]) for row in found)
 
     def out_of_range(self, statuses: Sequence[str]) -> tuple[tuple[str, str], ...]:
         """Blocks with metadata that no block may have, each with what is wrong; empty in a sound store."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT * FROM (SELECT id, "
             "CASE WHEN status NOT IN (SELECT unnest(?::VARCHAR[])) THEN 'its status is ' || status "
             "WHEN NOT confidence BETWEEN 0 AND 1 THEN 'its confidence is ' || confidence "
@@ -298,7 +287,7 @@ class BlockColumnStorage(ABC):
 
     def newest_revision(self) -> int:
         """The highest revision of a block, 0 for an empty store."""
-        return int(self._connection.value("SELECT coalesce(max(revision), 0) FROM memory_blocks"))
+        return int(self._value("SELECT coalesce(max(revision), 0) FROM memory_blocks"))
 
     @abstractmethod
     def embeddings(

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from amgs.clock import as_utc, microseconds_of
-from amgs.storage.connection import OfferedColumn, SqlConnection, microseconds, stored
+from amgs.storage.connection import OfferedColumn, SqlConnection, StoragePart, microseconds, stored
 from amgs.storage.filters import FADED, texts_of, where
 from amgs.storage.meta import MetaStorage
 from amgs.types import Block, BlockFilter, Vector
@@ -56,11 +56,11 @@ _PLACES = texts_of("meta->'sources'")
 """Every place of its sources that a block stands at."""
 
 
-class BlockStorage:
+class BlockStorage(StoragePart):
     """Blocks one by one: written, found by id, number, filter or source, and counted."""
 
     def __init__(self, connection: SqlConnection, meta: MetaStorage) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._meta = meta
 
     # --- writing ------------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ class BlockStorage:
         if not fresh:
             return ()
         first = self._highest_number() + 1
-        self._connection.execute(
+        self._execute(
             "INSERT INTO memory_blocks SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
             "make_timestamp(unnest(?::BIGINT[])), "
             "make_timestamp(unnest(?::BIGINT[])), unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), "
@@ -126,7 +126,7 @@ class BlockStorage:
             also = "embedding = n.embedding, "
         revision = self._connection.revision()
         with self._connection.offer_columns("new_metadata", columns):
-            self._connection.execute(
+            self._execute(
                 "UPDATE memory_blocks SET category = n.category, confidence = n.confidence, "
                 "decay_lambda = n.decay_lambda, status = n.status, is_self_component = n.self, "
                 "created_at = make_timestamp(n.created), "
@@ -140,7 +140,7 @@ class BlockStorage:
         if not ids:
             return
         if embeddings is None:
-            self._connection.execute(
+            self._execute(
                 "UPDATE memory_blocks SET embedding = NULL, revision = ? WHERE id IN (SELECT unnest(?::VARCHAR[]))",
                 [self._connection.revision(), list(ids)],
             )
@@ -148,7 +148,7 @@ class BlockStorage:
         revision = self._connection.revision()
         columns = {"id": OfferedColumn("VARCHAR", ids), "embedding": OfferedColumn("FLOAT[]", list(embeddings))}
         with self._connection.offer_columns("vectors", columns):
-            self._connection.execute(
+            self._execute(
                 "UPDATE memory_blocks SET embedding = v.embedding, revision = ? FROM vectors AS v "
                 "WHERE memory_blocks.id = v.id",
                 [revision],
@@ -157,7 +157,7 @@ class BlockStorage:
     def reinforce(self, ids: Sequence[str], at: datetime) -> None:
         """Reset the decay clock of blocks and count the event; a clock that went back never moves it back."""
         self._connection.clock_changes.note(ids)
-        self._connection.execute(
+        self._execute(
             "UPDATE memory_blocks SET last_reinforced_at = greatest(last_reinforced_at, ?), "
             "reinforcements = reinforcements + 1 WHERE id IN (SELECT unnest(?::VARCHAR[]))",
             [stored(at), list(ids)],
@@ -167,7 +167,7 @@ class BlockStorage:
     def turn_back(self, block_id: str, at: datetime, before: datetime) -> None:
         """Put the decay clock of a block back to `before`, where it still stands at the instant `at`."""
         self._connection.clock_changes.note([block_id])
-        self._connection.execute(
+        self._execute(
             "UPDATE memory_blocks SET last_reinforced_at = ? WHERE id = ? AND last_reinforced_at = ?",
             [stored(before), block_id, stored(at)],
             structural=False,
@@ -176,7 +176,7 @@ class BlockStorage:
     def recount(self, ids: Sequence[str]) -> None:
         """Set the counters of reinforcement to what the log says: for blocks that come back."""
         self._connection.clock_changes.note(ids)
-        self._connection.execute(
+        self._execute(
             "UPDATE memory_blocks SET reinforcements = (SELECT count(*) FROM reinforcement_log AS l "
             "WHERE l.block_id = memory_blocks.id) WHERE id IN (SELECT unnest(?::VARCHAR[]))",
             [list(ids)],
@@ -192,22 +192,19 @@ class BlockStorage:
         if not ids:
             return
         self._meta.put(_HIGHEST, str(self._highest_number()))
-        self._connection.execute("DELETE FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
+        self._execute("DELETE FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
 
     def _highest_number(self) -> int:
         """The highest running number ever given."""
         return max(
-            int(self._connection.value("SELECT coalesce(max(number), 0) FROM memory_blocks")),
-            int(self._meta.get(_HIGHEST) or 0),
+            int(self._value("SELECT coalesce(max(number), 0) FROM memory_blocks")), int(self._meta.get(_HIGHEST) or 0)
         )
 
     # --- reading ------------------------------------------------------------------------------------------
 
     def existing(self, ids: Iterable[str]) -> set[str]:
         """Which of the ids the store holds."""
-        found = self._connection.rows(
-            "SELECT id FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)]
-        )
+        found = self._rows("SELECT id FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
         return {str(row[0]) for row in found}
 
     def get(self, ids: Iterable[str], *, embeddings: bool = False) -> dict[str, Block]:
@@ -216,7 +213,7 @@ class BlockStorage:
         if not wanted:
             return {}
         sql = f"SELECT {_selection(embeddings)} FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))"
-        return {row[0]: _block(row) for row in self._connection.rows(sql, [wanted])}
+        return {row[0]: _block(row) for row in self._rows(sql, [wanted])}
 
     def by_number(self, wanted: Sequence[int]) -> tuple[NumberedBlock, ...]:
         """The blocks with these running numbers, rising; unknown numbers are left out."""
@@ -224,7 +221,7 @@ class BlockStorage:
             return ()
         sql = f"SELECT number, reinforcements, {_PLAIN} FROM memory_blocks WHERE number IN (SELECT unnest(?::BIGINT[]))"
         # Sorted here: a database that sorts whole texts takes a fifth longer.
-        found = sorted(self._connection.rows(sql, [[int(n) for n in wanted]]), key=lambda row: int(row[0]))
+        found = sorted(self._rows(sql, [[int(n) for n in wanted]]), key=lambda row: int(row[0]))
         return tuple(NumberedBlock(int(row[0]), _block(row[2:]), int(row[1])) for row in found)
 
     def described(self, wanted: BlockFilter, batch: int = 10_000) -> Iterator[BlockDescription]:
@@ -235,7 +232,7 @@ class BlockStorage:
             f"WHERE number > ? AND {condition} ORDER BY number LIMIT ?"
         )
         last = -1
-        while found := self._connection.rows(sql, [last, *parameters, batch]):
+        while found := self._rows(sql, [last, *parameters, batch]):
             last = int(found[-1][0])
             for number, block, created, status, meta in found:
                 yield BlockDescription(int(number), str(block), as_utc(created), str(status), json.loads(meta))
@@ -243,17 +240,17 @@ class BlockStorage:
     def contents_of(self, ids: Sequence[str]) -> dict[str, str]:
         """The texts of blocks, by id; unknown ids are missing from the answer."""
         sql = "SELECT id, content FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))"
-        return {str(i): str(content) for i, content in self._connection.rows(sql, [list(ids)])}
+        return {str(i): str(content) for i, content in self._rows(sql, [list(ids)])}
 
     def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
         """The running number of each id that exists."""
         sql = "SELECT id, number FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))"
-        return {str(i): int(n) for i, n in self._connection.rows(sql, [list(ids)])}
+        return {str(i): int(n) for i, n in self._rows(sql, [list(ids)])}
 
     def expand(self, prefix: str, limit: int = 10) -> tuple[str, ...]:
         """Ids that begin with `prefix`, at most `limit`, sorted."""
         sql = "SELECT id FROM memory_blocks WHERE starts_with(id, ?) ORDER BY id LIMIT ?"
-        return tuple(str(row[0]) for row in self._connection.rows(sql, [prefix, limit]))
+        return tuple(str(row[0]) for row in self._rows(sql, [prefix, limit]))
 
     def select(
         self,
@@ -274,18 +271,18 @@ class BlockStorage:
         sql = f"SELECT {_selection(embeddings)} FROM memory_blocks WHERE {condition} {by}"
         if offset and limit is None:
             sql += f" OFFSET {int(offset)}"
-        return tuple(_block(row) for row in self._connection.rows(sql, parameters))
+        return tuple(_block(row) for row in self._rows(sql, parameters))
 
     def earliest(self, wanted: BlockFilter) -> datetime | None:
         """When the oldest block that passes the filter was created; None where none does."""
         condition, parameters = where(wanted)
-        found = self._connection.rows(f"SELECT min(created_at) FROM memory_blocks WHERE {condition}", parameters)[0][0]
+        found = self._rows(f"SELECT min(created_at) FROM memory_blocks WHERE {condition}", parameters)[0][0]
         return None if found is None else as_utc(found)
 
     def count(self, wanted: BlockFilter) -> int:
         """How many blocks pass the filter."""
         condition, parameters = where(wanted)
-        return int(self._connection.value(f"SELECT count(*) FROM memory_blocks WHERE {condition}", parameters))
+        return int(self._value(f"SELECT count(*) FROM memory_blocks WHERE {condition}", parameters))
 
     def texts(self, wanted: Sequence[int]) -> list[tuple[int, str, Mapping[str, Any]]]:
         """(number, content, what meta says of its title and headings) of the blocks with these numbers, rising."""
@@ -295,7 +292,7 @@ class BlockStorage:
         )
         return [
             (int(n), str(content), _titles(*titles))
-            for n, content, *titles in self._connection.rows(sql, [[int(n) for n in wanted]])
+            for n, content, *titles in self._rows(sql, [[int(n) for n in wanted]])
         ]
 
     def with_source(self, source: str) -> tuple[str, ...]:
@@ -303,7 +300,7 @@ class BlockStorage:
 
         In order of arrival.
         """
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT id FROM memory_blocks WHERE meta->>'source' = ? OR (starts_with(meta->>'source', ? || '#') AND "
             "regexp_replace(meta->>'source', '(#[0-9]+){1,2}$', '') = regexp_replace(?, '(#[0-9]+){1,2}$', '')) "
             f"OR ? = ANY({_PLACES}) ORDER BY number",
@@ -314,14 +311,14 @@ class BlockStorage:
     def has_source(self, sources: Sequence[str]) -> bool:
         """Whether a block has one of these sources, written just so."""
         found = "SELECT 1 FROM memory_blocks WHERE meta->>'source' IN (SELECT unnest(?::VARCHAR[])) LIMIT 1"
-        return bool(self._connection.rows(found, [list(sources)]))
+        return bool(self._rows(found, [list(sources)]))
 
     def outlines(self) -> list[tuple[str, str, str]]:
         """(id, title, first 200 characters) of every block that is not pruned, in order of arrival.
 
         For the finder.
         """
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT id, coalesce(meta->>'title', ''), left(content, 200) FROM memory_blocks "
             "WHERE status <> 'pruned' ORDER BY number"
         )
@@ -330,20 +327,19 @@ class BlockStorage:
     def by_status(self) -> dict[str, int]:
         """How many blocks have each status."""
         return {
-            str(s): int(n)
-            for s, n in self._connection.rows("SELECT status, count(*) FROM memory_blocks GROUP BY 1 ORDER BY 1")
+            str(s): int(n) for s, n in self._rows("SELECT status, count(*) FROM memory_blocks GROUP BY 1 ORDER BY 1")
         }
 
     def by_category(self) -> dict[str, int]:
         """How many consolidated blocks each category has."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT category, count(*) FROM memory_blocks WHERE status = 'consolidated' GROUP BY 1 ORDER BY 2 DESC, 1"
         )
         return {str(c): int(n) for c, n in found}
 
     def marked(self, name: str) -> list[tuple[str, str, str]]:
         """(id, value, category) of the blocks with a value under this name in their meta, in order of arrival."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT id, meta->>?, category FROM memory_blocks WHERE contains(meta::VARCHAR, ?) "
             "AND meta->>? IS NOT NULL "
             "ORDER BY number",
@@ -353,9 +349,7 @@ class BlockStorage:
 
     def mean_relevance(self, now: datetime) -> float:
         """Mean of e^(-λt) over the consolidated blocks; 0 when there are none."""
-        value = self._connection.value(
-            f"SELECT avg({FADED}) FROM memory_blocks WHERE status = 'consolidated'", [stored(now)]
-        )
+        value = self._value(f"SELECT avg({FADED}) FROM memory_blocks WHERE status = 'consolidated'", [stored(now)])
         return 0.0 if value is None else float(value)
 
 

@@ -380,3 +380,12 @@ def microseconds(instants: Sequence[datetime]) -> list[int]:
     """Instants as microseconds since 1970, for bulk inserts: (n,)."""
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
     return [(as_utc(i) - epoch) // timedelta(microseconds=1) for i in instants]
+
+
+class StoragePart:
+    """One table family of a store."""
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._connection = connection
+        self._rows, self._columns = connection.rows, connection.columns
+        self._value, self._execute = connection.value, connection.execute

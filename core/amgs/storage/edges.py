@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import as_utc
-from amgs.storage.connection import OfferedColumn, SqlConnection, microseconds, stored
+from amgs.storage.connection import OfferedColumn, StoragePart, microseconds, stored
 from amgs.storage.filters import FADED
 from amgs.types import Edge, EdgeKey
 
@@ -62,11 +62,8 @@ _KEYS = (
 _OF_KEYS = f"JOIN (SELECT DISTINCT * FROM ({_KEYS}) AS given) AS k USING (source_id, target_id, relation_type)"
 
 
-class EdgeStorage:
+class EdgeStorage(StoragePart):
     """Edges one by one and as columns."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     # --- writing ------------------------------------------------------------------------------------------
 
@@ -90,7 +87,7 @@ class EdgeStorage:
         """Take edges out; unknown keys are passed over."""
         keys = list(keys)
         self._connection.edge_changes.note(keys)
-        self._connection.execute(
+        self._execute(
             f"DELETE FROM edges USING ({_KEYS}) AS k WHERE edges.source_id = k.source_id AND edges.target_id = "
             "k.target_id "
             "AND edges.relation_type = k.relation_type",
@@ -99,7 +96,7 @@ class EdgeStorage:
 
     def reinforce(self, keys: Iterable[EdgeKey], at: datetime) -> None:
         """Reset the decay clock of edges that were walked."""
-        self._connection.execute(
+        self._execute(
             "UPDATE edges SET last_reinforced_at = greatest(edges.last_reinforced_at, ?) FROM "
             f"({_KEYS}) AS k WHERE edges.source_id = k.source_id AND edges.target_id = k.target_id "
             "AND edges.relation_type = k.relation_type",
@@ -111,22 +108,22 @@ class EdgeStorage:
 
     def existing(self, keys: Iterable[EdgeKey]) -> set[EdgeKey]:
         """Which of the keys the store holds."""
-        found = self._connection.rows(f"SELECT source_id, target_id, relation_type FROM edges {_OF_KEYS}", _split(keys))
+        found = self._rows(f"SELECT source_id, target_id, relation_type FROM edges {_OF_KEYS}", _split(keys))
         return {(str(s), str(t), str(r)) for s, t, r in found}
 
     def get(self, keys: Iterable[EdgeKey]) -> dict[EdgeKey, Edge]:
         """The edges with these keys, by key."""
-        found = self._connection.rows(f"SELECT {_COLUMNS} FROM edges {_OF_KEYS}", _split(keys))
+        found = self._rows(f"SELECT {_COLUMNS} FROM edges {_OF_KEYS}", _split(keys))
         return {e.key: e for e in map(_edge, found)}
 
     def everything(self) -> tuple[Edge, ...]:
         """All edges, sorted by source, target and relation."""
-        return tuple(_edge(r) for r in self._connection.rows(f"SELECT {_COLUMNS} FROM edges ORDER BY 1, 2, 3"))
+        return tuple(_edge(r) for r in self._rows(f"SELECT {_COLUMNS} FROM edges ORDER BY 1, 2, 3"))
 
     def touching(self, ids: Iterable[str]) -> tuple[Edge, ...]:
         """Edges that begin or end at one of the blocks."""
         wanted = list(ids)
-        found = self._connection.rows(
+        found = self._rows(
             f"SELECT {_COLUMNS} FROM edges WHERE source_id IN (SELECT unnest(?::VARCHAR[])) "
             "OR target_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY 1, 2, 3",
             [wanted, wanted],
@@ -136,13 +133,13 @@ class EdgeStorage:
     def table(self) -> EdgeColumns:
         """The edge list for materialising the graph (AMGS §5.3), sorted by source, target and relation."""
         with self._connection.snapshot():
-            found = self._connection.rows("SELECT DISTINCT relation_type FROM edges")
-            return self._columns("", [], [str(row[0]) for row in found], whole=True)
+            found = self._rows("SELECT DISTINCT relation_type FROM edges")
+            return self._read_columns("", [], [str(row[0]) for row in found], whole=True)
 
     def rows(self, keys: Iterable[EdgeKey]) -> EdgeColumns:
         """Of the `table` the rows with these keys."""
         split = _split(keys)
-        return self._columns(_OF_KEYS, split, split[2])
+        return self._read_columns(_OF_KEYS, split, split[2])
 
     def changed(self, since: int) -> frozenset[EdgeKey] | None:
         """The keys of the edges that were written or taken out after revision `since`, and maybe of a few more; None
@@ -150,12 +147,12 @@ class EdgeStorage:
         """
         return self._connection.edge_changes.after(since)
 
-    def _columns(
+    def _read_columns(
         self, only: str, parameters: list[list[str]], relations: Iterable[str], *, whole: bool = False
     ) -> EdgeColumns:
         """The rows in order; a relation comes as a number, since texts are dear where there are many."""
         names = sorted(set(relations), key=lambda name: name.encode("utf-8", "surrogatepass"))
-        c = self._connection.columns(
+        c = self._columns(
             "SELECT s.number AS source, t.number AS target, "
             "array_position(?::VARCHAR[], e.relation_type) - 1 AS relation, e.weight, "
             "e.confidence, epoch_us(e.created_at) AS created, epoch_us(e.last_reinforced_at) AS reinforced, "
@@ -181,7 +178,7 @@ class EdgeStorage:
 
     def walked(self, since: int) -> WalkColumns:
         """The edges walked at or after an instant (microseconds since 1970), each once."""
-        c = self._connection.columns(
+        c = self._columns(
             "SELECT s.number AS source, t.number AS target, w.relation_type AS relation, "
             "epoch_us(max(w.timestamp)) AS reinforced FROM edge_walks w "
             "JOIN memory_blocks s ON s.id = w.source_id JOIN memory_blocks t ON t.id = w.target_id "
@@ -197,19 +194,17 @@ class EdgeStorage:
 
     def count(self) -> int:
         """How many edges there are."""
-        return int(self._connection.value("SELECT count(*) FROM edges"))
+        return int(self._value("SELECT count(*) FROM edges"))
 
     def faded(self, now: datetime, below: float) -> int:
         """How many edges have a strength (weight × confidence × decay) under a value."""
         return int(
-            self._connection.value(
-                f"SELECT count(*) FROM edges WHERE weight * confidence * {FADED} < ?", [stored(now), below]
-            )
+            self._value(f"SELECT count(*) FROM edges WHERE weight * confidence * {FADED} < ?", [stored(now), below])
         )
 
     def leading_to(self, ids: Sequence[str]) -> dict[str, int]:
         """How many edges lead to each of these blocks; those without one are left out."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT target_id, count(*) FROM edges WHERE target_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY 1",
             [list(ids)],
         )
@@ -218,7 +213,7 @@ class EdgeStorage:
     def alone(self) -> int:
         """How many consolidated blocks no edge touches."""
         return int(
-            self._connection.value(
+            self._value(
                 "SELECT count(*) FROM memory_blocks WHERE status = 'consolidated' AND id NOT IN "
                 "(SELECT source_id FROM edges UNION SELECT target_id FROM edges)"
             )
@@ -229,7 +224,7 @@ class EdgeStorage:
 
         Empty in a sound store.
         """
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT e.source_id, e.target_id, e.relation_type, "
             "CASE WHEN s.id IS NULL THEN 'its source does not exist' WHEN t.id IS NULL THEN 'its target does "
             "not exist' "
@@ -242,7 +237,7 @@ class EdgeStorage:
 
     def repeated(self) -> tuple[EdgeKey, ...]:
         """Keys that more than one edge has; empty in a sound store."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT source_id, target_id, relation_type FROM edges GROUP BY 1, 2, 3 HAVING count(*) > 1 ORDER BY "
             "1, 2, 3"
         )
@@ -250,7 +245,7 @@ class EdgeStorage:
 
     def out_of_range(self) -> tuple[tuple[EdgeKey, str], ...]:
         """Edges with numbers that no edge may have, each with what is wrong; empty in a sound store."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT * FROM (SELECT source_id, target_id, relation_type, "
             "CASE WHEN source_id = target_id THEN 'it ends where it begins' "
             "WHEN NOT weight BETWEEN 0 AND 1 THEN 'its weight is ' || weight "
@@ -264,7 +259,7 @@ class EdgeStorage:
 
     def _append(self, edges: Sequence[Edge]) -> None:
         self._connection.edge_changes.note([e.key for e in edges])
-        self._connection.execute(
+        self._execute(
             f"INSERT INTO edges ({_COLUMNS}) SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
             "unnest(?::VARCHAR[]), "
             "unnest(?::DOUBLE[]), unnest(?::DOUBLE[]), make_timestamp(unnest(?::BIGINT[])), "
@@ -303,15 +298,12 @@ class CentralityOrigin:
     worked_out_at: datetime
 
 
-class CentralityStorage:
+class CentralityStorage(StoragePart):
     """The scores of one graph. They are part of the memory: two that hold the same are scored by the same."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def origin(self) -> CentralityOrigin | None:
         """The graph that the scores are of; None where they were never worked out."""
-        rows = self._connection.rows("SELECT structure, blocks, edges, worked_out_at FROM centrality_of")
+        rows = self._rows("SELECT structure, blocks, edges, worked_out_at FROM centrality_of")
         if not rows:
             return None
         structure, blocks, edges, at = rows[0]
@@ -319,7 +311,7 @@ class CentralityStorage:
 
     def scores(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Running numbers of blocks (n,), rising, and their scores (n,); the others have 0."""
-        found = self._connection.columns(
+        found = self._columns(
             "SELECT b.number, c.score FROM centrality c JOIN memory_blocks b ON b.id = c.block_id ORDER BY b.number"
         )
         return np.asarray(found["number"], dtype=np.int64), np.asarray(found["score"], dtype=np.float64)
@@ -334,14 +326,14 @@ class CentralityStorage:
         some = scores > 0
         ranked = {"number": OfferedColumn("BIGINT", numbers[some]), "score": OfferedColumn("DOUBLE", scores[some])}
         for old in ("centrality", "centrality_of"):
-            self._connection.execute(f"DELETE FROM {old}", structural=False)
+            self._execute(f"DELETE FROM {old}", structural=False)
         with self._connection.offer_columns("worked_out", ranked):
-            self._connection.execute(
+            self._execute(
                 "INSERT INTO centrality SELECT b.id, w.score FROM worked_out w "
                 "JOIN memory_blocks b ON b.number = w.number",
                 structural=False,
             )
-        self._connection.execute(
+        self._execute(
             "INSERT INTO centrality_of VALUES (?, ?, ?, ?)",
             [origin.structure, origin.blocks, origin.edges, stored(origin.worked_out_at)],
             structural=False,

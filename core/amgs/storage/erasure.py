@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from amgs.storage.connection import SqlConnection, stored
+from amgs.storage.connection import SqlConnection, StoragePart, stored
 from amgs.storage.filters import texts_of
 from amgs.storage.meta import MetaStorage
 
@@ -17,17 +17,14 @@ LEDGER = "deleted_blocks"
 """The table's name."""
 
 
-class DeletedBlockStorage:
+class DeletedBlockStorage(StoragePart):
     """Blocks as they were deleted, the earliest first; only erasing a block takes its lines out."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def add(self, lines: Mapping[str, Mapping[str, Any]], at: datetime) -> None:
         """Keep what is deleted now, by id; inside the transaction that deletes it."""
         if lines:
             kept = [json.dumps(line, ensure_ascii=False, sort_keys=True) for line in lines.values()]
-            self._connection.execute(
+            self._execute(
                 f"INSERT INTO {LEDGER} SELECT ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[])::JSON",
                 [stored(at), list(lines), kept],
                 structural=False,
@@ -35,7 +32,7 @@ class DeletedBlockStorage:
 
     def lines(self) -> tuple[Mapping[str, Any], ...]:
         """Everything that was kept."""
-        rows = self._connection.rows(f"SELECT line::VARCHAR FROM {LEDGER} ORDER BY rowid")
+        rows = self._rows(f"SELECT line::VARCHAR FROM {LEDGER} ORDER BY rowid")
         return tuple(json.loads(line) for (line,) in rows)
 
 
@@ -66,11 +63,11 @@ _OWN_MESSAGES = f"(SELECT DISTINCT conversation, number, added_by FROM messages 
 """Messages that the blocks are pieces of."""
 
 
-class ErasureStorage:
+class ErasureStorage(StoragePart):
     """Rows that tell of blocks, beside the blocks and edges themselves; and the file that they lay in."""
 
     def __init__(self, connection: SqlConnection, meta: MetaStorage) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._meta = meta
 
     def take(self, ids: Collection[str], tells: Callable[[str], bool]) -> dict[str, int]:
@@ -97,7 +94,7 @@ class ErasureStorage:
     def holds(self, word: str) -> bool:
         """Whether a block of the store has this word or a longer one, whatever the case."""
         sql = "SELECT count(*) FROM memory_blocks WHERE contains(lower(content), lower(?))"
-        return bool(self._connection.value(sql, [word]))
+        return bool(self._value(sql, [word]))
 
     def begin(self) -> None:
         """Leave the store `unfinished`, and other programs to derive everything anew; inside a transaction."""
@@ -122,15 +119,15 @@ class ErasureStorage:
     # --- inside -----------------------------------------------------------------------------------------
 
     def _delete(self, table: str, condition: str, parameters: Sequence[object]) -> int:
-        rows = int(self._connection.value(f"SELECT count(*) FROM {table} WHERE {condition}", parameters))
+        rows = int(self._value(f"SELECT count(*) FROM {table} WHERE {condition}", parameters))
         if rows:
-            self._connection.execute(f"DELETE FROM {table} WHERE {condition}", parameters)
+            self._execute(f"DELETE FROM {table} WHERE {condition}", parameters)
         return rows
 
     def _take_journal(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
         """The rows of the blocks and of their edges, and what the summaries of their operations say."""
         own = [ids] * 3
-        touched = self._connection.rows(
+        touched = self._rows(
             "SELECT o.id, o.summary, any_value(o.blocks + o.edges) = count(*), "
             f"count(*) FILTER (WHERE target = 'edge'), count(*) FROM operation_rows r "
             f"JOIN operations o ON o.id = r.operation_id WHERE {_OWN_ROWS} "
@@ -142,7 +139,7 @@ class ErasureStorage:
             # What was about these blocks alone may name a text of theirs that is known no more.
             blank = bool(whole) or tells(str(summary))
             blanked += blank
-            self._connection.execute(
+            self._execute(
                 "UPDATE operations SET blocks = blocks - ?, edges = edges - ?, summary = ? WHERE id = ?",
                 [rows - edges, edges, _BLANK if blank else summary, number],
             )
@@ -150,7 +147,7 @@ class ErasureStorage:
 
     def _take_sources(self, ids: list[str]) -> dict[str, int]:
         """Where the blocks stood in their sources, and the sources of nothing else."""
-        found = self._connection.rows(f"SELECT DISTINCT source FROM source_blocks WHERE block_id IN {_IDS}", [ids])
+        found = self._rows(f"SELECT DISTINCT source FROM source_blocks WHERE block_id IN {_IDS}", [ids])
         names = [str(row[0]) for row in found]
         rows = self._delete("source_blocks", f"block_id IN {_IDS}", [ids])
         bare = f"name IN {_IDS} AND name NOT IN (SELECT source FROM source_blocks)"
@@ -164,21 +161,19 @@ class ErasureStorage:
 
         own = "SELECT 1 FROM messages m WHERE m.conversation = e.conversation AND m.number <= e.last AND "
         own += f"{texts_of('m.blocks')} && ?::VARCHAR[]"
-        found = self._connection.rows(f"SELECT number FROM exchanges e WHERE EXISTS ({own})", [ids])
-        rest = self._connection.rows("SELECT number, record FROM exchanges")
+        found = self._rows(f"SELECT number FROM exchanges e WHERE EXISTS ({own})", [ids])
+        rest = self._rows("SELECT number, record FROM exchanges")
         gone = {int(row[0]) for row in found} | {int(n) for n, record in rest if tells(str(record))}
-        prompts = self._connection.rows("SELECT id, content FROM prompts")
+        prompts = self._rows("SELECT id, content FROM prompts")
         telling = [str(one) for one, content in prompts if tells(str(content))]
-        used = self._connection.rows(
-            f"SELECT DISTINCT exchange FROM exchange_prompts WHERE prompt IN {_IDS}", [telling]
-        )
+        used = self._rows(f"SELECT DISTINCT exchange FROM exchange_prompts WHERE prompt IN {_IDS}", [telling])
         gone |= {int(row[0]) for row in used}
         changed = {"exchanges": self._delete("exchanges", "number IN (SELECT unnest(?::BIGINT[]))", [sorted(gone)])}
         return changed | {table: self._delete(table, bare, []) for table, bare in WITHOUT_EXCHANGE.items()}
 
     def _take_mentions(self, ids: list[str], tells: Callable[[str], bool]) -> int:
         """What words of the blocks' messages mean, and what was told by them, or tells what they said."""
-        rows = self._connection.rows(
+        rows = self._rows(
             "SELECT n.rowid, n.means::VARCHAR, own.number IS NOT NULL OR told.number IS NOT NULL FROM mentions n "
             f"LEFT JOIN {_OWN_MESSAGES} own ON own.conversation = n.conversation AND own.number = n.number "
             f"AND own.added_by IS NOT DISTINCT FROM n.said_by "
@@ -191,12 +186,10 @@ class ErasureStorage:
 
     def _take_messages(self, ids: list[str]) -> int:
         """The texts of messages that the blocks are pieces of; their places stay, so that no number changes."""
-        rows = self._connection.rows(
-            f"SELECT conversation, number, added_by, calls::VARCHAR FROM messages WHERE {_OWN}", [ids]
-        )
+        rows = self._rows(f"SELECT conversation, number, added_by, calls::VARCHAR FROM messages WHERE {_OWN}", [ids])
         for conversation, number, added_by, calls in rows:
             bare = json.dumps([[call[0], call[1], "{}"] for call in json.loads(calls)], ensure_ascii=False)
-            self._connection.execute(
+            self._execute(
                 "UPDATE messages SET content = ?, speaker = '', blocks = '[]', calls = ? WHERE conversation = ? "
                 "AND number = ? AND added_by IS NOT DISTINCT FROM ?",
                 [_BLANK, bare, conversation, number, added_by],
@@ -209,7 +202,7 @@ class ErasureStorage:
         A pack keeps its id, which then says of more members than it has. Done without the wing of packs, too.
         """
         gone, changed = set(ids), {"packs": 0, "pack_uses": 0, "pack_proposals": 0}
-        packs = self._connection.rows(
+        packs = self._rows(
             "SELECT name, version, title, members::VARCHAR, keywords::VARCHAR, query FROM packs ORDER BY name, version"
         )
         for name, version, title, members, keywords, query in packs:
@@ -219,29 +212,27 @@ class ErasureStorage:
             told = [_BLANK if tells(str(text)) else str(text) for text in (title, query)]
             if less or told != [title, query]:
                 changed["packs"] += 1
-                self._connection.execute(
+                self._execute(
                     "UPDATE packs SET title = ?, members = ?, keywords = ?, query = ? WHERE name = ? AND version = ?",
                     [told[0], json.dumps(kept), json.dumps(words), told[1], name, version],
                 )
-        uses = self._connection.rows("SELECT number, query, blocks::VARCHAR FROM pack_uses")
+        uses = self._rows("SELECT number, query, blocks::VARCHAR FROM pack_uses")
         for number, query, blocks in uses:
             read = [one for one in json.loads(blocks) if one not in gone]
             told_query = _BLANK if tells(str(query)) else str(query)
             if len(read) < len(json.loads(blocks)) or told_query != query:
                 changed["pack_uses"] += 1
-                self._connection.execute(
+                self._execute(
                     "UPDATE pack_uses SET query = ?, blocks = ? WHERE number = ?",
                     [told_query, json.dumps(read), number],
                 )
-        proposed = self._connection.rows(
-            "SELECT number, come::VARCHAR, gone::VARCHAR FROM pack_proposals ORDER BY number"
-        )
+        proposed = self._rows("SELECT number, come::VARCHAR, gone::VARCHAR FROM pack_proposals ORDER BY number")
         for number, come, out in proposed:
             before = [json.loads(come), json.loads(out)]
             after = [[one for one in own if one not in gone] for own in before]
             if after != before:
                 changed["pack_proposals"] += 1
-                self._connection.execute(
+                self._execute(
                     "UPDATE pack_proposals SET come = ?, gone = ? WHERE number = ?", [*map(json.dumps, after), number]
                 )
         return changed
@@ -256,16 +247,14 @@ class ErasureStorage:
             "monitor_log": self._delete("monitor_log", named("detail::VARCHAR"), [starts]),
             "frame_cache": self._delete("frame_cache", "true", []),
         }
-        queries = self._connection.rows("SELECT serial, query FROM searches")
+        queries = self._rows("SELECT serial, query FROM searches")
         telling = [int(serial) for serial, query in queries if tells(str(query))]
         changed["searches"] += self._delete("searches", "serial IN (SELECT unnest(?::BIGINT[]))", [telling])
-        asked = self._connection.rows("SELECT serial, query FROM assemblies WHERE query <> ''")
+        asked = self._rows("SELECT serial, query FROM assemblies WHERE query <> ''")
         telling = [int(serial) for serial, query in asked if tells(str(query))]
-        self._connection.execute(
-            "UPDATE assemblies SET query = '' WHERE serial IN (SELECT unnest(?::BIGINT[]))", [telling]
-        )
+        self._execute("UPDATE assemblies SET query = '' WHERE serial IN (SELECT unnest(?::BIGINT[]))", [telling])
         changed["assemblies"] = len(telling)
-        kept = self._connection.rows("SELECT key, value FROM meta WHERE starts_with(key, 'kept:')")
+        kept = self._rows("SELECT key, value FROM meta WHERE starts_with(key, 'kept:')")
         gone = [
             str(key) for key, value in kept if any(start in f"{key} {value}" for start in starts) or tells(str(value))
         ]

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from amgs.clock import as_utc
-from amgs.storage.connection import SqlConnection, microseconds, stored
+from amgs.storage.connection import SqlConnection, StoragePart, microseconds, stored
 from amgs.types import EdgeKey
 
 if TYPE_CHECKING:
@@ -53,16 +53,16 @@ class CalibrationFit:
     needs: str | None
 
 
-class ForecastStorage:
+class ForecastStorage(StoragePart):
     """The log of forecasts and their outcomes."""
 
     def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._fitted: tuple[int, Sequence[Any], CalibrationFit] | None = None
 
     def next_serial(self) -> int:
         """The serial that the next forecast will have, from 1."""
-        return int(self._connection.value("SELECT coalesce(max(serial), 0) + 1 FROM calibration_log"))
+        return int(self._value("SELECT coalesce(max(serial), 0) + 1 FROM calibration_log"))
 
     def insert(
         self, forecasts: Sequence[Outcome], assembly_id: str, first_serial: int, scores: Sequence[float] | None = None
@@ -73,7 +73,7 @@ class ForecastStorage:
         """
         if not forecasts:
             return
-        self._connection.execute(
+        self._execute(
             "INSERT INTO calibration_log SELECT unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), NULL, NULL, "
             "make_timestamp(unnest(?::BIGINT[])), NULL, unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), ?, "
             "unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::DOUBLE[])",
@@ -95,7 +95,7 @@ class ForecastStorage:
         """(composite score, outcome) of every forecast with one, the oldest first: by its verdict, else by whether the
         answer used the block.
         """
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT coalesce(c.score, c.predicted), coalesce(c.actual, CASE WHEN u.used_by = '' THEN 0.0 ELSE 1.0 END) "
             "FROM calibration_log c LEFT JOIN block_uses u ON u.prediction_id = c.prediction_id "
             "WHERE c.actual IS NOT NULL OR u.used_by IS NOT NULL ORDER BY c.serial"
@@ -104,13 +104,11 @@ class ForecastStorage:
 
     def put_curve(self, operation: int, curve: str) -> None:
         """Keep the curve, as JSON, that an operation has fitted from scores to outcomes."""
-        self._connection.execute(
-            "INSERT INTO forecast_curves VALUES (?, ?::JSON)", [operation, curve], structural=False
-        )
+        self._execute("INSERT INTO forecast_curves VALUES (?, ?::JSON)", [operation, curve], structural=False)
 
     def curve(self) -> str | None:
         """The curve in use, as JSON: that of the latest operation that stands; None before the first."""
-        value = self._connection.value(
+        value = self._value(
             "SELECT curve::VARCHAR FROM forecast_curves JOIN operations ON id = operation_id WHERE NOT undone "
             "ORDER BY operation_id DESC LIMIT 1"
         )
@@ -118,7 +116,7 @@ class ForecastStorage:
 
     def put_needs(self, operation: int, needs: str) -> None:
         """Keep what questions need of frames, as JSON, as an operation has measured it."""
-        self._connection.execute("INSERT INTO meta VALUES (?, ?)", [f"{NEEDS}{operation}", needs], structural=False)
+        self._execute("INSERT INTO meta VALUES (?, ?)", [f"{NEEDS}{operation}", needs], structural=False)
 
     def fitted(self, changes: int) -> CalibrationFit:
         """What the calibrations that stand have fitted. changes: the change counter of the state that is read, which is
@@ -126,9 +124,7 @@ class ForecastStorage:
         """
         known = self._fitted
         if known is None or known[0] != changes:
-            standing = self._connection.rows(
-                "SELECT id FROM operations WHERE kind = 'calibrate' AND NOT undone ORDER BY id"
-            )
+            standing = self._rows("SELECT id FROM operations WHERE kind = 'calibrate' AND NOT undone ORDER BY id")
             same = known is not None and known[1] == standing
             found = known[2] if known is not None and same else CalibrationFit(self.curve(), self.needs())
             self._fitted = known = changes, standing, found
@@ -136,7 +132,7 @@ class ForecastStorage:
 
     def needs(self) -> str | None:
         """What questions need of frames, as JSON: as the latest operation that stands measured it; None before."""
-        value = self._connection.value(
+        value = self._value(
             "SELECT value FROM meta JOIN operations ON key = concat(?::VARCHAR, id) WHERE NOT undone "
             "ORDER BY id DESC LIMIT 1",
             [NEEDS],
@@ -147,7 +143,7 @@ class ForecastStorage:
         """The latest questions of frames of which at least one block has a verdict, or an answer that tells whether it
         used it; the oldest first. As often as it was asked of one frame, a question counts once.
         """
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT frame, any_value(query), array_agg(DISTINCT block_id ORDER BY block_id) "
             "FILTER (WHERE useful >= 0.5) FROM (SELECT c.serial, c.frame_name AS frame, c.block_id, "
             "(SELECT any_value(query) FROM assemblies a WHERE a.id = c.assembly_id) AS query, "
@@ -165,7 +161,7 @@ class ForecastStorage:
         """The latest forecast of a block that has no outcome yet, of one assembly or that very one when it is named."""
         named = {"assembly_id": assembly_id, "prediction_id": prediction_id}
         given = {column: value for column, value in named.items() if value is not None}
-        found = self._connection.rows(
+        found = self._rows(
             f"SELECT {_COLUMNS} FROM calibration_log WHERE block_id = ? AND actual IS NULL"
             + "".join(f" AND {column} = ?" for column in given)
             + " ORDER BY serial DESC LIMIT 1",
@@ -177,7 +173,7 @@ class ForecastStorage:
         """The latest forecast of each of these blocks since an instant that has neither a verdict nor an answer, by the
         block.
         """
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT block_id, prediction_id FROM (SELECT c.block_id, c.prediction_id, row_number() OVER "
             "(PARTITION BY c.block_id ORDER BY c.serial DESC) AS place FROM calibration_log c LEFT JOIN block_uses u "
             "ON u.prediction_id = c.prediction_id WHERE c.actual IS NULL AND u.number IS NULL AND c.timestamp >= ? "
@@ -188,7 +184,7 @@ class ForecastStorage:
 
     def verdicts(self, frame: str, query: str) -> dict[str, float]:
         """What came of the latest forecast of each block that a frame selected for a query; open ones are left out."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT block_id, actual FROM (SELECT c.block_id, c.actual, row_number() OVER "
             "(PARTITION BY c.block_id ORDER BY c.serial DESC) AS place FROM calibration_log c JOIN assemblies a "
             "ON a.id = c.assembly_id WHERE c.frame_name = ? AND a.query = ?) WHERE place = 1 AND actual IS NOT NULL",
@@ -198,7 +194,7 @@ class ForecastStorage:
 
     def decide(self, prediction_id: str, actual: float, brier: float, at: datetime) -> None:
         """Write what came of a forecast."""
-        self._connection.execute(
+        self._execute(
             "UPDATE calibration_log SET actual = ?, brier_score = ?, decided_at = ? WHERE prediction_id = ?",
             [actual, brier, stored(at), prediction_id],
             structural=False,
@@ -206,7 +202,7 @@ class ForecastStorage:
 
     def reopen(self, prediction_ids: Sequence[str]) -> None:
         """Take the outcomes of forecasts back: each waits for a verdict again."""
-        self._connection.execute(
+        self._execute(
             "UPDATE calibration_log SET actual = NULL, brier_score = NULL, decided_at = NULL "
             "WHERE prediction_id IN (SELECT unnest(?::VARCHAR[]))",
             [list(prediction_ids)],
@@ -218,7 +214,7 @@ class ForecastStorage:
     ) -> tuple[Outcome, ...]:
         """Forecasts with an outcome, the latest verdict first; `at` is the instant of the verdict."""
         condition = "" if by is None or value is None else f" AND {_CONDITIONS[by]}"
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT prediction_id, predicted, actual, brier_score, decided_at, block_id, frame_name, category "
             f"FROM calibration_log WHERE actual IS NOT NULL{condition} ORDER BY decided_at DESC, serial DESC"
             + ("" if limit is None else f" LIMIT {int(limit)}"),
@@ -247,7 +243,7 @@ class ForecastStorage:
         if by is not None and value is not None:
             conditions.append(_CONDITIONS[by])
             values.append(value)
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT prediction_id, predicted, actual, brier_score, coalesce(decided_at, timestamp), block_id, "
             "frame_name, category, coalesce((SELECT any_value(query) FROM assemblies a "
             "WHERE a.id = c.assembly_id), ''), "
@@ -264,7 +260,7 @@ class ForecastStorage:
         not: it may have used the block in words of its own.
         """
         condition = "" if ids is None else " WHERE block_id IN (SELECT unnest(?::VARCHAR[]))"
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT block_id, count(*) FILTER (WHERE actual >= 0.5), count(*) FROM ("
             "SELECT block_id, actual FROM calibration_log WHERE actual IS NOT NULL UNION ALL "
             "SELECT u.block_id, 1.0 FROM block_uses u LEFT JOIN calibration_log c ON c.prediction_id = u.prediction_id "
@@ -275,19 +271,19 @@ class ForecastStorage:
 
     def latest(self, limit: int) -> tuple[Outcome, ...]:
         """The latest forecasts, decided or not, the newest first."""
-        found = self._connection.rows(f"SELECT {_COLUMNS} FROM calibration_log ORDER BY serial DESC LIMIT ?", [limit])
+        found = self._rows(f"SELECT {_COLUMNS} FROM calibration_log ORDER BY serial DESC LIMIT ?", [limit])
         return tuple(_outcome(row) for row in found)
 
     def count(self, *, by: ForecastGroup | None = None, value: str | None = None) -> int:
         """How many forecasts were logged, of all or of one frame, category or relation type."""
         if by is None or value is None:
-            return int(self._connection.value("SELECT count(*) FROM calibration_log"))
-        return int(self._connection.value(f"SELECT count(*) FROM calibration_log WHERE {_CONDITIONS[by]}", [value]))
+            return int(self._value("SELECT count(*) FROM calibration_log"))
+        return int(self._value(f"SELECT count(*) FROM calibration_log WHERE {_CONDITIONS[by]}", [value]))
 
     def groups(self) -> tuple[GroupRow, ...]:
         """All forecasts together, then by frame, by category and by relation type."""
         of_decided = "avg(predicted) FILTER (WHERE actual IS NOT NULL), avg(actual), avg(brier_score)"
-        found = self._connection.rows(
+        found = self._rows(
             f"SELECT 'all', '', count(*), count(actual), {of_decided}, 0 AS place FROM calibration_log "
             f"UNION ALL SELECT 'frame', frame_name, count(*), count(actual), {of_decided}, 1 FROM calibration_log "
             f"GROUP BY 2 UNION ALL SELECT 'category', category, count(*), count(actual), {of_decided}, 2 FROM "
@@ -299,9 +295,7 @@ class ForecastStorage:
 
     def counts(self) -> tuple[int, int, float | None]:
         """(forecasts, outcomes, mean Brier score or None)."""
-        n, decided_n, brier = self._connection.rows(
-            "SELECT count(*), count(actual), avg(brier_score) FROM calibration_log"
-        )[0]
+        n, decided_n, brier = self._rows("SELECT count(*), count(actual), avg(brier_score) FROM calibration_log")[0]
         return int(n), int(decided_n), None if brier is None else float(brier)
 
 
@@ -311,30 +305,25 @@ def _outcome(row: Sequence[Any]) -> Outcome:
     return Outcome(row[0], row[1], row[2], row[3], as_utc(row[4]), row[5], row[6], row[7])
 
 
-class BlockUseStorage:
+class BlockUseStorage(StoragePart):
     """Which blocks answers used. A log: what is written here is no change of the memory."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def add(self, uses: Sequence[BlockUse], keep: int) -> None:
         """Log what an answer used, and keep the latest of all."""
-        first = int(self._connection.value("SELECT coalesce(max(number), 0) + 1 FROM block_uses"))
+        first = int(self._value("SELECT coalesce(max(number), 0) + 1 FROM block_uses"))
         for number, one in enumerate(uses, first):
-            self._connection.execute(
+            self._execute(
                 "INSERT INTO block_uses VALUES (?, ?, ?, ?, ?, ?)",
                 [number, stored(one.at), one.block_id, one.prediction_id, one.by, one.chance],
                 counted=False,
             )
-        self._connection.execute(
-            "DELETE FROM block_uses WHERE number <= ?", [first + len(uses) - 1 - keep], counted=False
-        )
+        self._execute("DELETE FROM block_uses WHERE number <= ?", [first + len(uses) - 1 - keep], counted=False)
 
     def latest(self, limit: int) -> tuple[BlockUse, ...]:
         """The latest, the newest first, without titles."""
         from amgs.types.calibration import BlockUse
 
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT answered_at, block_id, used_by, chance, prediction_id FROM block_uses ORDER BY number DESC LIMIT ?",
             [limit],
         )
@@ -342,7 +331,7 @@ class BlockUseStorage:
 
     def controls(self, without: Sequence[str], limit: int) -> tuple[str, ...]:
         """Texts of other live blocks: those with the least ids, which are hashes and so as good as drawn."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT content FROM memory_blocks WHERE status IN ('raw', 'consolidated') AND "
             "id NOT IN (SELECT unnest(?::VARCHAR[])) ORDER BY id LIMIT ?",
             [list(without), limit],
@@ -359,18 +348,15 @@ class EdgeVerdicts:
     count: int
 
 
-class EdgeForecastStorage:
+class EdgeForecastStorage(StoragePart):
     """Which edges led to the block of a forecast, and what verdicts say of them."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def insert(self, walked: Iterable[tuple[str, EdgeKey]]) -> None:
         """Log (prediction id, key of an edge walked to its block)."""
         rows = list(walked)
         if not rows:
             return
-        self._connection.execute(
+        self._execute(
             "INSERT INTO edge_forecasts SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
             "unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), NULL",
             [[p for p, _ in rows], *([key[place] for _, key in rows] for place in range(3))],
@@ -389,7 +375,7 @@ class EdgeForecastStorage:
             "(SELECT unnest(?::VARCHAR[]))) AS p ON p.source_id = e.source_id AND p.target_id = e.target_id AND "
             "p.relation_type = e.relation_type "
         )
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT e.source_id, e.target_id, e.relation_type, sum(c.actual), count(*) FROM edge_forecasts e "
             f"{only}JOIN calibration_log c ON c.prediction_id = e.prediction_id "
             "LEFT JOIN operations o ON o.id = e.counted "
@@ -400,7 +386,7 @@ class EdgeForecastStorage:
 
     def count_in(self, operation: int, keys: Sequence[EdgeKey]) -> None:
         """Note that an operation has learned from the open verdicts on these edges."""
-        self._connection.execute(
+        self._execute(
             "UPDATE edge_forecasts SET counted = ? WHERE prediction_id IN (SELECT prediction_id FROM "
             "calibration_log WHERE actual IS NOT NULL) AND concat(source_id, ' ', target_id, ' ', relation_type) "
             "IN (SELECT unnest(?::VARCHAR[])) AND (counted IS NULL OR counted IN (SELECT id FROM operations "

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from amgs.clock import as_utc, parse_instant
 from amgs.errors import StoreCorruptError, WeightsError
-from amgs.storage.connection import SqlConnection, stored
+from amgs.storage.connection import StoragePart, stored
 from amgs.types import COMPONENTS, BlockFilter, ChildFrame, FrameDefinition, SelectionRule, Weights
 
 if TYPE_CHECKING:
-    from amgs.storage.connection import SqlConnection
+    pass
 
 
 def encode(definition: FrameDefinition) -> dict[str, Any]:
@@ -76,11 +76,8 @@ def decode_rule(data: Mapping[str, Any]) -> SelectionRule:
     return SelectionRule(**{**data, "filter": BlockFilter(**wanted)})
 
 
-class FrameStorage:
+class FrameStorage(StoragePart):
     """The registered definitions."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def put(self, definitions: Sequence[FrameDefinition]) -> None:
         """Write definitions, in place of those with the same names; the caller has checked for cycles."""
@@ -100,7 +97,7 @@ class FrameStorage:
             [d.semantic_threshold for d in definitions],
             [None if d.rescore is None else encode_weights(d.rescore) for d in definitions],
         ]
-        self._connection.execute(
+        self._execute(
             "INSERT INTO frame_definitions SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
             "unnest(?::VARCHAR[]), unnest(?::VARCHAR[])::JSON, unnest(?::VARCHAR[])::JSON, "
             "unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::DOUBLE[]), unnest(?::VARCHAR[]), "
@@ -109,7 +106,7 @@ class FrameStorage:
         )
         links = [(d.name, c.name, d.merge, c.share, i) for d in definitions for i, c in enumerate(d.children)]
         if links:
-            self._connection.execute(
+            self._execute(
                 "INSERT INTO frame_compositions SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
                 "unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), unnest(?::INTEGER[])",
                 [list(column) for column in zip(*links, strict=True)],
@@ -118,20 +115,18 @@ class FrameStorage:
     def delete(self, names: Sequence[str]) -> None:
         """Take definitions out."""
         given = [list(names)]
-        self._connection.execute("DELETE FROM frame_definitions WHERE name IN (SELECT unnest(?::VARCHAR[]))", given)
-        self._connection.execute(
-            "DELETE FROM frame_compositions WHERE parent_frame IN (SELECT unnest(?::VARCHAR[]))", given
-        )
+        self._execute("DELETE FROM frame_definitions WHERE name IN (SELECT unnest(?::VARCHAR[]))", given)
+        self._execute("DELETE FROM frame_compositions WHERE parent_frame IN (SELECT unnest(?::VARCHAR[]))", given)
 
     def everything(self) -> tuple[FrameDefinition, ...]:
         """All registered definitions by name."""
         children: dict[str, list[ChildFrame]] = {}
-        for parent, child, share in self._connection.rows(
+        for parent, child, share in self._rows(
             "SELECT parent_frame, child_frame, budget_allocation FROM frame_compositions ORDER BY "
             "parent_frame, position"
         ):
             children.setdefault(str(parent), []).append(ChildFrame(str(child), float(share)))
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT name, purpose, selection_rules::VARCHAR, scoring_weights::VARCHAR, assembly_strategy, "
             "budget, "
             "refresh_hours, merge_strategy, budget_strategy, semantic_threshold, rescore_weights::VARCHAR "
@@ -177,17 +172,14 @@ class CacheRow:
     identity: str
 
 
-class FrameCacheStorage:
+class FrameCacheStorage(StoragePart):
     """Assemblies kept by frame and request."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def put(self, row: CacheRow) -> None:
         """Keep an assembly, in place of the one before for the same request."""
         key = [row.name, row.request]
-        self._connection.execute("DELETE FROM frame_cache WHERE frame_name = ? AND request = ?", key, structural=False)
-        self._connection.execute(
+        self._execute("DELETE FROM frame_cache WHERE frame_name = ? AND request = ?", key, structural=False)
+        self._execute(
             "INSERT INTO frame_cache VALUES (?, ?, ?::JSON, ?, ?, ?, ?::JSON)",
             [*key, row.assembly, stored(row.computed_at), row.structure, row.definition, row.identity],
             structural=False,
@@ -195,7 +187,7 @@ class FrameCacheStorage:
 
     def get(self, name: str, request: str) -> CacheRow | None:
         """The kept assembly of a frame for a request."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT frame_name, request, assembly::VARCHAR, computed_at, structure, definition, "
             "identity::VARCHAR FROM frame_cache WHERE frame_name = ? AND request = ?",
             [name, request],
@@ -207,32 +199,29 @@ class FrameCacheStorage:
 
     def forget_like(self, name: str, prefix: str) -> None:
         """Drop what is kept of a frame for requests that begin so."""
-        self._connection.execute(
+        self._execute(
             "DELETE FROM frame_cache WHERE frame_name = ? AND starts_with(request, ?)", [name, prefix], structural=False
         )
 
     def forget(self, name: str) -> None:
         """Drop what is kept of a frame."""
-        self._connection.execute("DELETE FROM frame_cache WHERE frame_name = ?", [name], structural=False)
+        self._execute("DELETE FROM frame_cache WHERE frame_name = ?", [name], structural=False)
 
 
-class ScoreStorage:
+class ScoreStorage(StoragePart):
     """Scores by frame and block."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def put(self, frame: str, scores: Mapping[str, float], at: datetime) -> None:
         """Write the scores of blocks in a frame, in place of older ones."""
         ids = list(scores)
         if not ids:
             return
-        self._connection.execute(
+        self._execute(
             "DELETE FROM scores_cache WHERE frame_name = ? AND block_id IN (SELECT unnest(?::VARCHAR[]))",
             [frame, ids],
             structural=False,
         )
-        self._connection.execute(
+        self._execute(
             "INSERT INTO scores_cache SELECT unnest(?::VARCHAR[]), ?, unnest(?::DOUBLE[]), ?",
             [ids, frame, [float(scores[i]) for i in ids], stored(at)],
             structural=False,
@@ -240,13 +229,11 @@ class ScoreStorage:
 
     def get(self, frame: str) -> dict[str, float]:
         """The cached scores of a frame by block id."""
-        found = self._connection.rows(
-            "SELECT block_id, score FROM scores_cache WHERE frame_name = ? ORDER BY block_id", [frame]
-        )
+        found = self._rows("SELECT block_id, score FROM scores_cache WHERE frame_name = ? ORDER BY block_id", [frame])
         return {str(i): float(s) for i, s in found}
 
     def forget(self, ids: Iterable[str]) -> None:
         """Drop the cached scores of blocks."""
-        self._connection.execute(
+        self._execute(
             "DELETE FROM scores_cache WHERE block_id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)], structural=False
         )

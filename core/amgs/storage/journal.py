@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from amgs.clock import as_utc
-from amgs.storage.connection import SqlConnection, stored
+from amgs.storage.connection import StoragePart, stored
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry, Vector
@@ -47,18 +47,15 @@ class JournalRow:
 _COLUMNS = "id, kind, timestamp, summary, blocks, edges, undone"
 
 
-class JournalStorage:
+class JournalStorage(StoragePart):
     """Journal entries and their rows."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def append(
         self, kind: str, at: datetime, summary: str, rows: Sequence[JournalRow], *, blocks: int, edges: int
     ) -> JournalEntry:
         """Write a journal entry and its rows; returns it with its id, which rises from 1."""
-        number = int(self._connection.value("SELECT coalesce(max(id), 0) + 1 FROM operations"))
-        self._connection.execute(
+        number = int(self._value("SELECT coalesce(max(id), 0) + 1 FROM operations"))
+        self._execute(
             "INSERT INTO operations VALUES (?, ?, ?, ?, ?, ?, false)",
             [number, kind, stored(at), summary, blocks, edges],
             structural=False,
@@ -79,7 +76,7 @@ class JournalStorage:
         edges: int,
     ) -> JournalEntry:
         """Add rows to an entry, `blocks` and `edges` of them, and say anew when and what it did."""
-        self._connection.execute(
+        self._execute(
             "UPDATE operations SET timestamp = ?, summary = ?, blocks = blocks + ?, edges = edges + ? WHERE id = ?",
             [stored(at), summary, blocks, edges, operation.id],
             structural=False,
@@ -92,7 +89,7 @@ class JournalStorage:
     def _append_rows(self, number: int, rows: Sequence[JournalRow]) -> None:
         plain = [row for row in rows if row.embedding is None]
         if plain:
-            self._connection.execute(
+            self._execute(
                 "INSERT INTO operation_rows SELECT ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
                 "unnest(?::VARCHAR[])::JSON, unnest(?::VARCHAR[])::JSON, NULL",
                 [
@@ -106,7 +103,7 @@ class JournalStorage:
             )
         for row in rows:
             if row.embedding is not None:
-                self._connection.execute(
+                self._execute(
                     "INSERT INTO operation_rows VALUES (?, ?, ?, ?, ?, ?)",
                     [number, row.target, row.key, row.before, row.after, row.embedding.tolist()],
                     structural=False,
@@ -116,12 +113,12 @@ class JournalStorage:
         """The latest operations, the newest first."""
         return tuple(
             _operation(row)
-            for row in self._connection.rows(f"SELECT {_COLUMNS} FROM operations ORDER BY id DESC LIMIT ?", [limit])
+            for row in self._rows(f"SELECT {_COLUMNS} FROM operations ORDER BY id DESC LIMIT ?", [limit])
         )
 
     def last_event(self) -> datetime | None:
         """When the latest operation, forecast or assembly was: the youngest of the three; None where none ever was."""
-        found = self._connection.value(
+        found = self._value(
             "SELECT max(done) FROM ((SELECT timestamp AS done FROM operations ORDER BY id DESC LIMIT 1) UNION ALL "
             "(SELECT timestamp FROM calibration_log ORDER BY serial DESC LIMIT 1) UNION ALL "
             "(SELECT timestamp FROM assemblies ORDER BY serial DESC LIMIT 1)) AS latest"
@@ -130,24 +127,24 @@ class JournalStorage:
 
     def get(self, operation_id: int) -> JournalEntry | None:
         """One operation, None when there is none with this id."""
-        found = self._connection.rows(f"SELECT {_COLUMNS} FROM operations WHERE id = ?", [operation_id])
+        found = self._rows(f"SELECT {_COLUMNS} FROM operations WHERE id = ?", [operation_id])
         return _operation(found[0]) if found else None
 
     def latest_standing(self) -> int | None:
         """The id of the latest operation that changed something and is not undone."""
-        found = self._connection.value(
+        found = self._value(
             "SELECT max(id) FROM operations WHERE NOT undone AND kind NOT IN (?, ?, ?)", [PROPOSAL, ERASED, MASKED]
         )
         return None if found is None else int(found)
 
     def is_latest(self, operation_id: int) -> bool:
         """Whether the operation stands and no other came after it."""
-        found = self._connection.rows("SELECT id, undone FROM operations ORDER BY id DESC LIMIT 1")
+        found = self._rows("SELECT id, undone FROM operations ORDER BY id DESC LIMIT 1")
         return bool(found) and int(found[0][0]) == operation_id and not found[0][1]
 
     def last_of(self, kind: str) -> JournalEntry | None:
         """The operation of this kind that was last applied and not undone."""
-        found = self._connection.rows(
+        found = self._rows(
             f"SELECT {_COLUMNS} FROM operations WHERE kind = ? AND NOT undone ORDER BY id DESC LIMIT 1", [kind]
         )
         return _operation(found[0]) if found else None
@@ -156,7 +153,7 @@ class JournalStorage:
         """What an operation changed of blocks or of edges, by key, some at a time: one may have changed them all."""
         last = ""
         while True:
-            found = self._connection.rows(
+            found = self._rows(
                 "SELECT target, key, before::VARCHAR, after::VARCHAR, embedding FROM operation_rows "
                 "WHERE operation_id = ? AND target = ? AND key > ? ORDER BY key LIMIT ?",
                 [operation_id, target, last, size],
@@ -171,7 +168,7 @@ class JournalStorage:
 
     def edge_counts(self, operation_id: int) -> tuple[int, int, int]:
         """How many edges an operation made, changed and took out."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT count(*) FILTER (WHERE before IS NULL), count(*) FILTER (WHERE before IS NOT NULL AND after "
             "IS NOT NULL), count(*) FILTER (WHERE after IS NULL) FROM operation_rows "
             "WHERE operation_id = ? AND target = 'edge'",
@@ -181,7 +178,7 @@ class JournalStorage:
 
     def rows_of_kind(self, kind: str) -> tuple[JournalRow, ...]:
         """What the operations of a kind changed that are not undone, in order of the operations; no embeddings."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT r.target, r.key, r.before::VARCHAR, r.after::VARCHAR FROM operation_rows r JOIN operations o "
             "ON o.id = r.operation_id WHERE o.kind = ? AND NOT o.undone ORDER BY o.id, r.target, r.key",
             [kind],
@@ -190,7 +187,7 @@ class JournalStorage:
 
     def later_on_same(self, operation_id: int) -> tuple[int, ...]:
         """Later operations, not undone, that changed something this one changed, or learned from its verdicts."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT DISTINCT r.operation_id FROM operation_rows r JOIN operations o ON o.id = r.operation_id "
             "WHERE r.operation_id > ? AND NOT o.undone AND EXISTS (SELECT 1 FROM operation_rows m "
             "WHERE m.operation_id = ? AND m.target = r.target AND m.key = r.key) UNION SELECT id FROM operations "
@@ -202,13 +199,11 @@ class JournalStorage:
 
     def mark(self, operation_id: int, *, undone: bool) -> None:
         """Note that an operation was taken back, or that it stands again."""
-        self._connection.execute(
-            "UPDATE operations SET undone = ? WHERE id = ?", [undone, operation_id], structural=False
-        )
+        self._execute("UPDATE operations SET undone = ? WHERE id = ?", [undone, operation_id], structural=False)
 
     def unowned(self) -> tuple[int, ...]:
         """Operation ids that rows name and no operation has; empty in a sound store."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT DISTINCT operation_id FROM operation_rows r WHERE NOT EXISTS (SELECT 1 FROM operations o "
             "WHERE o.id = r.operation_id) ORDER BY 1"
         )
@@ -216,7 +211,7 @@ class JournalStorage:
 
     def incomplete(self) -> tuple[tuple[int, int, int], ...]:
         """(operation, rows kept, rows told) where the two differ; empty in a sound store."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT o.id, count(r.key), o.blocks + o.edges FROM operations o "
             "LEFT JOIN operation_rows r ON r.operation_id = o.id WHERE o.kind NOT IN (?, ?) "
             "GROUP BY o.id, o.blocks, o.edges HAVING count(r.key) <> o.blocks + o.edges ORDER BY 1",

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.connection import SqlConnection, stored
+from amgs.storage.connection import StoragePart, stored
 from amgs.types.conversation import ConversationSummary, Message, ToolCall
 from amgs.types.gateway import GatewayPrompt, PromptKind
 from amgs.types.mentions import ResolvedMention
@@ -35,20 +35,17 @@ STANDING = (
 _COLUMNS = "number, role, content, said_at, speaker, calls::VARCHAR, answers, pinned, blocks::VARCHAR"
 
 
-class MessageStorage:
+class MessageStorage(StoragePart):
     """Messages by conversation and number. A message counts while the operation that added it stands, and its end while
     the one that ended it does.
     """
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def add(self, conversation: str, messages: Sequence[StoredMessage], operation: int) -> None:
         """Note messages of a conversation."""
         for one in messages:
             said = one.message
             calls = json.dumps([[c.id, c.name, c.arguments] for c in said.calls], ensure_ascii=False)
-            self._connection.execute(
+            self._execute(
                 "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
                 [
                     conversation,
@@ -68,7 +65,7 @@ class MessageStorage:
 
     def stand(self, conversation: str, numbers: Collection[int], operation: int) -> None:
         """Note that every context is to keep these messages whole."""
-        self._connection.execute(
+        self._execute(
             "INSERT INTO standing_messages SELECT ?, unnest(?::BIGINT[]), ?, NULL",
             [conversation, sorted(numbers), operation],
             structural=False,
@@ -76,7 +73,7 @@ class MessageStorage:
 
     def fall(self, conversation: str, numbers: Collection[int], operation: int) -> None:
         """Note that contexts need not keep these messages any more."""
-        self._connection.execute(
+        self._execute(
             "UPDATE standing_messages SET ended_by = ? WHERE conversation = ? AND (ended_by IS NULL OR ended_by IN "
             "(SELECT id FROM operations WHERE undone)) AND number IN (SELECT unnest(?::BIGINT[]))",
             [operation, conversation, sorted(numbers)],
@@ -86,7 +83,7 @@ class MessageStorage:
     def standing(self, conversation: str) -> frozenset[int]:
         """The numbers of messages that every context is to keep whole, of those that are held."""
         # Of another message that later came under the same number and name, nothing was said.
-        rows = self._connection.rows(
+        rows = self._rows(
             "SELECT DISTINCT s.number FROM standing_messages s LEFT JOIN operations a ON a.id = s.added_by "
             f"LEFT JOIN operations e ON e.id = s.ended_by JOIN {STANDING} m ON m.number = s.number "
             "AND m.conversation = s.conversation WHERE s.conversation = ? AND a.undone IS NOT TRUE "
@@ -97,7 +94,7 @@ class MessageStorage:
 
     def end(self, conversation: str, operation: int) -> None:
         """Note that a conversation is no longer held."""
-        self._connection.execute(
+        self._execute(
             "UPDATE messages SET ended_by = ? WHERE conversation = ? AND (ended_by IS NULL OR ended_by IN "
             "(SELECT id FROM operations WHERE undone)) AND added_by NOT IN "
             "(SELECT id FROM operations WHERE undone)",
@@ -108,7 +105,7 @@ class MessageStorage:
     def held(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[StoredMessage, ...]:
         """The messages of a conversation from one number to another, both included, in order."""
         upto = "" if last is None else " AND number <= ?"
-        rows = self._connection.rows(
+        rows = self._rows(
             f"SELECT {_COLUMNS} FROM {STANDING} WHERE conversation = ? AND number >= ?{upto} ORDER BY number",
             [conversation, first, *([] if last is None else [last])],
         )
@@ -116,7 +113,7 @@ class MessageStorage:
 
     def some(self, conversation: str, numbers: Collection[int]) -> dict[int, StoredMessage]:
         """Those messages of a conversation that are held of these numbers."""
-        rows = self._connection.rows(
+        rows = self._rows(
             f"SELECT {_COLUMNS} FROM {STANDING} WHERE conversation = ? AND number IN (SELECT unnest(?::BIGINT[]))",
             [conversation, list(numbers)],
         )
@@ -124,11 +121,11 @@ class MessageStorage:
 
     def count(self, conversation: str) -> int:
         """How many messages a conversation has; 0 for one that is not held."""
-        return int(self._connection.value(f"SELECT count(*) FROM {STANDING} WHERE conversation = ?", [conversation]))
+        return int(self._value(f"SELECT count(*) FROM {STANDING} WHERE conversation = ?", [conversation]))
 
     def conversations(self) -> tuple[ConversationSummary, ...]:
         """The conversations that are held, by name."""
-        rows = self._connection.rows(
+        rows = self._rows(
             f"SELECT conversation, count(*), min(said_at), max(said_at) FROM {STANDING} "
             "GROUP BY conversation ORDER BY conversation"
         )
@@ -157,11 +154,8 @@ _OF_STANDING = (
 """Mentions whose operation stands, of messages that do."""
 
 
-class MentionStorage:
+class MentionStorage(StoragePart):
     """Mentions by conversation and message. One counts while its message does, and the operation that found it."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def add(self, conversation: str, mentions: Sequence[ResolvedMention], operation: int) -> None:
         """Note mentions in messages that are held."""
@@ -183,7 +177,7 @@ class MentionStorage:
             for one in mentions
         ]
         columns = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in _MENTION_COLUMNS.items())
-        self._connection.execute(
+        self._execute(
             f"INSERT INTO mentions SELECT m.conversation, m.number, m.added_by, span_start, span_end, kind, type, "
             f"means::JSON, antecedent::JSON, confidence, because, detector, ? FROM (SELECT {columns}) r "
             f"JOIN {STANDING} m ON m.number = r.of WHERE m.conversation = ?",
@@ -197,7 +191,7 @@ class MentionStorage:
         An alias, by which older stores make two names one, is none.
         """
         upto = "" if last is None else " AND n.number <= ?"
-        rows = self._connection.rows(
+        rows = self._rows(
             "SELECT n.number, span_start, span_end, m.content, n.kind, type, means::VARCHAR, confidence, because, "
             f"detector, antecedent::VARCHAR FROM {_OF_STANDING} AND n.kind <> 'alias' "
             f"AND n.conversation = ? AND n.number >= ?{upto} "
@@ -208,7 +202,7 @@ class MentionStorage:
 
     def mark(self, conversation: str, numbers: Collection[int], operation: int) -> None:
         """Note that messages that are held were read by the parser."""
-        self._connection.execute(
+        self._execute(
             "UPDATE messages SET resolved_by = ? WHERE conversation = ? AND number IN (SELECT unnest(?::BIGINT[])) AND "
             "added_by NOT IN (SELECT id FROM operations WHERE undone) AND (ended_by IS NULL OR ended_by IN "
             "(SELECT id FROM operations WHERE undone))",
@@ -218,7 +212,7 @@ class MentionStorage:
 
     def waiting(self, conversation: str) -> tuple[int, ...]:
         """The numbers of the messages that were not, in order."""
-        rows = self._connection.rows(
+        rows = self._rows(
             f"SELECT m.number FROM {STANDING} m LEFT JOIN operations r ON r.id = m.resolved_by WHERE "
             "m.conversation = ? AND (m.resolved_by IS NULL OR r.undone) ORDER BY m.number",
             [conversation],
@@ -227,7 +221,7 @@ class MentionStorage:
 
     def faults(self) -> tuple[tuple[str, int, str], ...]:
         """(conversation, number, what is wrong) of mentions of no message, or beyond the characters of theirs."""
-        rows = self._connection.rows(
+        rows = self._rows(
             "SELECT n.conversation, n.number, CASE WHEN m.number IS NULL THEN 'it is of no message' ELSE "
             "'it is of characters that the message has not' END FROM mentions n LEFT JOIN messages m ON "
             "m.conversation = n.conversation AND m.number = n.number AND m.added_by IS NOT DISTINCT FROM n.said_by "
@@ -291,11 +285,8 @@ PromptIds = dict[PromptKind, tuple[str, ...]]
 _EXCHANGE_COLUMNS = "number, made_at, conversation, last, record, prompt_count, fresh, written, cached, output"
 
 
-class ExchangeStorage:
+class ExchangeStorage(StoragePart):
     """Requests by their number, from 1. What is written here is no change of the memory: the change counter stays."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def put(self, row: ExchangeRow, keep: int, prompts: Sequence[GatewayPrompt] = ()) -> None:
         """Keep a request with its prompts, and of all requests only the latest `keep`; inside a transaction."""
@@ -323,12 +314,12 @@ class ExchangeStorage:
 
     def get(self, number: int) -> ExchangeRow | None:
         """A request; None where it is not kept."""
-        found = self._connection.rows(f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges WHERE number = ?", [number])
+        found = self._rows(f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges WHERE number = ?", [number])
         return _exchange(found[0]) if found else None
 
     def before(self, row: ExchangeRow) -> ExchangeRow | None:
         """The request before this one of the same conversation; None where none is kept."""
-        found = self._connection.rows(
+        found = self._rows(
             f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges WHERE conversation = ? AND number < ? "
             "ORDER BY number DESC LIMIT 1",
             [row.conversation, row.number],
@@ -338,7 +329,7 @@ class ExchangeStorage:
     def latest(self, limit: int, conversation: str | None = None) -> Sequence[ExchangeRow]:
         """The latest requests, of one conversation or of all, the newest first."""
         named = "" if conversation is None else "WHERE conversation = ? "
-        found = self._connection.rows(
+        found = self._rows(
             f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges {named}ORDER BY number DESC LIMIT ?",
             [*([] if conversation is None else [conversation]), limit],
         )
@@ -346,7 +337,7 @@ class ExchangeStorage:
 
     def prompts(self, number: int) -> tuple[GatewayPrompt, ...]:
         """The prompts of a request, in its order."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT e.kind, p.content, e.after FROM exchange_prompts e JOIN prompts p ON p.id = e.prompt "
             "WHERE e.exchange = ? ORDER BY e.position",
             [number],
@@ -357,7 +348,7 @@ class ExchangeStorage:
         """The prompts of every request of these conversations of which they were kept, by conversation and number, the
         earliest first.
         """
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT e.conversation, e.number, p.kind, p.prompt FROM exchanges e "
             "LEFT JOIN exchange_prompts p ON p.exchange = e.number "
             "WHERE e.prompt_count IS NOT NULL AND e.conversation IN (SELECT unnest(?::VARCHAR[])) "
@@ -372,7 +363,7 @@ class ExchangeStorage:
         return made
 
     def _write(self, statement: str, parameters: Sequence[object]) -> None:
-        self._connection.execute(statement, parameters, counted=False)
+        self._execute(statement, parameters, counted=False)
 
 
 WITHOUT_EXCHANGE = {

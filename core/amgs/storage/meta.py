@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amgs.storage.connection import SqlConnection
+from amgs.storage.connection import StoragePart
 
 EMBEDDER = "embedding_model"
 DIMENSION = "embedding_dimension"
@@ -12,37 +12,32 @@ _KEPT = "kept:"
 _PUT = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 
 
-class MetaStorage:
+class MetaStorage(StoragePart):
     """Values by name."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def get(self, key: str) -> str | None:
         """The value under a key, None when there is none."""
-        value = self._connection.value("SELECT value FROM meta WHERE key = ?", [key])
+        value = self._value("SELECT value FROM meta WHERE key = ?", [key])
         return None if value is None else str(value)
 
     def put(self, key: str, value: str) -> None:
         """Set the value of a key."""
-        self._connection.execute(_PUT, [key, value])
+        self._execute(_PUT, [key, value])
 
     def remove(self, key: str) -> None:
         """Take a key away; one that is not there is left so."""
-        self._connection.execute("DELETE FROM meta WHERE key = ?", [key])
+        self._execute("DELETE FROM meta WHERE key = ?", [key])
 
     def keep(self, name: str, value: str | None) -> None:
         """Set what a workstation remembers under a name; None forgets it. No index follows, nothing is stale."""
         if value is None:
-            self._connection.execute("DELETE FROM meta WHERE key = ?", [_KEPT + name], counted=False)
+            self._execute("DELETE FROM meta WHERE key = ?", [_KEPT + name], counted=False)
         else:
-            self._connection.execute(_PUT, [_KEPT + name, value], counted=False)
+            self._execute(_PUT, [_KEPT + name, value], counted=False)
 
     def kept(self, prefix: str) -> dict[str, str]:
         """What is remembered under names that begin so, by name."""
-        rows = self._connection.rows(
-            "SELECT key, value FROM meta WHERE starts_with(key, ?) ORDER BY key", [_KEPT + prefix]
-        )
+        rows = self._rows("SELECT key, value FROM meta WHERE starts_with(key, ?) ORDER BY key", [_KEPT + prefix])
         return {str(key).removeprefix(_KEPT): str(value) for key, value in rows}
 
     def store_id(self) -> str:
@@ -51,7 +46,7 @@ class MetaStorage:
 
     def embedding_space(self) -> tuple[str, int] | None:
         """Name and dimension of the embedder that made the store's embeddings; None before the first one."""
-        said = dict(self._connection.rows("SELECT key, value FROM meta WHERE key IN (?, ?)", [EMBEDDER, DIMENSION]))
+        said = dict(self._rows("SELECT key, value FROM meta WHERE key IN (?, ?)", [EMBEDDER, DIMENSION]))
         return (str(said[EMBEDDER]), int(said[DIMENSION])) if len(said) == 2 else None
 
     def put_embedding_space(self, name: str, dimension: int) -> None:

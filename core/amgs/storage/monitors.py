@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from amgs.clock import as_utc
-from amgs.storage.connection import SqlConnection, stored
+from amgs.storage.connection import StoragePart, stored
 from amgs.types import EdgeKey
 
 
@@ -23,16 +23,13 @@ class MonitorValue:
     detail: Mapping[str, float]
 
 
-class MonitorStorage:
+class MonitorStorage(StoragePart):
     """The log of the monitors."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def append(self, seen: Iterable[MonitorValue]) -> None:
         """Record what was seen."""
         for one in seen:
-            self._connection.execute(
+            self._execute(
                 "INSERT INTO monitor_log VALUES (?, ?, ?, ?, ?::JSON)",
                 [stored(one.at), one.kind, one.subject, one.value, json.dumps(dict(one.detail))],
                 structural=False,
@@ -40,7 +37,7 @@ class MonitorStorage:
 
     def last(self, kind: str) -> MonitorValue | None:
         """The latest record of a kind."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT timestamp, kind, subject, value, detail::VARCHAR FROM monitor_log WHERE kind = ? "
             "ORDER BY rowid DESC LIMIT 1",
             [kind],
@@ -52,16 +49,14 @@ class MonitorStorage:
 
     def cycles(self, kind: str) -> tuple[int, ...]:
         """Ids of the standing operations of a kind, the newest first."""
-        found = self._connection.rows(
-            "SELECT id FROM operations WHERE kind = ? AND NOT undone ORDER BY id DESC", [kind]
-        )
+        found = self._rows("SELECT id FROM operations WHERE kind = ? AND NOT undone ORDER BY id DESC", [kind])
         return tuple(int(row[0]) for row in found)
 
     def edges_changed(self, after: int) -> tuple[set[EdgeKey], set[EdgeKey]]:
         """Keys of the edges that standing operations made and took away after the one with this id."""
         made: set[EdgeKey] = set()
         gone: set[EdgeKey] = set()
-        for key, is_made, is_gone in self._connection.rows(
+        for key, is_made, is_gone in self._rows(
             "SELECT r.key, r.before IS NULL, r.after IS NULL FROM operation_rows r JOIN operations o ON o.id = "
             "r.operation_id WHERE r.target = 'edge' AND o.id > ? AND NOT o.undone ORDER BY o.id",
             [after],

@@ -13,21 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import as_utc
-from amgs.storage.connection import SqlConnection, stored
+from amgs.storage.connection import StoragePart, stored
 
 if TYPE_CHECKING:
     from amgs.types import ReinforcementEvent
 
 
-class ReinforcementStorage:
+class ReinforcementStorage(StoragePart):
     """The log of reinforcements and walks."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def append(self, ids: Sequence[str], event_type: str, at: datetime, source: str) -> None:
         """Log one event for each block."""
-        self._connection.execute(
+        self._execute(
             "INSERT INTO reinforcement_log SELECT unnest(?::VARCHAR[]), ?, ?, ?",
             [list(ids), event_type, stored(at), source],
             structural=False,
@@ -35,7 +32,7 @@ class ReinforcementStorage:
 
     def remove(self, block_id: str, event_type: str, at: datetime, source: str) -> None:
         """Take one event out of the log."""
-        self._connection.execute(
+        self._execute(
             "DELETE FROM reinforcement_log WHERE rowid = (SELECT max(rowid) FROM reinforcement_log "
             "WHERE block_id = ? AND event_type = ? AND timestamp = ? AND source = ?)",
             [block_id, event_type, stored(at), source],
@@ -44,7 +41,7 @@ class ReinforcementStorage:
 
     def of(self, block_id: str) -> tuple[ReinforcementEvent, ...]:
         """The events of one block, the oldest first."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT block_id, event_type, timestamp, source FROM reinforcement_log WHERE block_id = ? "
             "ORDER BY timestamp, event_type, source",
             [block_id],
@@ -55,7 +52,7 @@ class ReinforcementStorage:
 
     def instants(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Running number of the block and microseconds since 1970 of every event, the oldest first: (n,) each."""
-        c = self._connection.columns(
+        c = self._columns(
             "SELECT b.number AS number, epoch_us(l.timestamp) AS at FROM reinforcement_log l "
             "JOIN memory_blocks b ON b.id = l.block_id ORDER BY l.timestamp, b.number"
         )
@@ -67,7 +64,7 @@ class ReinforcementStorage:
         Blocks without an event are missing.
         """
         condition = "" if ids is None else " WHERE block_id IN (SELECT unnest(?::VARCHAR[]))"
-        found = self._connection.rows(
+        found = self._rows(
             f"SELECT block_id, count(*) FROM reinforcement_log{condition} GROUP BY 1 ORDER BY 1",
             [] if ids is None else [list(ids)],
         )
@@ -75,13 +72,11 @@ class ReinforcementStorage:
 
     def count(self, *, since: datetime) -> int:
         """How many events there were since an instant."""
-        return int(
-            self._connection.value("SELECT count(*) FROM reinforcement_log WHERE timestamp >= ?", [stored(since)])
-        )
+        return int(self._value("SELECT count(*) FROM reinforcement_log WHERE timestamp >= ?", [stored(since)]))
 
     def append_walks(self, keys: Sequence[tuple[str, str, str]], at: datetime, source: str) -> None:
         """Log one walk for each edge (source, target, relation)."""
-        self._connection.execute(
+        self._execute(
             "INSERT INTO edge_walks SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), ?, ?",
             [[k[0] for k in keys], [k[1] for k in keys], [k[2] for k in keys], stored(at), source],
             structural=False,
@@ -91,7 +86,7 @@ class ReinforcementStorage:
         """How often each edge (source, target, relation) led to a block that a verdict calls useful; edges that never
         did are missing.
         """
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT source_id, target_id, relation_type, count(*) FROM edge_forecasts "
             "JOIN calibration_log USING (prediction_id) WHERE actual >= 0.5 GROUP BY 1, 2, 3"
         )
@@ -103,7 +98,7 @@ class ReinforcementStorage:
         together. Having been selected by the same frame is none.
         """
         # A verdict's own event says when it was given, not in which assembly: that is in the log of forecasts.
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT block_id, array_agg(DISTINCT occasion) FROM (SELECT block_id, assembly_id AS occasion FROM "
             "calibration_log WHERE actual >= 0.5 UNION ALL SELECT block_id, concat(source, ' ', epoch_us(timestamp)) "
             "FROM reinforcement_log WHERE event_type NOT IN ('assembled', 'useful')) AS used GROUP BY 1"
@@ -112,7 +107,7 @@ class ReinforcementStorage:
 
     def miscounted(self) -> tuple[str, ...]:
         """Blocks whose counter disagrees with the log; empty in a sound store."""
-        found = self._connection.rows(
+        found = self._rows(
             "SELECT b.id FROM memory_blocks b LEFT JOIN (SELECT block_id, count(*) AS n FROM reinforcement_log "
             "GROUP BY 1) l "
             "ON l.block_id = b.id WHERE b.reinforcements <> coalesce(l.n, 0) ORDER BY 1"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from amgs.clock import as_utc
-from amgs.storage.connection import SqlConnection, stored
+from amgs.storage.connection import StoragePart, stored
 
 if TYPE_CHECKING:
     from amgs.types import Review
@@ -24,16 +24,13 @@ _STANDING = (
 )
 
 
-class ReviewStorage:
+class ReviewStorage(StoragePart):
     """Findings and verdicts."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def add(self, found: Sequence[Review], operation: int) -> None:
         """Write findings under the numbers that they carry."""
         for one in found:
-            self._connection.execute(
+            self._execute(
                 "INSERT INTO reviews VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
                 [
                     one.id,
@@ -50,20 +47,20 @@ class ReviewStorage:
 
     def next_id(self) -> int:
         """The number that the next finding gets; numbers are not given out twice."""
-        return int(self._connection.value("SELECT coalesce(max(id), 0) + 1 FROM reviews"))
+        return int(self._value("SELECT coalesce(max(id), 0) + 1 FROM reviews"))
 
     def waiting(self) -> int:
         """How many findings are open."""
-        return int(self._connection.value(f"SELECT count(*) FROM ({_STANDING}) WHERE state = 'open'"))
+        return int(self._value(f"SELECT count(*) FROM ({_STANDING}) WHERE state = 'open'"))
 
     def everything(self) -> tuple[Review, ...]:
         """The findings that stand, open ones first, the surest first."""
-        found = self._connection.rows(f"SELECT * FROM ({_STANDING}) AS r ORDER BY state <> 'open', confidence DESC, id")
+        found = self._rows(f"SELECT * FROM ({_STANDING}) AS r ORDER BY state <> 'open', confidence DESC, id")
         return tuple(_review(row) for row in found)
 
     def decide(self, review: int, verdict: str, operation: int) -> None:
         """Note a verdict and the operation that carried it out."""
-        self._connection.execute(
+        self._execute(
             "UPDATE reviews SET verdict = ?, operation_id = ? WHERE id = ?",
             [verdict, operation, review],
             structural=False,

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.connection import SqlConnection, microseconds
+from amgs.storage.connection import StoragePart, microseconds
 from amgs.storage.migrations import NAME_TEXTS
 
 
@@ -58,17 +58,14 @@ _GIVEN = "(SELECT unnest(?::VARCHAR[]) AS name, unnest(?::VARCHAR[]) AS root, un
 _PIECE = "source, position, locator, block_id, since, until"
 
 
-class SourceStorage(ABC):
+class SourceStorage(StoragePart, ABC):
     """Sources and what they hold. A piece counts while the operation that added it stands, and its end while the one
     that ended it does.
     """
 
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
-
     def names(self) -> tuple[SourceName, ...]:
         """Every source that was ever named, by name."""
-        rows = self._connection.rows("SELECT name, root, path FROM sources ORDER BY name")
+        rows = self._rows("SELECT name, root, path FROM sources ORDER BY name")
         return tuple(SourceName(str(name), str(root), str(path)) for name, root, path in rows)
 
     def put_names(self, names: Iterable[SourceName]) -> None:
@@ -82,12 +79,12 @@ class SourceStorage(ABC):
             "WHERE NOT EXISTS (SELECT 1 FROM sources s WHERE s.name = g.name)",
         ):
             if every:
-                self._connection.execute(sql, given, structural=False)
+                self._execute(sql, given, structural=False)
 
     def add(self, pieces: Sequence[SourcePiece], operation: int | None) -> None:
         """Note that sources hold blocks."""
         if pieces:
-            self._connection.execute(
+            self._execute(
                 "INSERT INTO source_blocks SELECT unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::VARCHAR[]), "
                 "unnest(?::VARCHAR[]), make_timestamp(unnest(?::BIGINT[])), NULL, ?, NULL",
                 [
@@ -104,7 +101,7 @@ class SourceStorage(ABC):
     def end(self, pieces: Sequence[SourcePiece], operation: int) -> None:
         """Note that sources no longer hold blocks that they held: `until`, which each piece gives."""
         if pieces:
-            self._connection.execute(
+            self._execute(
                 "UPDATE source_blocks SET until = greatest(since, g.at), ended_by = ? FROM (SELECT "
                 "make_timestamp(unnest(?::BIGINT[])) AS at, unnest(?::VARCHAR[]) AS of, unnest(?::BIGINT[]) AS place, "
                 "unnest(?::VARCHAR[]) AS id) AS g "
@@ -142,10 +139,10 @@ class SourceStorage(ABC):
     def name_texts(self) -> None:
         """Give texts whose source nobody named a name each: for those from before they had one."""
         for statement in NAME_TEXTS.strip().split(";\n"):
-            self._connection.execute(statement.rstrip(";"), structural=False)
+            self._execute(statement.rstrip(";"), structural=False)
 
     def _pieces(self, where: str, given: list[Any], order: str = "source, position") -> tuple[SourcePiece, ...]:
-        rows = self._connection.rows(f"SELECT {_PIECE} FROM {STANDING} WHERE {where} ORDER BY {order}, locator", given)
+        rows = self._rows(f"SELECT {_PIECE} FROM {STANDING} WHERE {where} ORDER BY {order}, locator", given)
         return tuple(
             SourcePiece(
                 str(source),

@@ -7,8 +7,7 @@ rows that changed after that value of the counter.
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from amgs.storage.assemblies import AssemblyStorage, SearchStorage, WaterfallStorage
 from amgs.storage.blocks import BlockStorage
@@ -18,6 +17,7 @@ from amgs.storage.erasure import ErasureStorage
 from amgs.storage.frames import FrameStorage
 from amgs.storage.journal import JournalStorage
 from amgs.storage.meta import MetaStorage
+from amgs.wing_registry import loaded
 
 if TYPE_CHECKING:
     from amgs.storage.as_of import AsOfStorage
@@ -31,6 +31,24 @@ if TYPE_CHECKING:
     from amgs.storage.reviews import ReviewStorage
     from amgs.storage.sources import SourceStorage
     from amgs.storage.tables import TableStorage
+
+
+P = TypeVar("P")
+
+
+class _Lazy(Generic[P]):
+    """A part whose module is imported when it is first asked for."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, store: Storage, owner: type) -> P:
+        part: P = loaded(f"amgs.storage.{self._place}")(store)
+        store.__dict__[self._name] = part
+        return part
 
 
 class Storage(SqlConnection):
@@ -55,80 +73,16 @@ class Storage(SqlConnection):
         self.journal = JournalStorage(self)
         self.erasure = ErasureStorage(self, self.meta)
 
-    @cached_property
-    def messages(self) -> MessageStorage:
-        from amgs.storage.messages import MessageStorage
-
-        return MessageStorage(self)
-
-    @cached_property
-    def mentions(self) -> MentionStorage:
-        from amgs.storage.messages import MentionStorage
-
-        return MentionStorage(self)
-
-    @cached_property
-    def frame_cache(self) -> FrameCacheStorage:
-        from amgs.storage.frames import FrameCacheStorage
-
-        return FrameCacheStorage(self)
-
-    @cached_property
-    def scores(self) -> ScoreStorage:
-        from amgs.storage.frames import ScoreStorage
-
-        return ScoreStorage(self)
-
-    @cached_property
-    def forecasts(self) -> ForecastStorage:
-        from amgs.storage.forecasts import ForecastStorage
-
-        return ForecastStorage(self)
-
-    @cached_property
-    def edge_forecasts(self) -> EdgeForecastStorage:
-        from amgs.storage.forecasts import EdgeForecastStorage
-
-        return EdgeForecastStorage(self)
-
-    @cached_property
-    def block_uses(self) -> BlockUseStorage:
-        from amgs.storage.forecasts import BlockUseStorage
-
-        return BlockUseStorage(self)
-
-    @cached_property
-    def reinforcements(self) -> ReinforcementStorage:
-        from amgs.storage.reinforcements import ReinforcementStorage
-
-        return ReinforcementStorage(self)
-
-    @cached_property
-    def monitors(self) -> MonitorStorage:
-        from amgs.storage.monitors import MonitorStorage
-
-        return MonitorStorage(self)
-
-    @cached_property
-    def reviews(self) -> ReviewStorage:
-        from amgs.storage.reviews import ReviewStorage
-
-        return ReviewStorage(self)
-
-    @cached_property
-    def exchanges(self) -> ExchangeStorage:
-        from amgs.storage.messages import ExchangeStorage
-
-        return ExchangeStorage(self)
-
-    @cached_property
-    def deleted_blocks(self) -> DeletedBlockStorage:
-        from amgs.storage.erasure import DeletedBlockStorage
-
-        return DeletedBlockStorage(self)
-
-    @cached_property
-    def as_of(self) -> AsOfStorage:
-        from amgs.storage.as_of import AsOfStorage
-
-        return AsOfStorage(self, self.blocks, self.edges)
+    messages: _Lazy[MessageStorage] = _Lazy("messages:MessageStorage")
+    mentions: _Lazy[MentionStorage] = _Lazy("messages:MentionStorage")
+    exchanges: _Lazy[ExchangeStorage] = _Lazy("messages:ExchangeStorage")
+    frame_cache: _Lazy[FrameCacheStorage] = _Lazy("frames:FrameCacheStorage")
+    scores: _Lazy[ScoreStorage] = _Lazy("frames:ScoreStorage")
+    forecasts: _Lazy[ForecastStorage] = _Lazy("forecasts:ForecastStorage")
+    edge_forecasts: _Lazy[EdgeForecastStorage] = _Lazy("forecasts:EdgeForecastStorage")
+    block_uses: _Lazy[BlockUseStorage] = _Lazy("forecasts:BlockUseStorage")
+    reinforcements: _Lazy[ReinforcementStorage] = _Lazy("reinforcements:ReinforcementStorage")
+    monitors: _Lazy[MonitorStorage] = _Lazy("monitors:MonitorStorage")
+    reviews: _Lazy[ReviewStorage] = _Lazy("reviews:ReviewStorage")
+    deleted_blocks: _Lazy[DeletedBlockStorage] = _Lazy("erasure:DeletedBlockStorage")
+    as_of: _Lazy[AsOfStorage] = _Lazy("as_of:AsOfStorage")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.storage.connection import OfferedColumn, SqlConnection
+from amgs.storage.connection import OfferedColumn, StoragePart
 
 BATCH = 10_000
 OF_A_NEW_STORE = frozenset({"change_counter", "meta", "frame_definitions", "frame_compositions", "frame_versions"})
@@ -38,14 +38,11 @@ class TableSize:
     index_bytes: int
 
 
-class TableStorage(ABC):
+class TableStorage(StoragePart, ABC):
     """Every table of the schema. Columns carry the type names of the export format, whatever the backend calls them."""
 
     _vectors_in_columns = True
     """Whether a vector is an array only where whole columns are asked for."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     @abstractmethod
     def schema(self) -> dict[str, tuple[TableColumn, ...]]:
@@ -58,16 +55,13 @@ class TableStorage(ABC):
         last = -1
         if skip:
             sql = f'SELECT rowid FROM "{table}" ORDER BY rowid LIMIT 1 OFFSET ?'
-            passed = self._connection.value(sql, [skip - 1])
+            passed = self._value(sql, [skip - 1])
             if passed is None:
                 return
             last = int(passed)
         while True:
             sql = f'SELECT rowid, {chosen} FROM "{table}" WHERE rowid > ? ORDER BY rowid LIMIT ?'
-            if vectors:
-                found = _rows(self._connection.columns(sql, [last, BATCH]))
-            else:
-                found = self._connection.rows(sql, [last, BATCH])
+            found = _rows(self._columns(sql, [last, BATCH])) if vectors else self._rows(sql, [last, BATCH])
             if not found:
                 return
             last = int(found[-1][0])
@@ -77,7 +71,7 @@ class TableStorage(ABC):
         """Take every row out; inside a transaction."""
         self._connection.edge_changes.forget()
         self._connection.clock_changes.forget()
-        self._connection.execute(f'DELETE FROM "{table}"')
+        self._execute(f'DELETE FROM "{table}"')
 
     def insert(self, table: str, columns: Sequence[TableColumn], batch: Sequence[TableRow]) -> None:
         """Add rows as `rows` gives them; inside a transaction."""
@@ -92,11 +86,11 @@ class TableStorage(ABC):
             for place, column in enumerate(columns)
         }
         with self._connection.offer_columns("given_rows", given):
-            self._connection.execute(f'INSERT INTO "{table}" ({names}) SELECT {values} FROM given_rows')
+            self._execute(f'INSERT INTO "{table}" ({names}) SELECT {values} FROM given_rows')
 
     def count(self, table: str) -> int:
         """How many rows a table has."""
-        return int(self._connection.value(f'SELECT count(*) FROM "{table}"'))
+        return int(self._value(f'SELECT count(*) FROM "{table}"'))
 
     def untouched(self) -> bool:
         """Whether nothing was ever done in the store: no table has rows but those of a new one."""
@@ -108,7 +102,7 @@ class TableStorage(ABC):
 
     def set_counter(self, value: int) -> None:
         """Put the change counter where revisions of imported rows are not in its future; inside a transaction."""
-        self._connection.execute("UPDATE change_counter SET value = ?, structure = ?", [value, value])
+        self._execute("UPDATE change_counter SET value = ?, structure = ?", [value, value])
 
 
 def _rows(columns: Mapping[str, NDArray[Any]]) -> list[TableRow]:

@@ -11,12 +11,12 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from amgs.storage.connection import ChangeLog, Key
+from amgs.storage.connection import ChangeLog, Key, StoragePart
 from amgs.storage.signature import signature
 from amgs.types import EdgeKey, StoreChange
 
 if TYPE_CHECKING:
-    from amgs.storage.connection import SqlConnection
+    pass
 
 KEPT: Final = 4096
 """Changes that can be told by revision."""
@@ -40,17 +40,14 @@ class SharedChangeLog(ChangeLog[Key]):
         return self._told(since)
 
 
-class Outbox:
+class Outbox(StoragePart):
     """The table `outbox` of one namespace. Reads are of the state that the reading thread sees."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def append(
         self, revision: int, program: str, edges: frozenset[EdgeKey] | None, clocks: frozenset[str] | None
     ) -> None:
         """Keep what a change touched, and who made it; inside its transaction."""
-        execute = self._connection.execute
+        execute = self._execute
         told = json.dumps({"program": program, **signature()})
         row = [revision, told, _written(edges), _written(clocks)]
         execute("INSERT INTO outbox VALUES (?, ?, ?, ?)", row, structural=False)
@@ -59,7 +56,7 @@ class Outbox:
 
     def changes(self, since: int, limit: int) -> tuple[StoreChange, ...]:
         """The first changes after a revision that are kept."""
-        rows = self._connection.rows(
+        rows = self._rows(
             "SELECT revision, told FROM outbox WHERE revision > ? ORDER BY revision LIMIT ?", [since, limit]
         )
         return tuple(_change(int(revision), json.loads(told)) for revision, told in rows)
@@ -76,7 +73,7 @@ class Outbox:
 
     def follows(self, since: int) -> bool:
         """Whether each change after a revision is kept, and none of them filled the store from elsewhere."""
-        known, whole, now = self._connection.rows(
+        known, whole, now = self._rows(
             "SELECT count(*), count(*) FILTER (WHERE edges IS NULL AND clocks IS NULL), (SELECT value FROM "
             "change_counter) FROM outbox WHERE revision > ?",
             [since],
@@ -84,7 +81,7 @@ class Outbox:
         return int(known) == max(int(now) - since, 0) and not whole
 
     def _keys(self, column: str, since: int) -> list[Any] | None:
-        rows = self._connection.rows(
+        rows = self._rows(
             f"SELECT o.revision, o.{column}, c.value FROM change_counter c LEFT JOIN outbox o ON o.revision > ?",
             [since],
         )

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.connection import SqlConnection, stored
+from amgs.storage.connection import StoragePart, stored
 from amgs.wings.packs.values import Pack, PackAction, PackMember, PackProposal, PackUse
 
 _STANDING = (
@@ -21,17 +21,14 @@ _COLUMNS = "name, version, id, title, members::VARCHAR, keywords::VARCHAR, token
 _USES = "number, name, version, pack, used_at, query, session, tokens, blocks::VARCHAR, outcome"
 
 
-class PackStorage:
+class PackStorage(StoragePart):
     """Versions of packs by name. One counts while the operation that kept it stands; it is retired while the one that
     retired it does.
     """
 
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
-
     def put(self, pack: Pack, operation: int) -> None:
         """Note a version."""
-        self._connection.execute(
+        self._execute(
             "INSERT INTO packs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
             [
                 pack.name,
@@ -51,7 +48,7 @@ class PackStorage:
 
     def retire(self, name: str, operation: int) -> None:
         """Note that all standing versions of a name are retired."""
-        self._connection.execute(
+        self._execute(
             "UPDATE packs SET retired_by = ? WHERE name = ? AND (retired_by IS NULL OR retired_by IN "
             "(SELECT id FROM operations WHERE undone))",
             [operation, name],
@@ -60,20 +57,18 @@ class PackStorage:
 
     def versions(self, name: str) -> tuple[Pack, ...]:
         """The versions of a name, the oldest first, retired ones too."""
-        rows = self._connection.rows(f"SELECT {_COLUMNS} FROM {_STANDING} WHERE name = ? ORDER BY version", [name])
+        rows = self._rows(f"SELECT {_COLUMNS} FROM {_STANDING} WHERE name = ? ORDER BY version", [name])
         return tuple(map(_pack, rows))
 
     def latest(self) -> tuple[Pack, ...]:
         """The latest version of each name, by name, retired ones too."""
-        rows = self._connection.rows(
-            f"SELECT DISTINCT ON (name) {_COLUMNS} FROM {_STANDING} ORDER BY name, version DESC"
-        )
+        rows = self._rows(f"SELECT DISTINCT ON (name) {_COLUMNS} FROM {_STANDING} ORDER BY name, version DESC")
         return tuple(map(_pack, rows))
 
     def log(self, pack: Pack, at: datetime, query: str, session: str, tokens: int, blocks: Sequence[str]) -> int:
         """Log that a pack was read; returns the number of the row."""
-        number = int(self._connection.value("SELECT coalesce(max(number), 0) + 1 FROM pack_uses"))
-        self._connection.execute(
+        number = int(self._value("SELECT coalesce(max(number), 0) + 1 FROM pack_uses"))
+        self._execute(
             "INSERT INTO pack_uses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
             [number, pack.name, pack.version, pack.id, stored(at), query, session, tokens, json.dumps(list(blocks))],
             structural=False,
@@ -82,18 +77,16 @@ class PackStorage:
 
     def judge(self, number: int, outcome: float) -> bool:
         """Note the outcome of a use; False where there is none of that number."""
-        if not self._connection.value("SELECT count(*) FROM pack_uses WHERE number = ?", [number]):
+        if not self._value("SELECT count(*) FROM pack_uses WHERE number = ?", [number]):
             return False
-        self._connection.execute(
-            "UPDATE pack_uses SET outcome = ? WHERE number = ?", [outcome, number], structural=False
-        )
+        self._execute("UPDATE pack_uses SET outcome = ? WHERE number = ?", [outcome, number], structural=False)
         return True
 
     def uses(self, name: str | None = None, limit: int | None = None) -> tuple[PackUse, ...]:
         """What was read, of one name when it is given, the newest first."""
         where = "" if name is None else " WHERE name = ?"
         most = "" if limit is None else " LIMIT ?"
-        rows = self._connection.rows(
+        rows = self._rows(
             f"SELECT {_USES} FROM pack_uses{where} ORDER BY number DESC{most}",
             [*([] if name is None else [name]), *([] if limit is None else [limit])],
         )
@@ -101,8 +94,8 @@ class PackStorage:
 
     def decide(self, proposal: PackProposal, verdict: str, at: datetime, operation: int) -> None:
         """Note a verdict on a proposal, "accepted" or "rejected", and the operation that carried it out."""
-        number = int(self._connection.value("SELECT coalesce(max(number), 0) + 1 FROM pack_proposals"))
-        self._connection.execute(
+        number = int(self._value("SELECT coalesce(max(number), 0) + 1 FROM pack_proposals"))
+        self._execute(
             "INSERT INTO pack_proposals VALUES (?, ?, ?, 'rule', 0, 1, 1, ?, ?, ?, ?, ?, ?, '{}', ?, NULL, 0, ?, ?)",
             [
                 number,
@@ -123,7 +116,7 @@ class PackStorage:
 
     def decided(self) -> set[tuple[PackAction, tuple[str, ...]]]:
         """The proposals with a verdict that stands, by their actions and packs."""
-        rows = self._connection.rows(
+        rows = self._rows(
             "SELECT p.action, p.packs::VARCHAR FROM pack_proposals p "
             "JOIN operations v ON v.id = p.decided_by AND NOT v.undone"
         )

@@ -19,8 +19,8 @@ said:
 test: check
 	$(BIN)/pytest -n 3 --dist loadfile --ignore tests/safety --ignore tests/benchmarks
 
-# What guards people's data: kills, hostile input, damage, a full disk, a store of the first release, each wing taken out.
-# And what is in no wheel: the benchmarks, training among them.
+# What guards people's data: kills, hostile input, damage, a full disk, a store of the first release, PostgreSQL, each
+# wing taken out. And what is in no wheel: the benchmarks, training among them.
 safety: $(STAMP)
 	$(BIN)/pytest -n 3 --dist loadfile tests/safety tests/benchmarks
 

@@ -24,12 +24,13 @@ def modules_after(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def every_module(package: str) -> str:
-    """A statement that imports each module of a package, the packages in it too."""
+def every_module(*packages: str) -> str:
+    """A statement that imports each module of packages, the packages in them too."""
     return (
-        f"import importlib, pkgutil, {package} as root\n"
-        "for found in pkgutil.walk_packages(root.__path__, root.__name__ + '.'):\n"
-        "    importlib.import_module(found.name)"
+        f"import importlib, pkgutil, {', '.join(packages)}\n"
+        f"for root in ({', '.join(packages)},):\n"
+        "    for found in pkgutil.walk_packages(root.__path__, root.__name__ + '.'):\n"
+        "        importlib.import_module(found.name)"
     )
 
 
@@ -39,24 +40,13 @@ MODELS = {"torch", "transformers", "spacy"}
 @pytest.mark.parametrize(
     ("statement", "loaded", "unwanted"),
     [
-        (
-            "import amgs; amgs.Memory",
-            "amgs.storage.opening",
-            {*MODELS, "textual", "amgs_app", "amgs_tui", "amgs_focus"},
-        ),
         (every_module("amgs"), "amgs.text.minilm", {*MODELS, "textual", "amgs_app", "amgs_tui", "amgs_focus"}),
+        ("import amgs_focus.records", "amgs_focus.records", {"torch", "transformers", "textual", "amgs", "duckdb"}),
         (
-            every_module("amgs_focus"),
-            "amgs_focus.runtime.runtime",
-            {"textual", "amgs", "amgs_app", "amgs_tui", "duckdb"},
+            every_module("amgs_app.lifecycle", "amgs_app.frames", "amgs_app.render"),
+            "amgs_app.render.canvas",
+            {*MODELS, "textual", "duckdb"},
         ),
-        ("import amgs_focus.records", "amgs_focus.records", {"torch", "transformers"}),
-        *(
-            (every_module(f"amgs_app.{subject}"), f"amgs_app.{subject}.rows", {*MODELS, "textual", "duckdb"})
-            for subject in ("lifecycle", "frames")
-        ),
-        (every_module("amgs_app.render"), "amgs_app.render.canvas", {*MODELS, "textual", "duckdb"}),
-        (every_module("amgs_app"), "amgs_app.shell.script", {"textual", "amgs_tui"}),
         (
             "import amgs_app.shell.prompt, amgs_app.cli, amgs_app.render.snapshot",
             "amgs_app.shell.script",

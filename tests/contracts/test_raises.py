@@ -55,6 +55,10 @@ def classes(package: str) -> Mapping[str, frozenset[str]]:
     return found
 
 
+def last_name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
 @cache
 def made(package: str) -> frozenset[str]:
     """The names that a package calls or raises as they are: `raise Error(…)`, `return Error(…)`, `raise Error`."""
@@ -62,9 +66,9 @@ def made(package: str) -> frozenset[str]:
     for tree in trees(package).values():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
-                found.add(ast.unparse(node.func).rpartition(".")[2])
+                found.add(last_name(node.func))
             elif isinstance(node, ast.Raise) and node.exc is not None:
-                found.add(ast.unparse(node.exc))
+                found.add(last_name(node.exc))
     return frozenset(found)
 
 

@@ -21,6 +21,10 @@ SQL = re.compile(
 )
 
 
+WORDS = ("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "execute", "duckdb", "psycopg")
+"""A module without any of them is not parsed."""
+
+
 def sql_in(tree: ast.AST) -> list[int]:
     """The lines of texts with SQL in them and of calls of `execute`."""
     return [
@@ -47,7 +51,10 @@ def test_sql_is_written_in_storage_alone_and_the_database_imported_in_a_backend_
     assert len(outside) > 300  # else nothing was read
     with_sql, importing = {}, []
     for path in outside:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if not any(word in text for word in WORDS):
+            continue
+        tree = ast.parse(text)
         elsewhere = STORAGE not in path.parents and path not in {FOREIGN, *OF_WINGS}
         if elsewhere and (lines := sql_in(tree)):
             with_sql[str(path.relative_to(ROOT))] = lines

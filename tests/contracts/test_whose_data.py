@@ -6,14 +6,12 @@ import io
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from amgs.clock import SystemClock
 from amgs.memory import Memory
 from amgs_app import cli
-from amgs_app.calls.operation import Operation
 from amgs_app.calls.standard import standard
 
 WRITING = [each for each in standard() if each.writes]
@@ -59,9 +57,9 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store
 
 
-@pytest.mark.parametrize("command", WRITING, ids=lambda each: each.name.replace(" ", "-"))
-def test_a_command_without_its_argument_leaves_an_empty_store_empty(command: Operation[..., Any], empty: Path) -> None:
-    run("--store", str(empty), *command.words)
+def test_a_command_without_its_argument_leaves_an_empty_store_empty(empty: Path) -> None:
+    for command in WRITING:
+        run("--store", str(empty), *command.words)
     assert blocks_in(empty) == 0
 
 

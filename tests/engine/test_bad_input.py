@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from amgs.api.simulation import Decay
 from amgs.clock import FixedClock
-from amgs.errors import AmgsError, BudgetError, InputError, UnknownBlockError, UsageError, WeightsError
+from amgs.errors import AmgsError, BudgetError, InputError, UnknownBlockError, UsageError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
-from amgs.types import BlockFilter, Weights
+from amgs.types import BlockFilter
 from tests.engine.memory_world import NOW, open_memory
 
 STRANGE = {
@@ -45,22 +45,6 @@ STRANGE = {
     "blank lines": "\n\n\nx\n\n\n" * 5_000,
     "SQL": "'; DROP TABLE memory_blocks; --",
 }
-QUERIES = (
-    "",
-    "   ",
-    "!!! ??? ... ---",
-    "?" * 20_000,
-    '"unclosed',
-    "field:value AND OR NOT (a OR",
-    "content:* +a -b ^2 a~2 [a TO z] /regex.*/",
-    "'; DROP TABLE memory_blocks; --",
-    "%_\\ NULL *",
-    " ".join(f"w{i}" for i in range(10_000)),
-    "x" * 1_000_000,
-    "E-" * 5_000,
-    "שלום \u202e",
-    "👩‍👩‍👧‍👦",
-)
 FRONT = """---
 source: https://example.org
 sources: [x, y]
@@ -100,26 +84,11 @@ def assert_clear(error: AmgsError) -> None:
 # --- texts ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", STRANGE)
-def test_strange_text_is_kept_and_found_by_its_source(strange: Memory, name: str) -> None:
-    ids = strange.resolve_source(f"{name}.md") or strange.resolve_source(f"{name}.md#1")
-    assert ids
-    assert strange.block(ids[0]).status == "consolidated"
-
-
 def test_strange_texts_leave_a_sound_store_and_working_frames(strange: Memory) -> None:
     assert strange.verify().ok
     frame = strange.assemble("SESSION", query="body", reinforce=False)
     assert "".join(frame.text[s.start : s.end] for s in frame.spans) == frame.text
     assert strange.forecast(days=36_500).rows
-
-
-@pytest.mark.parametrize("query", QUERIES, ids=lambda q: ascii(q[:16]))
-def test_any_text_is_a_query(strange: Memory, query: str) -> None:
-    assert len(strange.search(query).hits) <= 10
-    assert strange.assemble("ATTENTION", query=query, reinforce=False).tokens <= 1024
-    some = strange.blocks(BlockFilter(), limit=1)[0].id
-    assert strange.why(query, some).block.id == some
 
 
 def test_a_query_is_never_run_as_a_statement(strange: Memory) -> None:
@@ -128,14 +97,6 @@ def test_a_query_is_never_run_as_a_statement(strange: Memory) -> None:
     strange.find("'; DELETE FROM memory_blocks; --")
     strange.search("x", filter=BlockFilter(meta={"a'b": "c", '"': '"', "$.x[*]": "1"}))
     assert strange.status().blocks == before
-
-
-def test_front_matter_may_use_the_words_of_the_engine(strange: Memory) -> None:
-    block = strange.block(strange.resolve_source("front.md")[0])
-    assert block.meta["source"] == "front.md"
-    assert block.meta["note_source"] == "https://example.org"
-    assert block.meta["note_superseded_by"] == "nobody"
-    assert (block.meta["title"], block.meta["author"], block.meta["kind"]) == ("a, b", "Ilse, Tally", "note, letter")
 
 
 @pytest.mark.parametrize("text", ["", " \n\t ", "\ud800", "---\ntags: [a]\n---\n"])
@@ -232,17 +193,6 @@ def test_a_pipe_named_like_a_note_does_not_hang(tmp_path: Path) -> None:
         assert "not a file" in memory.ingest_folder(tmp_path).refused[0].reason
 
 
-def test_one_note_a_thousand_times_is_one_block(tmp_path: Path) -> None:
-    for n in range(1000):
-        (tmp_path / f"{n}.md").write_text("The same note.", encoding="utf-8")
-    with open_memory() as memory:
-        assert len(memory.ingest_folder(tmp_path).added) == 1
-        memory.apply_consolidation(memory.plan_consolidation())
-        (block,) = memory.blocks(BlockFilter())
-        assert len(block.meta["sources"]) == 1000
-        assert memory.verify().ok
-
-
 # --- ids --------------------------------------------------------------------------------------------------
 
 
@@ -320,12 +270,6 @@ def test_a_budget_that_holds_nothing_is_refused(strange: Memory, budget: int) ->
     assert_clear(caught.value)
 
 
-def test_a_budget_of_one_token_gives_an_empty_frame(strange: Memory) -> None:
-    frame = strange.assemble("SESSION", query="body", budget=1, reinforce=False)
-    assert all(entry.budget >= 0 for entry in frame.ledger)
-    assert (frame.text, frame.selected) == ("", ())
-
-
 @pytest.mark.parametrize("wrong", [-1.0, -1e-9, math.nan, math.inf, -math.inf])
 def test_a_wrong_lambda_or_confidence_changes_nothing(strange: Memory, wrong: float) -> None:
     some = strange.blocks(BlockFilter(), limit=1)[0]
@@ -342,23 +286,6 @@ def test_a_wrong_lambda_or_confidence_changes_nothing(strange: Memory, wrong: fl
             ask()
         assert_clear(caught.value)
     assert strange.block(some.id) == some
-
-
-@pytest.mark.parametrize(
-    "wrong", [(1, 1, 1, 1, 1), (math.nan, 0, 0, 0, 1), (math.inf, 0, 0, 0, 0), (-1, 2, 0, 0, 0), (0, 0, 0, 0, 0)]
-)
-def test_weights_that_are_none_are_said_with_their_names(wrong: tuple[float, ...]) -> None:
-    with pytest.raises(WeightsError, match="recency") as caught:
-        Weights(*wrong)
-    assert_clear(caught.value)
-
-
-@pytest.mark.parametrize("category", ["", "  ", "x" * 61, "two\nlines", "\x00", "\ud800"])
-def test_a_category_is_one_short_line(strange: Memory, category: str) -> None:
-    some = strange.blocks(BlockFilter(), limit=1)[0].id
-    with pytest.raises(UsageError) as caught:
-        strange.set_metadata(some, category=category)
-    assert_clear(caught.value)
 
 
 # --- time -------------------------------------------------------------------------------------------------
@@ -398,13 +325,3 @@ def test_at_any_instant_every_stage_works_and_can_be_undone(instant: datetime) -
 
 
 # --- an end -----------------------------------------------------------------------------------------------
-
-
-def test_a_closed_memory_says_so_and_closes_twice(tmp_path: Path) -> None:
-    memory = open_memory(tmp_path / "s.duckdb")
-    memory.close()
-    memory.close()
-    for ask in (memory.status, memory.verify, lambda: memory.search("x"), lambda: memory.ingest_text("x")):
-        with pytest.raises(AmgsError, match="closed") as caught:
-            ask()
-        assert_clear(caught.value)

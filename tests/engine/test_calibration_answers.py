@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs.calibration.answers import CHANCE, CONTROLS, cited, shared
+from amgs.calibration.answers import CHANCE, shared
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.memory import Memory
@@ -36,24 +36,6 @@ def test_a_text_is_used_whose_words_the_answer_shares_beyond_chance() -> None:
     assert not any(used for used, _ in shared("The Heron is wrong.", QUERY, shown, OTHERS).values())
     assert not any(used for used, _ in shared(ANSWER, QUERY, shown, OTHERS[:20]).values()), "too few controls"
     assert found == shared(ANSWER, QUERY, dict(reversed(shown.items())), OTHERS)
-
-
-def test_words_that_many_texts_share_show_no_use() -> None:
-    controls = [f"{text} It leaks by the keel." for text in OTHERS]
-    assert not any(used for used, _ in shared("It leaks by the keel.", "?", {"a": LEAK}, controls).values())
-    assert len(controls) < CONTROLS
-
-
-def test_an_answer_in_several_parts_used_several_texts() -> None:
-    shown = {"leak": LEAK, "tide": "The tide at Faro turns at seven.", "boat": OTHERS[3]}
-    found = shared("Oakum for the leak at the keel, and the tide at Faro turns at seven.", "", shown, OTHERS)
-    assert {one for one, (used, _) in found.items() if used} == {"leak", "tide"}
-
-
-def test_a_beginning_of_an_id_cites_a_block() -> None:
-    ids = ["4acf3d17" + "0" * 56, "4acf3d18" + "0" * 56]
-    assert cited("As [4acf3d170000] says", ids) == {ids[0]}
-    assert cited("4acf3d1 is too short, 4acf3d17ff another", ids) == frozenset()
 
 
 def test_what_an_answer_used_is_logged_with_the_forecasts_and_is_no_change(tmp_path: Path) -> None:

@@ -8,10 +8,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from amgs.calibration.questions import Labelled, Question, held_out, load, recall
+from amgs.calibration.questions import Question, load
 from amgs.errors import InputError
 from amgs.frames.compare import jaccard
 from amgs.frames.shipping import SHORT_TERM
@@ -71,19 +69,6 @@ def test_what_was_recorded_stands_beside_what_is_and_centrality_drifts_with_the_
             memory.remove_edge(edge.source_id, edge.target_id, kind=edge.relation_type)
         moved = {m.name: m.value for m in memory.calibration.metrics().metrics}
         assert moved["centrality drift"] and 0 < moved["centrality drift"] <= 1
-
-
-@given(st.integers(0, 10**6))
-def test_about_a_third_is_held_out_and_a_question_stays_where_it_is(start: int) -> None:
-    questions = [Question(f"q{start + i}", "?", "", ()) for i in range(300)]
-    apart = [q for q in questions if held_out(q, 1)]
-    assert 55 <= len(apart) <= 145
-    assert all(held_out(q, 1) for q in apart)
-
-
-def test_recall_counts_sources_and_not_their_blocks() -> None:
-    one = Labelled(QUESTIONS[1], (frozenset({"a", "b"}), frozenset({"c"})))
-    assert recall(["b", "x"], one) == 0.5 and recall(["a", "b", "c"], one) == 1
 
 
 def test_a_line_that_is_no_question_is_named(tmp_path: Path) -> None:

@@ -71,21 +71,6 @@ def test_a_process_that_has_the_store_open_follows_what_another_works_out(postgr
         assert scored(other) == scored(one) and max(scored(other).values()) > 0.5
 
 
-def test_a_look_at_a_block_changes_no_score(memory: Memory) -> None:
-    before = scored(memory)
-    for block in memory.blocks(LIVE):
-        memory.centrality(block.id)
-    assert scored(memory) == before
-
-
-def test_it_is_due_again_after_more_than_a_hundredth(memory: Memory) -> None:
-    memory.lifecycle.keep_derived()
-    assert line(memory).standing == "well"
-    memory.ingest_text("The crane stands still on Sundays.")
-    memory.consolidate()
-    assert line(memory).standing == "watch"
-
-
 def test_of_one_graph_it_is_kept_once_and_none_replaces_a_later_one(memory: Memory) -> None:
     derived = memory._context.derived
 
@@ -124,11 +109,3 @@ def test_closing_works_it_out_where_it_is_due(place: str, tmp_path: Path) -> Non
         assert max(found.values()) > 0.5
     with open_memory(place, settings=LARGE) as memory:
         assert scored(memory) == found and memory.change_counter == counter  # it was not due again
-
-
-def test_a_small_graph_is_measured_as_it_is(tmp_path: Path) -> None:
-    with open_memory() as memory:
-        memory.ingest_folder(write_notes(tmp_path / "notes"))
-        memory.consolidate()
-        assert max(scored(memory).values()) > 0
-        assert not [each for each in memory.health().lines if each.side == "centrality"]

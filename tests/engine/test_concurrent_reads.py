@@ -298,17 +298,3 @@ def test_vectors_of_raw_blocks_are_kept_until_the_consolidation_ends() -> None:
         assert vectors.of("3").tolist() == [0.0, 0.0]
         assert vectors.of("2").tolist() == [1.0, 1.0]
     assert asked == ["2"]
-
-
-def test_a_memory_that_was_read_while_it_was_written_opens_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "m.duckdb"
-    with open_memory(path, settings=BATCHES) as memory:
-        memory.ingest_many(drafts(24))
-        with Readers(lambda: memory.search(QUERIES[0])) as readers:
-            for _ in memory.consolidate_in_batches():
-                readers.another_round()
-        last = seen(memory.search(QUERIES[1]))
-    with open_memory(path, settings=BATCHES) as memory:
-        assert seen(memory.search(QUERIES[1])) == last
-        assert memory.verify().faults == ()
-    assert isinstance(memory, Memory)

@@ -110,14 +110,6 @@ def test_a_promise_survives_export_and_import_and_a_damaged_one_is_refused(memor
             other.exchange.load(path)
 
 
-def test_too_few_questions_promise_nothing_and_are_counted(memory: Memory) -> None:
-    judge(memory, range(LEAST - 1))
-    memory.calibration.apply(planned(memory))
-    assert look(memory).coverage is None
-    (reviewed,) = memory.reliability().coverage
-    assert (reviewed.questions, reviewed.least, reviewed.levels) == (LEAST - 1, LEAST, ())
-
-
 def test_labels_are_cases_verdicts_and_answers_and_each_question_counts_once(memory: Memory) -> None:
     judge(memory, range(12))
     judge(memory, range(2))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -102,14 +101,6 @@ def test_damage_beside_the_store_is_found_and_derived_anew(tmp_path: Path) -> No
     assert answers(path) == wanted
 
 
-def test_nothing_kept_gives_the_same_answers(tmp_path: Path) -> None:
-    path = tmp_path / "m.duckdb"
-    fill(path, 0, 150, Settings())
-    wanted = answers(path, Settings())
-    forget(path)
-    assert answers(path, Settings()) == wanted
-
-
 def test_reading_only_uses_what_is_kept_and_writes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "m.duckdb"
     fill(path, 0, 150)
@@ -117,16 +108,6 @@ def test_reading_only_uses_what_is_kept_and_writes_nothing(tmp_path: Path) -> No
     with Memory.open(path, clock=FixedClock(NOW), settings=SMALL, read_only=True) as memory:
         assert memory.search("the quarry").hits
     assert before == sorted((file, file.stat().st_mtime_ns) for file in Path(f"{path}.index").rglob("*"))
-
-
-def test_the_page_on_retrieval_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    fill(Path("memory.duckdb"), 0, 60)
-    page = (Path(__file__).parents[2] / "docs" / "retrieval.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
-    said: dict[str, object] = {}
-    exec(compile(example.replace("dome motor", "lantern mill"), "docs/retrieval.md", "exec"), said)
-    assert said["near"] and said["fall"]
 
 
 def hits(memory: Memory) -> list[list[tuple[str, float]]]:

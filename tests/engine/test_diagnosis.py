@@ -70,24 +70,6 @@ def test_a_fact_that_was_never_stored(memory: Memory) -> None:
     assert is_mended(memory, found)
 
 
-def test_a_fact_that_waits_in_the_inbox(memory: Memory) -> None:
-    memory.add(f"{FACT}.")
-    found = diagnosed(memory)
-    assert found.cause == "not consolidated"
-    told = {step.step: step.told for step in found.evidence}
-    assert told["prefilter"] == "it is raw; only consolidated blocks are taken"
-    assert is_mended(memory, found)
-
-
-def test_a_fact_that_was_set_aside(memory: Memory) -> None:
-    (block,) = memory.add(f"{FACT}.").added
-    memory.consolidate()
-    memory.set_metadata(block, status="archived")
-    found = diagnosed(memory)
-    assert found.cause == "set aside" and found.block is not None and found.block.id == block
-    assert is_mended(memory, found)
-
-
 def test_a_fact_that_another_took_the_place_of(memory: Memory) -> None:
     memory.add(f"{FACT}.", meta={"source": "log"})
     memory.consolidate()
@@ -212,30 +194,6 @@ def test_a_fact_that_a_message_says_in_other_words_is_diagnosed_once_it_is_named
 # --- which request, and which other answers ---------------------------------------------------------------
 
 
-def test_the_request_is_the_latest_that_brought_the_answer(memory: Memory) -> None:
-    take(memory, 1)
-    memory.assemble("ATTENTION", query="Where did the Gull lose its anchor?")
-    memory.assemble("ATTENTION", query="Who greases the pump?")
-    found = memory.diagnosis.diagnose("Ilse greases the pump", FACT)
-    assert (found.request.kind, found.request.query) == ("assembly", "Who greases the pump?")
-    assert found.answered_from is not None and "Ilse" in found.answered_from.content
-    found = memory.diagnosis.diagnose("The Gull lost its anchor in Visby", FACT)
-    assert found.request.query == "Where did the Gull lose its anchor?"
-    memory.search("chart table", keep=True)
-    assert memory.diagnosis.diagnose("", FACT).request.kind in ("assembly", "search")
-    found = memory.diagnosis.diagnose("", FACT, question="chart table")
-    assert (found.request.kind, found.request.places) == ("search", 10)
-
-
-def test_what_came_after_the_question_was_not_stored_then(memory: Memory) -> None:
-    memory.assemble("ATTENTION", query=ASKED)
-    memory.add(f"{FACT}.")
-    memory.consolidate()
-    found = diagnosed(memory)
-    assert found.cause == "not stored" and found.trial is None
-    assert "mended since" in found.verdict
-
-
 def test_the_other_answers_that_a_fix_moves_are_named(memory: Memory) -> None:
     memory.add("The mainsail of the Gull is patched with red cloth.")
     memory.consolidate()
@@ -305,13 +263,6 @@ def test_a_message_that_begins_with_a_name_was_said_by_that_person() -> None:
             for fact in [f"{who} sold his old boat in Visby, and that was last summer"]
         }
         assert facts.holds(best["Ilse"]) and not facts.holds(best["Jon"])
-
-
-def test_diagnosing_leaves_no_trace(memory: Memory) -> None:
-    memory.assemble("ATTENTION", query="Who greases the pump?")
-    counter, journal = memory.change_counter, memory.operations()
-    diagnosed(memory)
-    assert (memory.change_counter, memory.operations()) == (counter, journal)
 
 
 # --- wrong inputs -----------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.errors import UnknownEntityError, UsageError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.text.name_uses import read_names
@@ -68,23 +67,6 @@ def test_what_only_opens_a_sentence_heads_a_page_or_says_when_is_no_name(text: s
     assert names_of(text) == []
 
 
-def test_forms_of_a_package_are_one_and_a_phrase_is_another() -> None:
-    texts = (
-        "you need [pytest-xdist](https://github.com/pytest-dev/pytest-xdist) here",
-        "install it with `pip install pytest_xdist`, then `pytest_xdist` runs",
-        "every part of PyTorch and [pytorch](https://github.com/pytorch/pytorch) is here",
-        "we read JSON Schema files with [jsonschema](https://pypi.org/project/jsonschema) there",
-        "some APIs are like this API and that API",
-    )
-    with open_memory() as memory:
-        found = held(filled(memory, *texts))
-        assert found["pytest-xdist"] == ("project", ("pytest_xdist",), 2)
-        assert found["PyTorch"][1] == ("pytorch",)
-        assert {"JSON Schema", "jsonschema"} <= set(found)
-        assert found["API"][1:] == (("APIs",), 3)
-        assert memory.entities.get("PYTEST XDIST").entity.name == "pytest-xdist"
-
-
 def test_a_first_name_is_an_alias_only_where_one_person_has_it() -> None:
     whole = "they asked my friend Ada Lovelace, who said she knew"
     short = ("we told Ada and her sister all of it", "a letter of A. Lovelace came", "then Ada Lovelace left")
@@ -94,16 +76,6 @@ def test_a_first_name_is_an_alias_only_where_one_person_has_it() -> None:
         found = held(memory)
         assert {"Ada", "Ada Lovelace", "Ada Kern"} <= set(found)
         assert found["Ada Lovelace"][1] == ("A. Lovelace",)
-
-
-def test_one_weak_cue_makes_no_type_and_two_that_agree_do() -> None:
-    once = "it was much colder in Sundby at night"
-    with open_memory() as memory:
-        assert held(filled(memory, once))["Sundby"][0] == "unknown"
-        found = filled(memory, "last year we moved to Sundby by boat").entities.list(min_mentions=1)
-        assert [(e.name, e.type) for e in found] == [("Sundby", "place")]
-        assert set(found[0].because.split(", ")) == {"in", "goes to"}
-        assert memory.entities.list(type="person", min_mentions=1) == ()
 
 
 def test_speakers_are_persons_and_what_they_are_called_is_counted(tmp_path: Path) -> None:
@@ -140,29 +112,6 @@ def test_what_is_known_comes_with_passages_dates_and_what_stands_beside(tmp_path
         order = [one.block.superseded for one in memory.entities.get("Signe Holt").mentions]
         assert order == [False, False, True]
         assert len(memory.entities.get("Signe Holt", 1).mentions) == 1
-
-
-def test_a_name_that_nothing_is_known_by_is_answered_with_those_near_to_it() -> None:
-    with open_memory() as memory:
-        with pytest.raises(UnknownEntityError, match="qqq") as nothing:
-            memory.entities.get("qqq")
-        assert "words" in nothing.value.way_out
-        filled(memory, "we met Signe Holt at noon")
-        with pytest.raises(UnknownEntityError) as near:
-            memory.entities.get("Singe Hotl")
-        assert "Signe Holt" in near.value.way_out
-        with pytest.raises(UsageError):
-            memory.entities.list(type="robot")  # type: ignore[arg-type]
-
-
-def test_searching_reads_no_names_and_completing_uses_those_that_were_read() -> None:
-    with open_memory() as memory:
-        filled(memory, "we met Signe Holt at noon")
-        memory.search("noon")
-        assert memory._context.derived.entities.seen is None
-        assert memory.entity_names("sig") == ()
-        memory.entities.list()
-        assert memory.entity_names("sig") == ("Signe Holt",)
 
 
 def test_caught_up_is_the_same_as_read_anew(tmp_path: Path) -> None:

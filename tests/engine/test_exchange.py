@@ -11,7 +11,6 @@ from datetime import timedelta
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
-from xml.etree import ElementTree
 
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
@@ -221,28 +220,6 @@ def test_a_damaged_file_is_refused_whole_or_holds_together(
         memory.assemble("SESSION", query="dome", reinforce=False)
 
 
-def test_nesting_without_end_is_a_damaged_file(tmp_path: Path) -> None:
-    path = tmp_path / "deep"
-    for content in ("[" * 200_000, '{"form": "amgs memory", "x": ' + "[" * 200_000, "<a>" * 200_000):
-        path.write_text(content, encoding="utf-8")
-        with open_memory() as memory, pytest.raises(InputError, match="damaged"):
-            memory.exchange.load(path)
-
-
-def test_graph_programs_find_nodes_and_edges_with_their_attributes(tmp_path: Path) -> None:
-    import networkx
-
-    path = tmp_path / "m.graphml"
-    with consolidated(tmp_path / "notes") as memory:
-        done = memory.exchange.export(path, "graphml")
-        (dome,) = memory.resolve_source("places/dome.md")
-    graph = networkx.read_graphml(path)
-    assert (graph.number_of_nodes(), done.edges > 0) == (done.blocks, True)
-    assert graph.nodes[dome]["content"].startswith("# Dome") and graph.nodes[dome]["confidence"] > 0
-    assert ElementTree.parse(path).getroot().tag.endswith("graphml")
-    assert json.loads(graph.nodes[dome]["meta"])["source"] == "places/dome.md"
-
-
 TEXTS = (
     "The ferry Alder leaves from pier 4.",
     "The ferry Alder leaves from pier 7 now, no longer from pier 4.",
@@ -400,11 +377,8 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_what_commands_did_comes_back_value_by_value(
-    tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    chance, backup = Random(seed), str(tmp_path / "backup.json")
+def test_what_commands_did_comes_back_value_by_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chance, backup = Random(1), str(tmp_path / "backup.json")
     stores, talk = [tmp_path / "one.duckdb", tmp_path / "two.duckdb"], tmp_path / "talk.json"
     talk.write_text(json.dumps([{"speaker": "Ilse", "text": "Yesterday it was pier 2."}]), encoding="utf-8")
 

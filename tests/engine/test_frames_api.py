@@ -12,10 +12,9 @@ from amgs.api.frames import ComparisonSide
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.memory import Memory
-from amgs.settings import FrameSettings, Settings
 from amgs.storage.migrations import MIGRATIONS
 from amgs.types import BlockFilter, ChildFrame, SelectionRule, Weights
-from tests.engine.memory_world import NOW, consolidated, open_memory, write_notes
+from tests.engine.memory_world import NOW, consolidated, open_memory
 
 RECENT = Weights(recency=1, centrality=0, confidence=0, similarity=0, reinforcement=0)
 
@@ -28,18 +27,6 @@ def move(memory: Memory, hours: float) -> None:
 def add(memory: Memory, text: str, **meta: object) -> None:
     memory.ingest_text(text, meta=meta)
     memory.apply_consolidation(memory.plan_consolidation())
-
-
-def test_self_is_kept_for_an_hour_and_says_so(tmp_path: Path) -> None:
-    with consolidated(tmp_path) as memory:
-        first = memory.frames.cached("SELF")
-        assert not first.fresh and first.frame.selected
-        move(memory, 0.5)
-        again = memory.frames.cached("SELF")
-        assert again.fresh and again.frame.id == first.frame.id and again.frame.text == first.frame.text
-        assert [c.parts for c in again.frame.selected] == [c.parts for c in first.frame.selected]
-        move(memory, 0.6)
-        assert memory.frames.cached("SELF").because == "it is 1.1 hours old and fresh for 1"
 
 
 def test_self_lives_through_other_news_but_not_through_a_new_self_tagged_block(tmp_path: Path) -> None:
@@ -70,14 +57,6 @@ def test_a_world_falls_with_every_change_and_an_attention_is_never_kept(tmp_path
         assert memory.frames.cached("WORLD", query="dome").because == "the memory was changed"
         memory.frames.cached("ATTENTION", query="dome")
         assert not memory.frames.cached("ATTENTION", query="dome").fresh
-
-
-def test_a_changed_definition_is_not_served_from_the_cache(tmp_path: Path) -> None:
-    with consolidated(tmp_path) as memory:
-        memory.frames.cached("SELF")
-        known = {d.name: d for d in memory.frame_definitions()}
-        memory.define_frame(replace(known["SELF"], budget=300))
-        assert "definition" in memory.frames.cached("SELF").because
 
 
 def judge(memory: Memory, useful: int) -> None:
@@ -127,16 +106,6 @@ def test_a_replay_that_differs_says_why(tmp_path: Path) -> None:
             memory.frames.replay("ffffff")
 
 
-def test_the_history_is_newest_first_and_a_look_leaves_no_trace(tmp_path: Path) -> None:
-    with consolidated(tmp_path) as memory:
-        memory.assemble("SELF")
-        memory.assemble("ATTENTION", query="dome")
-        memory.assemble("ATTENTION", query="valve", reinforce=False)
-        found = memory.frames.history()
-        assert [a.name for a in found.assemblies] == ["ATTENTION", "SELF"] and found.total == 2
-        assert [a.name for a in memory.frames.history("self").assemblies] == ["SELF"]
-
-
 def test_two_weight_sets_beside_each_other_say_which_part_moved_a_block(tmp_path: Path) -> None:
     with consolidated(tmp_path) as memory:
         for n, text in enumerate(("A dome valve", "The valve of the dome leaks", "dome and valve, once more")):
@@ -153,23 +122,6 @@ def test_two_weight_sets_beside_each_other_say_which_part_moved_a_block(tmp_path
             change = sum(getattr(one.parts, n) for n in ("recency", "centrality", "confidence"))
             change += one.parts.similarity + one.parts.reinforcement
             assert change == pytest.approx(one.right_score - one.left_score)
-
-
-def test_a_frame_beside_itself_is_equal_and_a_past_one_shows_what_came(tmp_path: Path) -> None:
-    with consolidated(tmp_path) as memory:
-        same = memory.frames.compare(ComparisonSide("SESSION", "dome"), ComparisonSide("session", "dome"))
-        assert same.jaccard == 1 and not same.moved
-        past = memory.assemble("ATTENTION", query="dome valve")
-        move(memory, 1)
-        add(memory, "The dome valve leaks.")
-        found = memory.frames.compare(ComparisonSide(past.id), ComparisonSide("ATTENTION", "dome valve"))
-        come = [m for m in found.moved if m.left_rank is None]
-        assert [m.block.content for m in come] == ["The dome valve leaks."]
-        assert come[0].because == "not a candidate on the left"
-        then = memory.frames.compare(
-            ComparisonSide("ATTENTION", "dome valve", at=NOW), ComparisonSide("ATTENTION", "dome valve")
-        )
-        assert [m.block.content for m in then.moved if m.left_rank is None] == ["The dome valve leaks."]
 
 
 def test_a_frame_of_ones_own_is_deleted_but_not_under_a_parent_and_a_shipped_one_comes_back(tmp_path: Path) -> None:
@@ -234,25 +186,6 @@ def test_why_of_a_block_over_budget_names_the_budget_that_takes_it(tmp_path: Pat
                 assert (score.verdict == "passed") == (score.value >= score.needed)
         taken = frame.selected[0].block.id
         assert memory.why(frame.query, taken, frame=name, budget=budget).budget_change is None
-
-
-def test_so_many_assemblies_keep_their_candidates_as_the_settings_say(tmp_path: Path) -> None:
-    write_notes(tmp_path)
-    for keep in (2, 0):
-        settings = Settings(frames=FrameSettings(waterfalls=keep))
-        with open_memory(settings=settings) as memory:
-            memory.ingest_folder(tmp_path)
-            memory.consolidate()
-            made = []
-            for query in ("dome", "valve", "azimuth"):
-                made.append(memory.assemble("ATTENTION", query=query))
-                move(memory, 1)
-            for frame in made[3 - keep :]:
-                block = frame.selected[0].block.id
-                assert memory.frames.why_then(frame.id, block).admitted
-            with pytest.raises(UsageError, match=f"no longer kept; those of the latest {keep} are"):
-                memory.frames.why_then(made[0].id, made[0].selected[0].block.id)
-            assert memory.verify().ok
 
 
 def test_an_older_store_gets_the_new_tables(tmp_path: Path) -> None:

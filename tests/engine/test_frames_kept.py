@@ -6,10 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from amgs.frames import shipping
-from amgs.memory import Memory
-from amgs.storage.duckdb.storage import DuckDBStorage
-from amgs.types import BlockFilter, ChildFrame, Frame
-from tests.engine.memory_world import consolidated, open_memory
+from amgs.types import BlockFilter, Frame
+from tests.engine.memory_world import consolidated
 from tests.engine.test_frames_api import add, move
 
 
@@ -19,21 +17,6 @@ def _told(frame: Frame, child: str) -> bool:
 
 def _scores(frame: Frame, child: str) -> dict[str, float]:
     return {c.block.id: c.score for c in frame.candidates if c.child == child}
-
-
-def test_the_self_of_a_session_is_not_scored_anew_for_every_question(tmp_path: Path) -> None:
-    with consolidated(tmp_path) as memory:
-        first = memory.assemble("SESSION", query="dome valve")
-        assert not _told(first, "SELF") and _scores(first, "SELF")
-        move(memory, 0.5)
-        again = memory.assemble("SESSION", query="who is Ilse?")
-        assert _told(again, "SELF"), "another question, the same identity"
-        assert any("scored 30 min ago" in remark for remark in again.remarks)
-        assert _scores(again, "SELF") == _scores(first, "SELF")
-        assert not _told(again, "SHORT_TERM"), "that one asks by the query, and is fresh for minutes"
-        move(memory, 0.6)
-        late = memory.assemble("SESSION", query="who is Ilse?")
-        assert not _told(late, "SELF")
 
 
 def test_a_new_self_tagged_block_is_in_the_next_session(tmp_path: Path) -> None:
@@ -88,27 +71,3 @@ def test_an_assembly_that_took_pools_over_is_replayed_equal(tmp_path: Path) -> N
         assert [(c.block.id, c.score) for c in found.frame.candidates] == [
             (c.block.id, c.score) for c in taken.candidates
         ]
-
-
-def test_one_pool_a_child_is_kept_and_a_reader_only_reads(tmp_path: Path) -> None:
-    path = tmp_path / "m.duckdb"
-    with consolidated(tmp_path, path) as memory:
-        for query in ("dome", "valve", "Ilse"):
-            memory.assemble("DEEP_RECALL", query=query)
-        assert isinstance(memory._storage, DuckDBStorage)
-        rows = memory._storage.rows("SELECT frame_name FROM frame_cache WHERE starts_with(request, 'pool:')")
-        assert sorted(rows) == [("SELF",), ("WORLD",)]
-        assert memory._storage.frame_cache.get("SELF", "nothing") is None
-    with Memory.open(path, clock=memory.clock, read_only=True) as reader:
-        assert _told(reader.assemble("DEEP_RECALL", query="Ilse"), "WORLD")
-        assert not _told(reader.assemble("DEEP_RECALL", query="dome"), "WORLD")
-
-
-def test_a_composite_of_composites_takes_over_too() -> None:
-    with open_memory() as memory:
-        add(memory, "I am the keeper of notes.", tags=["self"])
-        memory.define_frame(
-            replace(shipping.SESSION, name="ALL", children=(ChildFrame("SESSION", 1.0), ChildFrame("TASK", 1.0)))
-        )
-        memory.assemble("ALL", query="notes")
-        assert _told(memory.assemble("ALL", query="keeper"), "SELF")

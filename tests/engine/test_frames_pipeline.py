@@ -15,27 +15,15 @@ from amgs.errors import BudgetError
 from amgs.frames.pipeline import FrameRequest, build
 from amgs.frames.registry import by_name, leaves, register
 from amgs.frames.score import effective
-from amgs.frames.select import apart
 from amgs.frames.shipping import DEFAULTS
 from amgs.retrieval.score import SEARCH_WEIGHTS
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, search
 from amgs.settings import Settings
 from amgs.text.tokens import approximate_tokens
-from amgs.types import (
-    Assembly,
-    Block,
-    BlockFilter,
-    BudgetStrategy,
-    ChildFrame,
-    Frame,
-    FrameDefinition,
-    Merge,
-    SelectionRule,
-    Weights,
-)
+from amgs.types import Assembly, Block, BlockFilter, BudgetStrategy, Frame, FrameDefinition, Merge, Weights
 from tests.engine.frames_samples import memories
-from tests.engine.retrieval_world import NOW, Link, note, world
+from tests.engine.retrieval_world import Link, note, world
 
 KNOWN = by_name(DEFAULTS)
 SETTINGS = Settings()
@@ -188,11 +176,6 @@ def test_a_budget_that_holds_nothing_is_refused(sources: Sources, budget: int) -
         frame(sources, "ATTENTION", budget=budget)
 
 
-def test_an_empty_memory_gives_an_empty_frame() -> None:
-    made = frame(world([]), "SESSION", "anything")
-    assert (made.text, made.spans, made.tokens, made.candidates) == ("", (), 0, ())
-
-
 # --- INBOX ------------------------------------------------------------------------------------------------
 
 
@@ -203,14 +186,6 @@ def test_inbox_shows_raw_blocks_newest_first_and_says_what_it_did_with_the_weigh
     assert made.weights.recency == pytest.approx(0.6 / 0.7)
     (remark,) = made.remarks
     assert "reinforcement" in remark and "similarity" in remark
-
-
-def test_inbox_with_a_query_scores_the_words(sources: Sources) -> None:
-    made = frame(sources, "INBOX", "unread and old")
-    assert made.weights.similarity == pytest.approx(0.2 / 0.9)
-    matched = {c.block.title: c for c in made.selected}
-    assert matched["Unread and old."].parts.similarity > matched["Unread: the dome is open."].parts.similarity
-    assert matched["Unread and old."].vector == 0.0
 
 
 # --- SELF -------------------------------------------------------------------------------------------------
@@ -244,31 +219,7 @@ def test_the_tagged_come_first_however_they_score() -> None:
     assert made.candidates[0].score < made.candidates[1].score
 
 
-def test_a_marked_anchor_wins_over_the_most_central_block() -> None:
-    blocks = [
-        note("I am careful.", is_self_component=True, decay_lambda=0.0001),
-        note("Root.", decay_lambda=0.0001, meta={"anchor": "self"}),
-        note("Near the root.", decay_lambda=0.0001),
-        note("Near the careful.", decay_lambda=0.0001),
-    ]
-    made = frame(world(blocks, [Link(1, 4), Link(2, 3)]), "SELF")
-    assert {c.block.title for c in made.selected} == {"I am careful.", "Root.", "Near the root."}
-
-
 # --- ATTENTION and SHORT_TERM -----------------------------------------------------------------------------
-
-
-def test_recent_chatter_does_not_crowd_out_the_answer() -> None:
-    answer = note("The spare encoder QX-7741-B lies in the cellar.", hours_ago=8000, decay_lambda=0.01)
-    chatter = [note(f"Chat about weather {i} and the encoder of nothing", hours_ago=0.1) for i in range(60)]
-    made = frame(world([answer, *chatter]), "ATTENTION", "where is the spare encoder QX-7741-B", budget=120)
-    assert answer.id in {c.block.id for c in made.selected}
-    assert any(c.fate == "below_threshold" and "similarity" in c.because for c in made.candidates)
-
-
-def test_short_term_looks_no_further_back_than_its_window(sources: Sources) -> None:
-    made = frame(sources, "SHORT_TERM")
-    assert [c.block.title for c in made.candidates] == ["Mara keeps the dome motor greased."]
 
 
 # --- composites -------------------------------------------------------------------------------------------
@@ -292,101 +243,7 @@ def test_the_first_child_of_a_chain_never_takes_more_than_its_share() -> None:
     assert {c.because.split(":")[0] for c in made.candidates if c.fate == "over_budget"} == {"over budget"}
 
 
-def parent(merge: Merge, strategy: BudgetStrategy, **rest: object) -> FrameDefinition:
-    made = FrameDefinition(
-        "MIX",
-        "a mixture",
-        Weights.normalised(similarity=1.0),
-        children=(ChildFrame("ATTENTION", 0.5), ChildFrame("SHORT_TERM", 0.5)),
-        merge=merge,
-        budget_strategy=strategy,
-        semantic_threshold=None,
-    )
-    return replace(made, **rest)  # type: ignore[arg-type]
-
-
-def test_an_intersection_keeps_what_every_child_offers(sources: Sources) -> None:
-    made = frame(sources, parent("intersection", "priority"), "dome motor")
-    assert {c.block.title for c in made.selected} == {"Mara keeps the dome motor greased."}
-    dropped = [c for c in made.candidates if c.fate == "child_dropped"]
-    assert dropped and all(c.because == "not in SHORT_TERM" for c in dropped)
-
-
-def test_a_union_gives_what_one_child_leaves_to_the_others(sources: Sources) -> None:
-    chain, union = (
-        frame(
-            sources,
-            parent(m, "static", children=(ChildFrame("ATTENTION", 0.3), ChildFrame("INBOX", 0.7))),
-            "dome motor",
-            150,
-        )
-        for m in MERGES[::-2]
-    )
-    assert len(union.selected) > len(chain.selected)
-    assert any("left" in c.because for c in union.selected)
-    for entry in union.ledger:
-        assert entry.blocks == sum(c.child == entry.child for c in union.selected)
-
-
-def test_a_dynamic_budget_follows_the_score_mass(sources: Sources) -> None:
-    made = frame(sources, parent("union", "dynamic"), "dome motor", 400)
-    masses = [
-        sum(c.score for c in made.candidates if c.child == name and c.fate != "below_threshold")
-        for name in ("ATTENTION", "SHORT_TERM")
-    ]
-    given_to = [entry.budget for entry in made.ledger]
-    assert given_to[0] / sum(given_to) == pytest.approx(masses[0] / sum(masses), abs=0.02)
-
-
-def test_rescoring_ranks_the_merged_blocks_by_the_composites_weights(sources: Sources) -> None:
-    recency = Weights.normalised(recency=1.0)
-    made = frame(sources, parent("union", "priority", rescore=recency), "dome motor")
-    for c in made.candidates:
-        assert c.score == pytest.approx(c.parts.recency)
-    assert made.weights == recency
-
-
-def test_a_composite_of_composites_is_filled_like_any_other(sources: Sources) -> None:
-    definition = parent("priority_chain", "priority", children=(ChildFrame("SESSION", 0.6), ChildFrame("INBOX", 1.0)))
-    made = frame(sources, definition, "dome motor", 400)
-    assert [entry.child for entry in made.ledger] == ["SESSION", "INBOX"]
-    assert {"SELF", "ATTENTION", "INBOX"} <= {c.child for c in made.selected}
-
-
 # --- the rest ---------------------------------------------------------------------------------------------
-
-
-def test_weights_given_stand_in_for_those_of_the_definition(sources: Sources) -> None:
-    confidence = Weights.normalised(confidence=1.0)
-    made = frame(sources, "ATTENTION", "dome motor", weights=confidence)
-    assert made.weights == confidence
-    assert all(c.score == pytest.approx(c.parts.confidence) for c in made.candidates)
-
-
-def test_an_id_is_that_of_the_question_the_instant_and_the_choice(sources: Sources) -> None:
-    one, same, other = (frame(sources, "ATTENTION", q) for q in ("dome motor", "dome motor", "motor dome"))
-    assert one.id == same.id != other.id
-    assert len(one.id) == 16 and one.as_of == NOW
-
-
-def test_each_selection_rule_names_its_reason(sources: Sources) -> None:
-    base = KNOWN["ATTENTION"]
-    first = replace(base, name="FIRST", rule=SelectionRule(selection="top_k", top_k=1))
-    assert "not_in_top_k" in fates(frame(sources, first, "dome motor"))
-    strict = replace(base, name="STRICT", rule=SelectionRule(selection="threshold", threshold=0.99))
-    made = frame(sources, strict, "dome motor")
-    assert not made.selected and all("under 0.99" in c.because for c in made.candidates)
-
-
-def test_a_filter_of_a_rule_binds(sources: Sources) -> None:
-    rule = SelectionRule(filter=BlockFilter(categories=("person",)))
-    people = replace(KNOWN["ATTENTION"], name="PEOPLE", rule=rule)
-    assert {c.block.category for c in frame(sources, people, "dome motor").candidates} == {"person"}
-
-
-def test_two_numbers_that_differ_are_written_apart() -> None:
-    assert apart(0.34, 0.46) == "0.34 under 0.46"
-    assert apart(0.4312, 0.4338) == "0.431 under 0.434"
 
 
 HOSTILE = (

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
-from amgs.errors import FrameCycleError, UsageError
 from amgs.frames import shipping
 from amgs.frames.registry import by_name
 from amgs.frames.shipping import Given, mark, renew, renewal
 from amgs.memory import Memory
 from amgs.storage.duckdb.storage import DuckDBStorage
 from amgs.storage.frames import decode, encode
-from amgs.types import ChildFrame
 from tests.engine.memory_world import NOW, open_memory
 
 OLD_SELF = replace(shipping.SELF, budget=256)
@@ -71,30 +67,6 @@ def test_a_store_from_before_versions_were_kept_loses_nothing() -> None:
     found = renewal(stored, {}, shipping.DEFAULTS, NOW)
     assert found.written == ()
     assert "SELF" not in found.given and found.given["WORLD"] == Given(mark(shipping.WORLD))
-
-
-def test_a_renewal_that_would_close_a_cycle_is_left_out() -> None:
-    given = {d.name: Given(mark(d)) for d in OLD}
-    mine = replace(shipping.TASK, name="TASK", children=(ChildFrame("SESSION", 1.0),))
-    newer = replace(shipping.SESSION, children=(ChildFrame("TASK", 1.0),))
-    found = renewal(by_name([*OLD, mine]), given, [newer], NOW)
-    assert found.written == () and found.given == given
-
-
-def test_a_frame_of_ones_own_has_no_shipped_definition() -> None:
-    with open_memory() as memory:
-        memory.define_frame(replace(shipping.TASK, name="MINE"))
-        assert _origin(memory, "MINE") == ("own", "yours")
-        with pytest.raises(UsageError, match="did not ship"):
-            memory.frames.reset("MINE")
-
-
-def test_a_reset_that_would_close_a_cycle_names_it() -> None:
-    with open_memory() as memory:
-        memory.define_frame(replace(shipping.REASONING, children=(ChildFrame("WORLD", 1.0),)))
-        memory.define_frame(replace(shipping.TASK, children=(ChildFrame("REASONING", 1.0),), merge="union"))
-        with pytest.raises(FrameCycleError, match="TASK"):
-            memory.frames.reset("REASONING")
 
 
 def test_a_definition_is_known_by_what_an_older_version_wrote_of_it() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from amgs.clock import FixedClock
-from amgs.errors import UnknownBlockError
 from amgs.graph.traversal import inside, louvain
 from amgs.memory import Memory
 from tests.engine.memory_world import NOW, write_notes
@@ -40,28 +38,6 @@ def test_a_way_leads_over_edges_that_exist_and_its_strength_is_their_product(mem
     assert walked <= known
 
 
-def test_no_way_is_no_error_and_an_unknown_block_is_one(memory: Memory) -> None:
-    alone = memory.ingest_text("A thought about nothing that anybody else has.").added[0]
-    way = memory.graph.path(source(memory, "people/ilse.md"), alone)
-    assert not way.blocks and not way.edges and way.strength == 0
-    with pytest.raises(UnknownBlockError):
-        memory.graph.path(alone, "ffffffffffff")
-
-
-def test_a_neighbourhood_of_one_relation_walks_only_over_it(memory: Memory) -> None:
-    talk = source(memory, "talks/first.md#2")
-    every = memory.graph.neighbourhood(talk, 2)
-    only = memory.graph.neighbourhood(talk, 2, relations=["next"])
-    assert {live.edge.relation_type for live in only.edges} == {"next"}
-    assert set(only.distances) <= set(every.distances) and len(only.blocks) >= 3
-
-
-def test_edges_from_before_an_instant_are_left_out(memory: Memory) -> None:
-    talk = source(memory, "talks/first.md#2")
-    assert memory.graph.neighbourhood(talk, 1, since=NOW - timedelta(days=1)).edges
-    assert not memory.graph.neighbourhood(talk, 1, since=NOW + timedelta(days=1)).edges
-
-
 def test_two_cliques_with_one_thread_between_them_are_two_communities() -> None:
     cliques = [[1, 2, 3, 4], [5, 6, 7, 8]]
     links = [Link(a, b) for part in cliques for a in part for b in part if a < b] + [Link(4, 5, weight=0.1)]
@@ -71,10 +47,3 @@ def test_two_cliques_with_one_thread_between_them_are_two_communities() -> None:
     assert 0.3 < found.modularity < 0.6
     assert inside(seen, found.parts[0]) > 0.95
     assert louvain(view([], 3)).parts == ()
-
-
-def test_communities_name_their_most_central_blocks(memory: Memory) -> None:
-    found = memory.graph.communities()
-    assert found.total == len(found.found) >= 1
-    assert sum(part.size for part in found.found) <= 6
-    assert all(part.centre and sum(count for _, count in part.categories) == part.size for part in found.found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -40,23 +39,6 @@ def test_every_piece_of_a_long_note_has_its_nearest_heading_and_the_notes_title_
     assert embedding_text(blocks[1]).startswith("Streams\n## Class: WritableStream")
 
 
-@pytest.mark.parametrize(
-    ("content", "title"),
-    [
-        ("============\nRequests\n============\ntext", "Requests"),
-        (".. note::\n\n   Read this first.", "Read this first."),
-        ('<p align="center">\n<img src="x.png"></p>\n\n# The tool', "The tool"),
-        ("[![build](https://x/y.svg)](https://x)\nA fast parser.", "A fast parser."),
-        ("```js\nlet x = 1\n```", "let x = 1"),
-        ("***", ""),
-        ("> quoted words", "quoted words"),
-    ],
-)
-def test_markup_is_never_a_title(content: str, title: str) -> None:
-    at = datetime(2026, 3, 1, tzinfo=UTC)
-    assert Block("0" * 64, content, at, at).title == title
-
-
 def test_other_plain_texts_are_read_and_what_is_no_text_is_counted_by_kind(tmp_path: Path) -> None:
     files = {
         "a.rst": "Using cpack\n===========\n\nThe DEB generator makes a package.",
@@ -72,14 +54,6 @@ def test_other_plain_texts_are_read_and_what_is_no_text_is_counted_by_kind(tmp_p
         titles = {source: block.title for source, block in by_source(memory).items()}
     assert report.skipped == (Skipped("", 1, ("program",)), Skipped(".json", 2, ("e.json", "f.JSON")))
     assert titles == {"a.rst": "Using cpack", "b.org": "Rent", "c.TXT": "not a heading", "d.markdown": "Bread"}
-
-
-def test_a_long_rst_is_cut_at_its_headings(tmp_path: Path) -> None:
-    text = f"=====\nGuide\n=====\n\n{LONG}\n\nInstall\n-------\n\n{LONG}\n\n.. note::\n\n   {LONG}"
-    with open_memory() as memory:
-        memory.ingest_folder(write_notes(tmp_path, {"g.rst": text}))
-        titles = [b.title for _, b in sorted(by_source(memory).items())]
-    assert titles[:2] == ["Guide", "Guide › Install"]
 
 
 def test_link_definitions_and_comments_are_no_memories_and_are_not_embedded(tmp_path: Path) -> None:
@@ -158,18 +132,6 @@ def test_a_folder_that_was_moved_keeps_its_sources(tmp_path: Path) -> None:
         assert {b.meta["source"] for b in memory.blocks(RAW)} == {"a.md"}
 
 
-def test_single_files_of_one_name_stay_apart(tmp_path: Path) -> None:
-    for name in ("x", "y"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "todo.md").write_text(f"# Todo\nFor {name}.")
-    with open_memory() as memory:
-        memory.ingest_file(tmp_path / "x" / "todo.md")
-        memory.ingest_file(tmp_path / "y" / "todo.md")
-        (tmp_path / "x" / "todo.md").write_text("# Todo\nFor x, edited.")
-        memory.ingest_file(tmp_path / "x" / "todo.md")
-        assert sorted(str(b.meta["source"]) for b in memory.blocks(RAW)) == ["todo.md", "todo.md", "y/todo.md"]
-
-
 def test_front_matter_is_read_to_its_depth_and_its_broken_lines_are_named(tmp_path: Path) -> None:
     text = (
         "---\ntitle: T: u\nauthor:\n  name: Ann\n  roles: [cook, driver]\ntags:\n  - a\n  - b\n"
@@ -182,14 +144,6 @@ def test_front_matter_is_read_to_its_depth_and_its_broken_lines_are_named(tmp_pa
     assert meta["author"] == "Ann" and meta["note_author"]["roles"] == ["cook", "driver"]
     assert [w.source for w in report.warnings] == ["n.md", "n.md"]
     assert "this line is broken" in report.warnings[0].reason + report.warnings[1].reason
-
-
-@pytest.mark.parametrize("value", ["2026-13-45", "03/04/2026", "[2026-01-01, 2026-01-02]"])
-def test_a_date_that_cannot_be_read_is_named(tmp_path: Path, value: str) -> None:
-    with open_memory() as memory:
-        report = memory.ingest_folder(write_notes(tmp_path, {"n.md": f"---\ndate: {value}\n---\nBody"}))
-    assert len(report.added) == 1
-    assert [w.source for w in report.warnings] == ["n.md"] and "cannot be read as a day" in report.warnings[0].reason
 
 
 @pytest.mark.parametrize("value", ["0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from amgs.memory import Memory
-from amgs.text.links import definitions, references
 from amgs.types import BlockFilter
 from tests.engine.memory_world import open_memory, write_notes
 
@@ -49,9 +48,3 @@ def test_a_target_that_comes_later_is_linked_then(tmp_path: Path) -> None:
         assert memory.ingest_folder(tmp_path).links_to_nowhere == 0
         memory.consolidate()
         assert linked(memory) == {("a.md", "sub/b.md")}
-
-
-def test_addresses_are_read_as_they_are_written() -> None:
-    text = '[a](<b c.md>) [d](e%20f.md) ![i](j.md) [k](l.md "t") [m] [n][M] `[o](p.md)`\n\n[m]: q/r.md'
-    found = references(text, definitions(text))
-    assert {"e f.md", "l.md", "q/r.md"} <= set(found) and "j.md" not in found

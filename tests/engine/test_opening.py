@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +36,6 @@ def test_without_models_a_memory_works_and_says_what_is_missing_and_how_to_get_i
         assert "QX-7741-B" in memory.context("which valve is QX-7741-B?").text
 
 
-@pytest.mark.usefixtures("no_models")
-def test_models_that_are_given_are_not_missed() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        amgs.open(":memory:", embedder=amgs.HashingEmbedder(), recogniser=amgs.RuleRecogniser()).close()
-
-
 def test_a_store_is_opened_with_the_embedder_that_it_was_begun_with(tmp_path: Path) -> None:
     path = tmp_path / "m.duckdb"
     with amgs.open(path, clock=CLOCK, embedder=amgs.HashingEmbedder(64), recogniser=amgs.RuleRecogniser()) as memory:
@@ -53,11 +45,6 @@ def test_a_store_is_opened_with_the_embedder_that_it_was_begun_with(tmp_path: Pa
         memory.add("Another note.")
         assert memory.consolidate().blocks == 1
         assert len(memory.search("note").hits) == 2
-
-
-def test_the_clock_is_the_systems_unless_another_is_given() -> None:
-    with amgs.open(":memory:") as memory:
-        assert isinstance(memory.clock, amgs.SystemClock)
 
 
 def test_what_is_added_is_a_text_a_file_or_a_folder(tmp_path: Path) -> None:
@@ -87,12 +74,6 @@ def test_consolidating_counts_what_all_batches_did_and_is_one_operation_to_undo(
         assert (operation.blocks, operation.edges) == (done.blocks, done.edges)
         memory.undo(operation.id)
         assert memory.counts()["raw"] == before - 1
-
-
-def test_nothing_raw_consolidates_to_nothing_and_leaves_no_operation() -> None:
-    with amgs.open(":memory:", clock=CLOCK) as memory:
-        assert memory.consolidate() == amgs.ConsolidationSummary(0, 0, {}, ())
-        assert memory.operations() == ()
 
 
 def test_a_context_is_the_frame_for_a_query_and_its_blocks_can_be_judged(tmp_path: Path) -> None:

@@ -41,18 +41,3 @@ def memory() -> Memory:
 def test_a_case_holds_or_says_what_does_not(memory: Memory, case: QuestionCase, fault: str) -> None:
     faults = check(case, memory).faults
     assert (not faults) if not fault else fault in faults[0]
-
-
-def test_nothing_is_found_as_of_a_day_before_anything_was_known(memory: Memory) -> None:
-    early = QuestionCase(ASKED, must_not_contain=("QX-7741-B",), as_of=datetime(1999, 1, 1, tzinfo=UTC))
-    assert check(early, memory).faults == ()
-    assert check(QuestionCase(ASKED, must_not_contain=("QX-7741-B",)), memory).faults
-
-
-def test_asking_leaves_no_trace(memory: Memory) -> None:
-    before = memory.change_counter
-    check(QuestionCase(ASKED, ("QX-7741-B",)), memory)
-    check(QuestionCase(ASKED, ("QX-7741-B",), frame="SESSION"), memory)
-    assert memory.change_counter == before
-    memory.assemble("SESSION", query=ASKED)
-    assert memory.change_counter > before

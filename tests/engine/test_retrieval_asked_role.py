@@ -99,18 +99,6 @@ def test_the_turns_of_the_other_step_back(names: tuple[str, str]) -> None:
     assert parts(mine, f"{user}: My kettle")["other_role"] == 0
 
 
-def test_the_result_of_a_tool_is_neither_of_them() -> None:
-    turns = [*chat(), note("Read: the spout of a kettle", meta={"source": "chat#9", "speaker": "Read"})]
-    for who in ("I", "you"):
-        found = ask(turns, f"What did {who} say of the kettle's spout?")
-        assert parts(found, "Read: the spout")["other_role"] == 0
-
-
-def test_a_talk_without_an_assistant_knows_no_i() -> None:
-    found = ask(chat("Ilse", "Mara"), "What did I say of the kettle's spout?")
-    assert [parts(found, hit.block.content)["other_role"] for hit in found.hits] == [0] * len(found.hits)
-
-
 def test_a_pasted_page_gains_no_more_by_its_length_than_a_long_turn() -> None:
     turns = [*CHAT, ("User", "User: the spout " + "and so on and on " * 400), ("Assistant", "Assistant: Yes.")]
     found = ask(chat(turns=turns), "which kettle leaks at the spout")

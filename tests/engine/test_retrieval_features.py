@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from amgs.index.block_features import NOBODY, BlockFeatures
 from amgs.index.lexical import StemPostings
-from amgs.retrieval.answerable import in_words
 from amgs.retrieval.features import FEATURES
-from amgs.retrieval.sequence_index import NOTHING, lay_out
+from amgs.retrieval.sequence_index import NOTHING
 from amgs.retrieval.similarity import WEIGHTS
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.text_forms import NOTE, PART
@@ -86,17 +85,6 @@ def test_an_episode_that_mentions_what_is_asked_lifts_its_turns(sources: Sources
     assert mentioned.get(7, 0.0) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("off", "silent"),
-    [("graph", ["window", "neighbour_words", "episode_words", "after_question", "flow"]), ("vector", ["meaning"])],
-)
-def test_a_layer_that_is_off_has_no_say(sources: Sources, off: str, silent: list[str]) -> None:
-    found = ask(sources, "where did the heron nest", layers=frozenset(LAYERS) - {off})
-    assert found.hits
-    for hit in found.hits:
-        assert all(dict(hit.evidence)[name] == 0 for name in silent)
-
-
 def test_the_parts_explain_the_order() -> None:
     """The similarity rises strictly with the sum of what the features add."""
     blocks = [note(f"the {word} stands in room {i}") for i, word in enumerate(["lamp", "lamps", "desk", "bed"])]
@@ -105,15 +93,6 @@ def test_the_parts_explain_the_order() -> None:
     similar = [hit.parts.similarity for hit in hits]
     assert np.argsort(sums).tolist() == np.argsort(similar).tolist()
     assert set(WEIGHTS) == set(FEATURES)
-
-
-def test_an_answer_by_the_other_person_is_doubted(sources: Sources) -> None:
-    """The same thing asked of the one who said it, and of the one who did not."""
-    true = estimate(sources, "Who of them, Ann, painted the gate green?")
-    swapped = estimate(sources, "Who of them, Bo, painted the gate green?")
-    assert true is not None and swapped is not None
-    assert 0.0 <= swapped < true <= 1.0
-    assert ask(sources, "gate", layers=frozenset({"keyword"})).answerable is None
 
 
 def test_an_estimate_is_told_only_of_the_form_on_which_it_was_right(sources: Sources) -> None:
@@ -126,17 +105,6 @@ def test_an_estimate_is_told_only_of_the_form_on_which_it_was_right(sources: Sou
     assert ask(notes, question).answerable is None, "the best hit is a note of its own"
     dated = f"which gate is painted green, as of {WRITTEN:%d %B %Y}?"
     assert ask(sources, dated).unestimated == "the question names a day"
-
-
-def test_a_typo_is_told(sources: Sources) -> None:
-    (reading,) = ask(sources, "the kettel broke").readings
-    assert (reading.written, reading.read_as) == ("kettel", "kettl")
-
-
-def test_an_english_word_is_read_as_it_is_written(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amgs.retrieval.layers.english_words", lambda: {"kettles": 2000, "gates": 2001, "hero": 2002})
-    assert ask(sources, "the hero stood").readings == ()
-    assert [r.written for r in ask(sources, "the herom stood").readings] == ["herom"]
 
 
 @pytest.mark.parametrize(("place", "read"), [(25_000, ["green"]), (19_999, []), (7000, [])])
@@ -189,27 +157,12 @@ def test_a_common_word_calls_somebody_only_where_it_is_written_as_a_name() -> No
     assert traits_of.named("what does Will say") == (traits_of.names.index("will"),)
 
 
-def test_a_long_turn_leans_less_on_its_neighbours() -> None:
-    long = [turn("Ann", "Ann: " + "the mill turned all day " * 60, "a#0"), turn("Bo", "Bo: did it", "a#1")]
-    gate = world(long, [Link(1, 2, "next")]).sequences().forms.gate
-    assert gate[1] == 1.0 and 0.0 < gate[0] < 0.15
-
-
 def test_a_short_fact_is_not_outweighed_by_long_documents() -> None:
     long = " ".join(["The handbook tells which door is painted, which code is reviewed, and what is open now."] * 12)
     blocks = [note(f"{long} {i}", meta={"source": f"h.md#{i}"}) for i in range(4)]
     order = [Link(i, i + 1, "next") for i in (1, 2, 3)]
     found = ask(world([*blocks, note("The office door code changed to 8830.")], order), "what is the office door code")
     assert found.hits[0].block.content.startswith("The office door")
-
-
-def test_what_a_part_opens_with_speaks_for_it_and_a_turn_has_no_opening(sources: Sources) -> None:
-    later = "The oven was cold in the morning.\n\nNobody had flour, and the bread was late."
-    opening = "Nobody had flour, and the bread was late.\n\nThe oven was cold in the morning."
-    found = ask(world([note(later), note(opening)], [Link(1, 2, "next")]), "late bread")
-    assert found.hits[0].block.content == opening
-    assert parts(found, "Nobody")["opening"] > parts(found, "The oven")["opening"] == 0.0
-    assert parts(ask(sources, "who sells clocks"), "Bo: My sister")["opening"] == 0.0
 
 
 MANUAL = [
@@ -258,20 +211,6 @@ def test_the_terrain_follows_the_order_and_parts_the_episodes(sources: Sources) 
     assert order.step(rows, order.before, 2).tolist() == [1, NOTHING, NOTHING]
 
 
-def test_a_chain_of_files_is_one_episode_and_loose_notes_are_none() -> None:
-    blocks = [note(f"message {i}", meta={"source": f"m{i}.md"}) for i in range(3)] + [note("a"), note("b")]
-    view = world(blocks, [Link(1, 2, "next"), Link(2, 3, "next")]).graph.view()
-    order = lay_out(BlockFeatures.none().merged(traits(blocks)), view)
-    assert len(set(order.episode[:3].tolist())) == 1
-    assert len(set(order.episode.tolist())) == 3
-
-
-def test_a_ring_of_equal_texts_ends() -> None:
-    blocks = [note(f"message {i}") for i in range(3)]
-    view = world(blocks, [Link(1, 2, "next"), Link(2, 3, "next"), Link(3, 1, "next")]).graph.view()
-    assert lay_out(BlockFeatures.none().merged(traits(blocks)), view).episode.size == 3
-
-
 def test_changed_traits_replace_the_old_and_the_rest_stays() -> None:
     blocks = [turn(s, c, f"one#{i}") for i, (s, c) in enumerate(TALK)]
     old = BlockFeatures.none().merged(traits(blocks))
@@ -283,11 +222,6 @@ def test_changed_traits_replace_the_old_and_the_rest_stays() -> None:
         new.names.index("cy"),
         new.names.index("ann"),
     }
-
-
-def test_an_estimate_is_told_in_words_and_not_at_all_where_it_does_not_know() -> None:
-    assert in_words(0.1) == "no sign of an answer" and in_words(0.9) == "an answer is likely"
-    assert in_words(0.5) == ""
 
 
 WORDS = ("heron", "kettle", "gate", "clock", "Ann", "mill")

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from amgs.clock import FixedClock
-from amgs.errors import BudgetError, UnknownFrameError, UsageError
 from amgs.memory import Memory
 from tests.engine.retrieval_world import NOW
 
@@ -82,51 +81,6 @@ def test_the_keyword_index_is_repaired_at_open(tmp_path: Path, folder: Path, dam
         assert first(memory, "QX-7741-B") == "Boiler"
         assert damage != "stale" or first(memory, "F7-6.3AT").startswith("The spare fuse")
         assert memory.verify().ok
-
-
-def test_undoing_a_consolidation_takes_the_blocks_out_of_the_search(tmp_path: Path, folder: Path) -> None:
-    with filled(tmp_path, folder) as memory:
-        assert memory.search("bread").hits
-        memory.undo(memory.operations()[0].id)
-        assert all(hit.block.status == "raw" for hit in memory.search("bread").hits)
-        assert len(memory.assemble("INBOX").selected) == 3
-        assert memory.verify().ok
-
-
-def test_an_assembly_forecasts_the_worth_of_what_it_took_and_a_useful_verdict_reinforces_it(
-    tmp_path: Path, folder: Path
-) -> None:
-    with filled(tmp_path, folder) as memory:
-        looked = memory.assemble("ATTENTION", query="rye bread", reinforce=False)
-        assert memory.outcomes() == ()
-        used = memory.assemble("ATTENTION", query="rye bread")
-        assert used.id == looked.id
-        assert memory.assemble("ATTENTION", query="rye bread", reinforce=False).candidates == used.candidates
-        memory.feedback(used.selected[0].block.id, useful=True)
-        after = memory.assemble("ATTENTION", query="rye bread", reinforce=False)
-        (before_parts, after_parts) = (f.selected[0].parts for f in (used, after))
-        assert after_parts.reinforcement > before_parts.reinforcement == 0.0
-        predicted = {o.block_id: o.predicted for o in memory.outcomes()}
-        assert predicted == pytest.approx({c.block.id: c.score for c in used.selected})
-
-
-def test_a_memory_for_reading_only_searches_and_assembles(tmp_path: Path, folder: Path) -> None:
-    filled(tmp_path, folder).close()
-    with opened(tmp_path, read_only=True) as memory:
-        assert first(memory, "QX-7741-B") == "Boiler"
-        assert memory.assemble("SESSION", query="rye bread").selected
-
-
-def test_requests_that_cannot_be_met_say_how_to_go_on(tmp_path: Path, folder: Path) -> None:
-    with filled(tmp_path, folder) as memory:
-        for error, call in (
-            (UnknownFrameError, lambda: memory.assemble("NOBODY")),
-            (BudgetError, lambda: memory.assemble("SELF", budget=0)),
-            (UsageError, lambda: memory.search("bread", layers=["vektor"])),
-        ):
-            with pytest.raises(error) as caught:
-                call()
-            assert caught.value.way_out
 
 
 @pytest.mark.parametrize("query", ["ferry", "when does the ferry leave?", "boat to Vik"])

@@ -42,14 +42,6 @@ def test_a_turn_beside_texts_has_what_they_have_on_the_mean() -> None:
     assert lift(mixed, "Bo: Born?") == pytest.approx(sum(texts) / len(texts))
 
 
-def test_without_the_graph_layer_nothing_is(sources: Sources) -> None:
-    assert lift(sources, SECOND, layers=frozenset({"keyword", "vector"})) == 0.0
-
-
 def test_names_are_runs_of_words_with_a_capital() -> None:
     text = "The Bank of Morla paid Ines Falk's aunt. It did, in Élan & Co."
     assert list(names(text)) == ["bank of morla", "ines falk s", "élan"]
-
-
-def test_a_text_without_capitals_names_nobody() -> None:
-    assert not list(names("somebody grew up beside the harbour")) and not list(names(""))

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.errors import UsageError
-from amgs.retrieval.layers import GRAPH_SHARE, best, expand, saturated
-from amgs.retrieval.score import SEARCH_WEIGHTS, Finding, reinforcement, score, similarity
+from amgs.retrieval.layers import GRAPH_SHARE, expand
+from amgs.retrieval.score import SEARCH_WEIGHTS, Finding, score, similarity
 from amgs.retrieval.sources import Sources
-from amgs.retrieval.waterfall import RetrievalRequest, check_layers, gather, search, search_weights
-from amgs.types import COMPONENTS, LAYERS, BlockFilter, LayerReport, SearchResult, Weights
+from amgs.retrieval.waterfall import RetrievalRequest, gather, search, search_weights
+from amgs.types import COMPONENTS, LAYERS, BlockFilter, LayerReport, SearchResult
 from tests.engine.retrieval_world import NOW, Link, embed, note, world
 
 BLOCKS = [
@@ -35,26 +34,9 @@ def reports(result: SearchResult) -> dict[str, LayerReport]:
     return {report.layer: report for report in result.layers}
 
 
-def titles(result: SearchResult) -> list[str]:
-    return [hit.block.title for hit in result.hits]
-
-
 @pytest.fixture(scope="module")
 def sources() -> Sources:
     return world(BLOCKS, LINKS)
-
-
-@pytest.mark.parametrize(
-    ("query", "title"),
-    [
-        ("QX-7741-B", "Boiler"),
-        ("what did grandmother bake on Sundays", "Kitchen"),
-        ("routr paket", "Network"),
-        ("packets dropped in the rain", "Network"),
-    ],
-)
-def test_a_query_finds_its_block_first(sources: Sources, query: str, title: str) -> None:
-    assert titles(ask(sources, query))[0] == title
 
 
 @given(st.from_regex(r"[A-Z]{2}-[0-9]{4}-[A-Z]", fullmatch=True), st.integers(0, 1000))
@@ -83,14 +65,6 @@ def test_the_graph_brings_a_neighbour_that_no_word_matches(sources: Sources) -> 
     assert network.graph == pytest.approx(GRAPH_SHARE * 0.9 * kitchen.lexical, rel=1e-6)
 
 
-def test_two_hops_reach_what_one_does_not() -> None:
-    chain = world([note("alpha"), note("beta"), note("gamma")], [Link(1, 2), Link(2, 3)])
-    layers = frozenset({"keyword", "graph"})
-    assert titles(ask(chain, "alpha", layers=layers)) == ["alpha", "beta"]
-    assert titles(ask(chain, "alpha", layers=layers, hops=2)) == ["alpha", "beta", "gamma"]
-    assert titles(ask(chain, "alpha", layers=layers, hops=0)) == ["alpha"]
-
-
 @given(
     st.lists(st.sampled_from(["dome motor", "rye bread", "QX-7741-B", "routr", "zzz", "?!", ""]), max_size=4),
     st.sets(st.sampled_from(LAYERS), min_size=1),
@@ -113,13 +87,6 @@ def test_the_counts_of_the_layers_agree(words: list[str], layers: set[str]) -> N
         assert found + present == len(gathered.candidates)
 
 
-@pytest.mark.parametrize("layer", ["keyword", "fuzzy", "vector", "graph"])
-def test_a_layer_alone_hands_on_only_what_it_found(sources: Sources, layer: str) -> None:
-    result = ask(sources, "grandmother routr", layers=frozenset({layer}))
-    assert result.hits
-    assert {hit.layers for hit in result.hits} == {(layer,)}
-
-
 def test_a_search_by_one_layer_has_its_order_whatever_else_speaks_for_a_block() -> None:
     used = note("rye bread and milk", confidence=1.0, hours_ago=0.0)
     blocks = [used, note("rye bread", hours_ago=9000.0, confidence=0.1), note("milk")]
@@ -129,42 +96,6 @@ def test_a_search_by_one_layer_has_its_order_whatever_else_speaks_for_a_block() 
     hits = search(request, made, 5).hits
     assert [hit.block.content for hit in hits] == ["rye bread", used.content]
     assert search_weights(frozenset(LAYERS)) == SEARCH_WEIGHTS
-
-
-def test_alone_a_layer_decides_the_similarity(sources: Sources) -> None:
-    only_vector = ask(sources, "rye bread", layers=frozenset({"vector"})).hits[0]
-    assert only_vector.parts.similarity == pytest.approx(only_vector.vector)
-    only_words = ask(sources, "rye bread", layers=frozenset({"keyword"})).hits[0]
-    assert only_words.parts.similarity == pytest.approx(only_words.lexical)
-
-
-@pytest.mark.parametrize("query", ["", "   ", "?!… --", "\x00\x01", "🦉🦉"])
-def test_a_query_without_words_finds_nothing_and_says_so(sources: Sources, query: str) -> None:
-    result = ask(sources, query)
-    assert result.hits == ()
-    assert reports(result)["keyword"].skipped == "no words in the query"
-
-
-def test_a_query_of_ten_thousand_words_is_answered(sources: Sources) -> None:
-    assert titles(ask(sources, "bread " + " ".join(f"w{i}" for i in range(10_000))))
-
-
-def test_unknown_layers_and_negative_counts_are_refused(sources: Sources) -> None:
-    with pytest.raises(UsageError, match="keywrd"):
-        check_layers(["keywrd"])
-    with pytest.raises(UsageError):
-        check_layers([])
-    with pytest.raises(UsageError):
-        search(RetrievalRequest("x"), sources, -1)
-    assert check_layers(None) == frozenset(LAYERS)
-
-
-def test_equal_runs_give_equal_results() -> None:
-    blocks = [note(f"bread number {i}") for i in range(20)]
-    first, second = (ask(world(blocks, [Link(1, 2)]), "bread") for _ in range(2))
-    assert first == second
-    scores = [hit.score for hit in first.hits]
-    assert scores == sorted(scores, reverse=True)
 
 
 # --- the parts of the score -------------------------------------------------------------------------------
@@ -187,14 +118,6 @@ def test_every_part_says_what_it_means() -> None:
     )
 
 
-def test_weights_change_the_order() -> None:
-    blocks = [note("bread of old", hours_ago=5000), note("bread and other things that are quite new", hours_ago=0)]
-    sources = world(blocks)
-    recency = Weights.normalised(recency=1.0)
-    assert ask(sources, "bread of old").hits[0].block == blocks[0]
-    assert ask(sources, "bread of old", weights=recency).hits[0].block == blocks[1]
-
-
 @given(
     st.floats(0, 5), st.floats(0, 1), st.none() | st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)
 )
@@ -209,19 +132,6 @@ def test_similarity_lies_between_0_and_1_and_rises_with_every_kind_of_evidence(
         Finding(share, exact, cosine, min(1.0, flow + more)),
     ):
         assert similarity(stronger, lexical_share) >= less - 1e-12
-
-
-@given(st.floats(0, 10), st.floats(0, 10))
-def test_the_lexical_score_keeps_the_order_of_bm25(a: float, b: float) -> None:
-    assert 0.0 <= saturated(a) <= 1.0
-    assert (saturated(a) <= saturated(b)) == (a <= b) or math.isclose(saturated(a), saturated(b), abs_tol=1e-6)
-
-
-def test_reinforcement_rises_ever_less() -> None:
-    values = [reinforcement(n) for n in range(50)]
-    steps = np.diff(values)
-    assert values[0] == 0.0 and values[-1] < 1.0
-    assert bool((steps > 0).all()) and bool((np.diff(steps) < 0).all())
 
 
 # --- the graph layer --------------------------------------------------------------------------------------
@@ -251,8 +161,3 @@ def test_scores_fall_ties_by_id(similarities: list[float]) -> None:
     scored = score(facts, np.array(similarities), np.zeros(len(some)), NOW, SEARCH_WEIGHTS)
     falling = sorted(range(len(some)), key=lambda row: (-similarities[row], some[row].id))
     assert scored.order.tolist() == falling
-
-
-def test_seeds_are_the_most_similar_ties_by_number() -> None:
-    assert best({5: 0.5, 2: 0.5, 9: 0.9, 1: 0.0}, 2) == {9: 0.9, 2: 0.5}
-    assert best({1: 0.0}, 5) == {}

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from amgs.clock import FixedClock
-from amgs.errors import UnknownBlockError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.retrieval import similarity
-from amgs.types import BlockFilter, Weights
+from amgs.types import BlockFilter
 from tests.engine.retrieval_world import NOW
 
 NOTES = [
@@ -36,27 +35,12 @@ def ident(memory: Memory, name: str) -> str:
     return found
 
 
-def test_an_admitted_block_is_said_to_be_so(memory: Memory) -> None:
-    fall = memory.why("QX-7741-B", ident(memory, "a"))
-    assert fall.admitted and fall.rank == 1 and fall.by == 0.0 and fall.change is None
-    assert {v.layer: v.verdict for v in fall.layers}["keyword"] == "passed"
-    assert fall.candidate is not None and dict(fall.candidate.evidence)
-
-
 def test_the_prefilter_names_its_condition(memory: Memory) -> None:
     fall = memory.why("boiler", ident(memory, "b"), filter=BlockFilter(categories=("person",)))
     assert (fall.fell_at, fall.rank) == ("prefilter", 0)
     assert "only person is taken" in fall.because
     memory.set_metadata(ident(memory, "b"), status="archived")
     assert "archived" in memory.why("boiler", ident(memory, "b")).because
-
-
-def test_a_block_that_nothing_finds_falls_out_at_a_finder(memory: Memory) -> None:
-    fall = memory.why("QX-7741-B boiler valve", ident(memory, "c"), top_k=10)
-    verdicts = {v.layer: v for v in fall.layers}
-    assert verdicts["keyword"].verdict == "missed" and verdicts["keyword"].value == 0.0
-    assert verdicts["fuzzy"].verdict == "skipped"  # no word is a typo: nothing that it could have missed
-    assert fall.admitted or fall.fell_at in ("keyword", "fuzzy", "vector", "graph")
 
 
 def test_the_change_of_the_evidence_that_is_promised_admits_the_block(
@@ -110,15 +94,3 @@ def test_a_frame_that_was_made_is_explained_as_it_was_made(memory: Memory) -> No
     first = made.selected[0]
     memory.feedback(first.block.id, useful=True)  # reinforces it
     assert memory.why("boiler valve", first.block.id, frame="ATTENTION").score > first.score
-
-
-def test_the_beginning_of_an_id_that_is_too_short_is_told_as_such(memory: Memory) -> None:
-    with pytest.raises(UnknownBlockError, match="too short"):
-        memory.block(ident(memory, "a")[:2])
-
-
-def test_weights_and_unknown_blocks(memory: Memory) -> None:
-    newest = Weights.normalised(recency=1.0)
-    assert memory.why("boiler", ident(memory, "b"), top_k=1, weights=newest).admitted
-    with pytest.raises(UnknownBlockError):
-        memory.why("boiler", "ffffffffffff")

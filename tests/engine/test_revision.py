@@ -139,13 +139,6 @@ def test_pieces_that_became_neighbours_are_linked_and_those_that_were_are_not(me
     assert order == [("Part 0", "Part 2")]
 
 
-def test_a_file_that_cannot_be_read_keeps_what_it_said(memory: Memory, tmp_path: Path) -> None:
-    memory.ingest_folder(write(tmp_path / "n", door_md=DOOR))
-    (tmp_path / "n" / "door.md").write_bytes(b"\xff\xfe\xff")
-    plan = memory.sources.plan_folder(tmp_path / "n")
-    assert plan.empty and [one.source for one in plan.refused] == ["door.md"]
-
-
 def test_a_source_is_given_another_text_and_is_deleted_by_name(memory: Memory) -> None:
     memory.ingest_text(DOOR, meta={"source": "ticket #12"})
     memory.ingest_text(HOURS, meta={"source": "ticket #13"})

@@ -83,7 +83,7 @@ def drop_source(memory: Memory, block: str) -> None:
 
 
 WAYS = [(delete, True), (prune, True), (archive, True), (take_over, True), (drop_source, True)]
-WAYS += [(delete, False), (drop_source, False)]
+WAYS += [(delete, False)]
 """How a text comes to its end, and whether it was consolidated before."""
 
 
@@ -211,23 +211,6 @@ def test_of_two_sources_that_held_a_text_the_one_that_says_it_again_is_enough(tm
         report = memory.ingest_text(FOUR, meta={"source": "log"})
         assert report.again == (block.id,)
         assert memory.block(block.id).meta["sources"] == ["harbour", "log"]
-
-
-def test_a_message_that_says_it_again_counts() -> None:
-    with open_memory() as memory:
-        memory.conversation.add("pier", [{"speaker": "Ilse", "text": FOUR}])
-        (block,) = memory.blocks(EVERY)
-        memory.lifecycle.delete([block.id])
-        done = memory.conversation.add("pier", [{"speaker": "Ilse", "text": FOUR}])
-        assert (done.blocks, done.again) == (0, 1) and block.id in found(memory, "Alder pier")
-
-
-def test_the_pieces_of_a_long_text_hold_again_together() -> None:
-    text = "\n\n".join(f"Buoy {n} lies {n} cables off the mole, painted in the colour of day {n}." for n in range(90))
-    with open_memory() as memory:
-        pieces = memory.ingest_text(text).added
-        memory.lifecycle.delete(pieces)
-        assert set(memory.ingest_text(text).again) == set(pieces) and len(pieces) > 1
 
 
 FARE = "The fare of the ferry Alder is 12 euros."

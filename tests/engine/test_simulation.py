@@ -74,8 +74,8 @@ def test_what_holds_in_use_is_the_exact_share(pairs: list[tuple[int, int]], weig
     lasts = -math.log(0.2) / graph.decay
     holds = np.where(graph.idle + HOURS <= lasts, 1.0, 1.0 - np.exp(-rates * np.minimum(HOURS, lasts)))
     assert ((holds > 0.05) & (holds < 0.95)).sum() >= 2, "the case has something to decide"
-    counts = [_draw(graph, draws=1, seed=seed)["0", "blocks"].median for seed in range(1200)]
-    assert np.mean(counts) == pytest.approx(holds.sum(), abs=0.1)
+    counts = [_draw(graph, draws=1, seed=seed)["0", "blocks"].median for seed in range(400)]
+    assert np.mean(counts) == pytest.approx(holds.sum(), abs=0.15)
 
 
 def test_an_edge_holds_with_the_chance_of_its_belief_and_its_pace() -> None:
@@ -89,7 +89,7 @@ def test_an_edge_holds_with_the_chance_of_its_belief_and_its_pace() -> None:
     normal = np.exp(-z * z / 2)
     exact = (np.interp(least, x, above, left=1.0, right=0.0) * normal).sum() / normal.sum()
     assert 0.05 < exact < 0.95
-    alive = [_draw(graph, draws=1, seed=seed, days=30.0, rate=0.0)["0", "edges"].median for seed in range(1200)]
+    alive = [_draw(graph, draws=1, seed=seed, days=30.0, rate=0.0)["0", "edges"].median for seed in range(400)]
     assert np.mean(alive) == pytest.approx(exact, abs=0.04)
 
 
@@ -119,16 +119,6 @@ def test_the_same_seed_gives_the_same_future_and_no_change_moves_nothing() -> No
         merged = memory.simulate(joined(p.change for p in plan.proposals), 8, days=1)
         assert any(row.change for row in merged.rows)
         assert memory.change_counter == before, "a simulation writes nothing"
-
-
-def test_the_insertion_points_stand_in_order_of_their_reach() -> None:
-    with lively() as memory:
-        found = memory.simulate(Insertion("The barn owl came back to the water tower."), 4)
-        reach = [row.median for row in found.rows if row.measure == "within two steps"]
-        assert found.blocks and len(reach) == len(found.blocks) + 1
-        assert reach[1:] == sorted(reach[1:], reverse=True) and reach[0] >= reach[1]
-        with pytest.raises(UsageError, match="empty text"):
-            memory.simulate(Insertion(" \n"))
 
 
 @pytest.mark.parametrize("change", [Decay(), Pruning(), Insertion("ba be bi"), Change()])

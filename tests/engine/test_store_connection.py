@@ -29,13 +29,6 @@ SPECIFIED = {
 """The seven tables of AMGS §5.2 with the columns it names."""
 
 
-def test_a_missing_folder_is_named_and_not_made(tmp_path: Path) -> None:
-    path = tmp_path / "a" / "b" / "s.duckdb"
-    with pytest.raises(StoreError, match=f"folder {path.parent} does not exist"):
-        DuckDBStorage.open(path)
-    assert not list(tmp_path.iterdir())
-
-
 def test_one_at_a_time_makes_a_store_and_who_opens_one_waits_for_nobody(tmp_path: Path) -> None:
     """A file that another process is just making is empty for a moment, and would be refused as no store."""
     path = tmp_path / "s.duckdb"
@@ -53,31 +46,11 @@ def test_one_at_a_time_makes_a_store_and_who_opens_one_waits_for_nobody(tmp_path
     DuckDBStorage.open(path, create=False).close()
 
 
-def test_a_missing_store_is_not_made_for_a_reader(tmp_path: Path) -> None:
-    path = tmp_path / "s.duckdb"
-    with pytest.raises(StoreError, match="There is no store at"):
-        DuckDBStorage.open(path, create=False)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_blank_store_has_the_latest_schema(tmp_path: Path) -> None:
-    path = tmp_path / "s.duckdb"
-    with DuckDBStorage.open(path) as store:
-        assert store.schema_version == LATEST == len(MIGRATIONS)
-        assert store.change_counter == 0
-    assert path.is_file()
-
-
 def test_all_seven_tables_have_the_columns_of_the_specification() -> None:
     with DuckDBStorage.open(":memory:") as store:
         for table, columns in SPECIFIED.items():
             found = store.rows("SELECT column_name FROM duckdb_columns() WHERE table_name = ?", [table])
             assert set(columns.split()) <= {row[0] for row in found}, table
-
-
-def test_two_stores_are_told_apart() -> None:
-    with DuckDBStorage.open(":memory:") as one, DuckDBStorage.open(":memory:") as other:
-        assert one.meta.store_id() != other.meta.store_id() != ""
 
 
 def test_a_store_held_by_another_process_names_it_and_the_way_out(tmp_path: Path) -> None:
@@ -160,14 +133,6 @@ def test_a_pipe_is_no_store_and_is_not_waited_for(tmp_path: Path) -> None:
         DuckDBStorage.open(path)
 
 
-def test_a_truncated_store_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "s.duckdb"
-    DuckDBStorage.open(path).close()
-    path.write_bytes(path.read_bytes()[:9000])
-    with pytest.raises(StoreCorruptError):
-        DuckDBStorage.open(path)
-
-
 def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
     for statement in (
@@ -191,11 +156,6 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
         store.meta.put("schema_version", str(LATEST + 1))
     with pytest.raises(StoreTooNewError, match=str(LATEST + 1)):
         DuckDBStorage.open(path)
-
-
-def test_a_directory_is_no_store(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="is a folder"):
-        DuckDBStorage.open(tmp_path)
 
 
 def test_reading_only_neither_creates_nor_writes(tmp_path: Path) -> None:

@@ -161,21 +161,6 @@ def test_operations_taken_back_in_turn_leave_what_was(seed: int) -> None:
         assert memory.search("owl", filter=EVERY).hits
 
 
-@pytest.mark.parametrize("name", sorted(OPERATIONS))
-def test_each_operation_finds_something_to_do_here(name: str) -> None:
-    with world() as memory:
-        if name == "decide":
-            assert review(memory, 1) is not None
-        if name == "prune_hard":
-            assert prune(memory, 5) is not None
-        before = content(memory)
-        operation = OPERATIONS[name](memory, 3)
-        assert operation is not None
-        assert content(memory) != before
-        memory.undo(operation)
-        assert content(memory) == before
-
-
 def test_recalibration_can_be_taken_back() -> None:
     with world() as memory:
         for k in range(6):
@@ -197,16 +182,3 @@ def test_relevance_only_falls_and_half_lives_halve(rate: float, hours: float, mo
     assert relevance(rate, hours + more) <= relevance(rate, hours)
     if rate > 0 and half_life_hours(rate) < 1e300:
         assert math.isclose(relevance(rate, half_life_hours(rate)), 0.5)
-
-
-@given(st.text(), st.text(max_size=3))
-def test_an_id_is_that_of_the_canonical_form_alone(text: str, space: str) -> None:
-    from amgs.identity import block_id, canonical
-
-    once = canonical(text)
-    assert canonical(once) == once
-    assert "\r" not in once and "\n\n\n" not in once
-    assert block_id(text) == block_id(once)
-    assert block_id(text.replace("\n", "\r\n")) == block_id(text) or "\r" in text
-    blank = "".join(c for c in space if c.isspace())
-    assert block_id(f"{blank}{text}\n{blank}\n") == block_id(text)

@@ -143,12 +143,6 @@ def test_a_block_of_another_source_keeps_its_text_when_that_ingest_is_undone() -
         assert "sources" not in memory.block(one).meta or memory.block(one).meta["sources"] == ["a.md"]
 
 
-def test_the_latest_change_is_the_ingest_and_not_the_consolidation_before_it() -> None:
-    with world() as memory:
-        memory.ingest_text("Remember the milk.")
-        assert memory.lifecycle.plan_undo().operation.kind == "ingest"
-
-
 def test_an_undone_verdict_opens_the_forecast_again() -> None:
     with world() as memory:
         frame = memory.assemble("SESSION", query="owl")
@@ -191,15 +185,3 @@ def test_a_reinforcement_that_is_undone_leaves_the_clock_where_it_stood() -> Non
 
 def _events(memory: Memory, block: str) -> int:
     return len(memory._storage.reinforcements.of(block))
-
-
-def test_the_journal_speaks_of_titles_and_of_values_that_a_reader_knows() -> None:
-    with open_memory() as memory:
-        (one,) = memory.ingest_text("# Owl present\nThe owl was there.").added
-        memory.apply_consolidation(memory.plan_consolidation())
-        memory.set_metadata(one, decay_lambda=0.01, confidence=0.5)
-        memory.set_metadata(one, decay_lambda=0.0001, confidence=0.25)
-        (edit,) = memory.operations(1)
-        assert edit.summary == "Owl present: confidence 0.50 → 0.25, standard → core"
-        (changed,) = memory.lifecycle.operation(edit.id).blocks
-        assert (changed.title, changed.told) == ("Owl present", "confidence 0.50 → 0.25, standard → core")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs.clock import FixedClock, MachineZone, ShiftedClock, ZonedClock, local_now, parse_instant
+from amgs.clock import FixedClock, MachineZone, parse_instant
 from amgs.memory import Memory
 from amgs.settings import Settings
 from amgs.types import Block, BlockFilter
@@ -169,18 +169,3 @@ def test_the_machines_zone_knows_its_summer_time() -> None:
         assert there.astimezone(UTC) == at
         if at.year > 1:
             assert there.utcoffset() == at.astimezone().utcoffset()
-
-
-@pytest.mark.usefixtures("new_york")
-def test_a_clock_that_stands_has_the_zone_of_its_instant_and_not_the_machines() -> None:
-    still = FixedClock(parse_instant("2026-03-02T22:30:00Z"))
-    assert local_now(still).utcoffset() == UTC.utcoffset(None)
-    assert local_now(ZonedClock(still, "Asia/Kolkata")).isoformat() == "2026-03-03T04:00:00+05:30"
-    here = FixedClock(parse_instant("2026-03-02T22:30:00-06:00"))
-    assert local_now(ZonedClock(here, "Asia/Kolkata")).isoformat() == "2026-03-02T22:30:00-06:00"
-    assert local_now(ShiftedClock(parse_instant("2026-03-02T22:30:00Z"), base=still)) == still.now()
-
-
-def test_an_unknown_zone_is_refused_with_an_example() -> None:
-    with pytest.raises(ValueError, match="Europe/Berlin"):
-        Settings(time_zone="Middle/Earth")

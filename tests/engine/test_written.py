@@ -16,10 +16,8 @@ from tests.engine.memory_world import NOW
 
 BREAD = "The sourdough rests overnight in the cold pantry and is baked early in the stone oven of the mill. "
 ANTENNA = "The radio antenna in the cold attic of the mill needs new wires and its connector is soldered overnight. "
-OVEN = "The sourdough of the cold pantry rests in the stone oven and overnight the oven is baked early. "
 TWO = f"{BREAD * 4}\n\n{ANTENNA * 4}".strip()
 """Two subjects, not far enough apart for the rules alone."""
-ONE = f"{BREAD * 4}\n\n{OVEN * 4}".strip()
 SAID = ("Ada: The mast of the Heron splintered off Cape Roca on 4 May.", "Ben: The yard wants 900 euros for a new one.")
 
 
@@ -96,16 +94,3 @@ def test_a_model_proposes_a_split_that_the_rules_allow_and_undo_takes_it_back() 
         memory.undo(done.id)
         assert {one.content for one in memory.blocks(BlockFilter(statuses=("consolidated",)))} == {TWO}
         assert memory.verify().ok
-
-
-@pytest.mark.parametrize("answer", ["0", "1", "3", "99999999999999", "none", "", fails])
-def test_a_place_that_is_none_splits_nothing(answer: str | Callable[[str], str]) -> None:
-    with notes(TWO) as memory:
-        model = Scripted(answer)
-        assert not memory.lifecycle.plan_enhancement(kinds=["split"], model=model).proposals
-        assert len(model.asked) == 1
-
-
-def test_a_note_on_one_subject_is_not_split_whatever_a_model_says() -> None:
-    with notes(ONE) as memory:
-        assert not memory.lifecycle.plan_enhancement(kinds=["split"], model=Scripted("2")).proposals

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_app.panes.layout import PANES
-from amgs_tui.widgets.arrangement import COMPANIONS, arrange, mode_for
+from amgs_tui.widgets.arrangement import arrange, mode_for
 from amgs_tui.widgets.keybar import ALWAYS, KeyHint, fit
-from amgs_tui.widgets.tabs import tab_labels
 
 
 @given(
@@ -42,20 +41,6 @@ def test_the_terminal_size_chooses_the_layout() -> None:
         "tiny",
         "tiny",
     ]
-
-
-def test_a_tiled_body_shows_all_panes_and_a_split_one_its_companions() -> None:
-    assert set(arrange("tiled", 200, 57, "graph").boxes) == set(PANES)
-    assert set(arrange("split", 120, 37, "frame").boxes) == {"frame", *COMPANIONS["frame"][:2]}
-    assert set(arrange("split", 160, 37, "frame").boxes) == {"frame", *COMPANIONS["frame"]}
-
-
-@given(st.integers(1, 220), st.sampled_from(PANES))
-def test_tabs_shorten_until_they_fit(width: int, active: str) -> None:
-    labels = tab_labels(active, width)
-    assert len(labels) == len(PANES)
-    if width >= 40:
-        assert sum(map(len, labels)) <= width
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120])

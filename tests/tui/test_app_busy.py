@@ -14,10 +14,7 @@ from amgs.clock import FixedClock
 from amgs.text.embedding import HashingEmbedder
 from amgs_app.engine import Engine
 from amgs_app.session.operator import Operator
-from amgs_tui import notices
-from amgs_tui.messages import EngineRequest, Progressed
 from amgs_tui.panes.focus import FocusPane
-from amgs_tui.widgets.status import StatusLine, doing_line
 from tests.tui.test_app_tiny import on_session, options
 
 NOTES = {
@@ -70,18 +67,6 @@ async def test_a_result_does_not_take_the_pane_that_the_operator_went_to(
         assert "Consolidated 4" in driven.text and "1 shows it" in driven.text
         await driven.press("1")
         assert "The inbox is empty" in driven.text
-
-
-async def test_a_result_still_comes_to_the_front_for_who_has_stayed(tmp_path: Path, notes: Path) -> None:
-    given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Operator(Engine(given)), (80, 24)) as driven:
-        await driven.press("c")
-        await driven.press("5")
-        await driven.press("colon")
-        await driven.type("frame assemble SESSION --query dome", "enter")
-        assert driven.app.main.body.main == "frame"
-        await driven.press("o")
-        assert driven.app.main.body.main == "focus"
 
 
 async def test_a_search_and_a_question_are_answered_while_a_consolidation_runs(
@@ -151,17 +136,6 @@ async def test_an_error_is_said_once_and_gives_way_to_the_next_action(tmp_path: 
         assert "No block id starts with" not in driven.text
 
 
-async def test_what_was_said_fades(tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
-        await driven.press("c")
-        assert "Consolidated 4" in driven.text
-        monkeypatch.setattr(notices, "FADES_SECONDS", 0.0)
-        driven.app.dispatcher.tick()
-        await driven.pilot.pause()
-        assert "Consolidated 4" not in driven.text
-
-
 async def test_what_has_waited_is_consolidated_by_itself_where_the_settings_ask_for_it(
     tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,27 +165,3 @@ async def test_what_has_waited_is_consolidated_by_itself_where_the_settings_ask_
         driven.app.act_when_due()
         await driven.settle()
         assert "1 raw" in driven.lines[0]
-
-
-def test_an_estimate_that_has_run_out_gives_way_to_the_time_that_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
-    seconds = 100.0
-    monkeypatch.setattr("time.perf_counter", lambda: seconds)
-    line = StatusLine()
-    runs = notices.RunStatus(line)
-    request = EngineRequest(1, "consolidate")
-    runs.add(request)
-
-    def drawn(at: float) -> str:
-        nonlocal seconds
-        seconds = at
-        runs.draw(0)
-        assert line.doing is not None
-        return doing_line(line.doing, 120, "*").plain
-
-    runs.update(Progressed(request, 13, 14, "reading", 2.0, 0.7))
-    assert "2.2 s, 0.5 s left" in drawn(102.2) and "left" in str(runs)
-    assert "36 s" in drawn(136.0) and "left" not in drawn(136.0) + str(runs)
-    runs.update(Progressed(request, 14, 15, "reading", 36.0, 4.7))
-    assert "4.7 s left" in drawn(136.0)
-    runs.stopping = True
-    assert "left" not in drawn(136.0) and "stopping" in drawn(136.0)

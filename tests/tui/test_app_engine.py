@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from amgs.errors import InputError, ModelError, StoreError, StoreLockedError
+from amgs.errors import InputError, ModelError, StoreLockedError
 from amgs.types import Progress
 from amgs_app.engine import Engine, Options
 from amgs_app.session.operator import Operator
@@ -26,7 +26,7 @@ from amgs_tui.messages import (
     RequestEvent,
     Started,
 )
-from amgs_tui.request_execution import Kind, KindOf, failure, kind_of
+from amgs_tui.request_execution import Kind, KindOf, kind_of
 
 
 class Bench:
@@ -114,14 +114,6 @@ def test_a_newer_request_of_a_slot_replaces_the_one_that_waits_and_marks_the_run
     assert newest is not None and last.request.id == newest.id and not bench.worker.is_stale(last.request)
 
 
-def test_a_held_key_does_not_pile_up_requests(bench: Bench) -> None:
-    bench.worker.submit("wait")
-    bench.until(Started, "wait")
-    asked = [bench.worker.submit("do", {"n": 1}) for _ in range(20)]
-    assert sum(request is not None for request in asked) == 1
-    assert bench.worker.waiting == 1
-
-
 def test_cancelling_stops_the_running_request_at_its_next_report_and_the_next_one_runs(bench: Bench) -> None:
     bench.worker.submit("wait")
     bench.until(Progressed, "wait")
@@ -133,17 +125,6 @@ def test_cancelling_stops_the_running_request_at_its_next_report_and_the_next_on
     assert bench.done == ["7"]
 
 
-def test_what_is_being_stopped_is_not_queued_again_before_it_has_stopped(bench: Bench) -> None:
-    bench.worker.submit("hold")
-    bench.until(Started, "hold")
-    bench.worker.cancel()
-    assert bench.worker.submit("hold") is None
-    assert bench.worker.submit("hold", origin="screen") is not None
-    bench.gate.set()
-    bench.until(RequestCancelled, "hold")
-    assert bench.worker.submit("hold", {"n": 2}) is not None
-
-
 def test_progress_tells_what_is_left_once_the_pace_is_known(bench: Bench) -> None:
     bench.worker.submit("count")
     seen = [bench.until(Progressed, "count") for _ in range(4)]
@@ -153,20 +134,6 @@ def test_progress_tells_what_is_left_once_the_pace_is_known(bench: Bench) -> Non
         (3, 1.0),
         (4, 0.0),
     ]
-
-
-def test_an_engine_error_keeps_its_words_and_the_thread_lives_on(bench: Bench) -> None:
-    bench.worker.submit("refuse")
-    event = bench.until(Failed)
-    assert isinstance(event, Failed)
-    assert (event.title, event.message, event.way_out) == (
-        "Cannot read the input",
-        "There is nothing.",
-        "Bring something.",
-    )
-    assert not event.fatal and event.exit_code == 3 and not event.detail
-    bench.worker.submit("do", {"n": 1})
-    assert bench.until(Finished, "do")
 
 
 def test_a_fault_of_the_program_comes_with_its_trace_and_the_thread_lives_on(bench: Bench) -> None:
@@ -183,13 +150,6 @@ def test_a_store_that_cannot_be_opened_is_fatal() -> None:
     event = made.until(Failed)
     assert isinstance(event, Failed) and event.fatal and event.exit_code == 4
     assert made.worker.close(timeout=10)
-
-
-def test_a_store_that_is_of_no_use_is_fatal_and_other_errors_are_not() -> None:
-    request = EngineRequest(1, "status")
-    assert failure(request, StoreLockedError("x")).fatal
-    assert not failure(request, StoreError("Another embedder made it.")).fatal
-    assert not failure(request, InputError("x")).fatal
 
 
 def test_closing_stops_what_runs_and_closes_the_session(bench: Bench) -> None:
@@ -241,14 +201,6 @@ def test_the_operators_own_requests_keep_their_order_but_for_the_long_ones(doubl
     double.gate.set()
     double.until(Finished, "look")
     assert double.done == ["1", "4", "wait", "2", "3"]
-
-
-def test_escape_stops_what_the_operator_has_running_and_not_the_look_beside_it(double: Bench) -> None:
-    double.worker.submit("wait")
-    double.until(Progressed, "wait")
-    stopped = double.worker.cancel()
-    assert stopped is not None and stopped.command == "wait"
-    assert double.until(RequestCancelled, "wait")
 
 
 def test_every_command_has_a_kind_and_none_that_touches_the_model_runs_beside_another() -> None:

@@ -53,20 +53,6 @@ async def asked(
 # --- 2 Frame ----------------------------------------------------------------------------------------------
 
 
-async def test_down_reaches_every_row_and_end_the_last_one(tmp_path: Path, notes: Path) -> None:
-    async with asked(tmp_path, notes) as (driven, pane):
-        children = [row.child for row in pane.candidates]
-        blocks = {row.block.id for row in pane.candidates}
-        assert {"SELF", "ATTENTION"} <= set(children) and len(blocks) < len(children), "some stand there twice"
-        for place in range(1, pane.rows):
-            await driven.press("down")
-            assert pane.cursor == place
-        await driven.press("home")
-        assert pane.cursor == 0
-        await driven.press("end")
-        assert pane.cursor == pane.rows - 1
-
-
 async def test_the_rows_that_answer_come_first_part_by_part_and_in_before_out(tmp_path: Path, notes: Path) -> None:
     async with asked(tmp_path, notes) as (driven, pane):
         order = [(row.child, row.fate == "selected") for row in pane.candidates]
@@ -95,21 +81,6 @@ async def test_w_explains_the_row_under_the_cursor_as_a_candidate_of_its_part(tm
         await driven.settle()
         await driven.press("w")
         assert "in SELF" in driven.text and "whatever is asked" in driven.text
-
-
-async def test_a_judged_row_is_marked_and_stays_so_after_a_restart(tmp_path: Path, notes: Path) -> None:
-    given = options(tmp_path / "s.duckdb", notes)
-    async with asked(tmp_path, notes) as (driven, pane):
-        first, second = pane.candidates[0].block, pane.candidates[1].block
-        await driven.press("u", "down", "x")
-        assert pane.verdicts == {first.id: 1.0, second.id: 0.0}
-        assert any("✓" in line and first.title in line for line in driven.lines)
-        assert any("✗" in line and second.title in line for line in driven.lines)
-        await driven.press("u")
-        assert "judged this block useless" in driven.text and pane.verdicts[second.id] == 0.0
-    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
-        await driven.press("2")
-        assert any("✓" in line and first.title in line for line in driven.lines)
 
 
 # --- 5 Calibration ----------------------------------------------------------------------------------------

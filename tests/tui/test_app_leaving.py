@@ -8,7 +8,7 @@ import pytest
 
 from amgs_tui.dialogs.dialog import Confirm
 from amgs_tui.dialogs.palette import ActionPalette
-from amgs_tui.kept_state import MOST_STORES, KeptState, drafts_on, what_is_kept
+from amgs_tui.kept_state import KeptState, drafts_on, what_is_kept
 from amgs_tui.panes.inbox import InboxPane
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
@@ -50,26 +50,6 @@ async def test_corrections_that_were_not_applied_are_there_at_the_next_start() -
         assert "Kept from last time" not in driven.text, "applied, and taken back"
 
 
-async def test_corrections_to_a_block_that_no_longer_waits_are_not_offered() -> None:
-    world = World(raw=2)
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("d", "x")
-        driven.app.run_line("consolidate")
-        await driven.settle()
-    async with drive(world, (120, 40)) as driven:
-        assert "Kept from last time" not in driven.text
-
-
-def test_a_damaged_file_of_drafts_is_as_none() -> None:
-    world = World(raw=2)
-    with world.open() as operator:
-        beside = world.store.with_name(f"{world.store.name}.drafts")
-        for text in ("", "[]", '[{"$tuple": [3]}, 4]', '{"$type": "os:system"}'):
-            beside.write_text(text)
-            assert operator.take_up_drafts() == ()
-        assert operator.draft is None
-
-
 async def test_a_recording_and_a_half_typed_line_are_asked_about() -> None:
     async with drive(World(consolidated=3), (120, 40)) as driven:
         await driven.press("R", "colon")
@@ -103,13 +83,6 @@ async def test_the_next_start_has_the_selection_the_theme_and_what_was_used_last
         assert driven.app.theme == theme, "a new store begins with the theme that was chosen last"
 
 
-async def test_a_block_that_is_gone_is_not_selected_and_nothing_is_said(tmp_path: Path) -> None:
-    world, kept = World(consolidated=3), KeptState(tmp_path / "screen.json")
-    kept.write(str(world.store), "0" * 64)
-    async with drive(world, (120, 40), kept=kept) as driven:
-        assert driven.app.selected is None and "as you left it" not in driven.text
-
-
 @pytest.mark.parametrize(
     "text", ["", "[]", "{", '{"recent": 3, "theme": [], "selected": [1]}', '{"selected": {"a": 1}}']
 )
@@ -120,16 +93,3 @@ def test_a_damaged_file_is_as_none(tmp_path: Path, text: str) -> None:
     assert (kept.recent, kept.theme, kept.find_selected("a")) == ([], "", "")
     kept.write("a", "block")
     assert KeptState(file).find_selected("a") == "block"
-
-
-def test_stores_of_another_workstation_stay_and_the_oldest_go(tmp_path: Path) -> None:
-    file = tmp_path / "screen.json"
-    one, two = KeptState(file), KeptState(file)
-    one.write("a", "1")
-    two.write("b", "2")
-    assert [KeptState(file).find_selected(name) for name in "ab"] == ["1", "2"]
-    for number in range(MOST_STORES):
-        two.write(f"store {number}", "3")
-    assert KeptState(file).find_selected("a") == "" and KeptState(file).find_selected("store 0") == "3"
-    two.write("store 0", "")
-    assert KeptState(file).find_selected("store 0") == ""

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from amgs.text.embedding import HashingEmbedder
 from amgs_app.models import choice
 from amgs_app.session.operator import Operator
 from tests.tui.app_drive import TIMEOUT_SECONDS, Drive, drive
@@ -61,20 +60,6 @@ async def test_opening_the_session_is_a_phase_and_the_panes_can_be_walked_meanwh
         slow.ready.set()
         await driven.settle()
         assert "opening the session" not in driven.text
-
-
-async def test_the_encoder_s_loading_is_a_phase_of_the_consolidation(
-    slow: SlowModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(HashingEmbedder, "loaded", property(lambda _: slow.loaded), raising=False)
-    monkeypatch.setattr(HashingEmbedder, "load", lambda _: slow.load(), raising=False)
-    async with drive(World(raw=4)) as driven:
-        await driven.pilot.press("c")
-        await driven.until(lambda: "loading the encoder" in driven.text)
-        await still_obeys(driven)
-        slow.ready.set()
-        await driven.settle()
-        assert "Consolidated 4 blocks" in driven.text
 
 
 async def test_the_language_model_s_loading_is_a_phase_of_opening_a_frame(

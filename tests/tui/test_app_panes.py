@@ -5,22 +5,16 @@ all.
 from __future__ import annotations
 
 import pytest
-from textual.widget import Widget
 
 from amgs_app.calls.standard import standard
 from amgs_app.results.memory import ReviewList
 from amgs_focus.views import FocusView
-from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.messages import Answer, EngineRequest, Finished
-from amgs_tui.panes.base import Pane
-from amgs_tui.panes.by_key import PANE_TYPES
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.frame import FramePane
 from amgs_tui.panes.graph import GraphPane
 from amgs_tui.panes.inbox import InboxPane
-from amgs_tui.panes.lists import ListPane
-from amgs_tui.panes.picture_lines import Line, changed_rows
 from tests.engine.review_notes import BICYCLES
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
@@ -33,15 +27,6 @@ async def assemble(driven: Drive, query: str = "why did the dome stall") -> Fram
     pane = driven.app.main.pane("frame")
     assert isinstance(pane, FramePane)
     return pane
-
-
-async def linked(driven: Drive, world: World) -> str:
-    """The graph around a block that has neighbours; gives the block's id."""
-    driven.app.pick(world.consolidated[0].id)
-    await driven.press("3")
-    graph = driven.app.main.pane("graph")
-    assert isinstance(graph, GraphPane) and graph.found is not None and len(graph.found.blocks) > 3
-    return graph.found.center.id
 
 
 async def opened(driven: Drive) -> FocusPane:
@@ -67,23 +52,6 @@ async def test_an_empty_store_takes_the_corpus_in_by_itself_and_says_what_comes_
     async with drive(world) as driven:
         assert "ingest" in world.commands()
         assert "5 raw" in driven.text and "press c to consolidate" in driven.text
-
-
-async def test_a_store_that_holds_something_is_left_alone() -> None:
-    world = World(raw=0, consolidated=3)
-    async with drive(world) as driven:
-        assert "ingest" not in world.commands()
-        assert "The inbox is empty" in driven.text
-
-
-async def test_c_consolidates_and_every_pane_looks_again() -> None:
-    world = World()
-    async with drive(world, (200, 60)) as driven:
-        assert "8 raw" in driven.lines[0]
-        await driven.press("c")
-        assert "0 raw" in driven.lines[0] and "The inbox is empty" in driven.text
-        overview = driven.app.overview
-        assert overview is not None and overview.store.blocks["consolidated"] == 8
 
 
 async def test_keys_are_answered_while_something_runs() -> None:
@@ -131,15 +99,6 @@ async def test_the_cursor_in_the_inbox_selects_the_block_everywhere() -> None:
         assert "select" in world.commands()
 
 
-async def test_enter_reads_the_block_in_full_and_p_reads_the_selected_one_anywhere() -> None:
-    world = World()
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("down", "enter")
-        assert isinstance(driven.app.screen, TextReader) and "dome stood still (1)" in driven.text
-        await driven.press("escape", "7", "p")
-        assert isinstance(driven.app.screen, TextReader) and "dome stood still (1)" in driven.text
-
-
 # --- the draft of a consolidation -------------------------------------------------------------------------
 
 
@@ -162,15 +121,6 @@ async def test_a_draft_is_corrected_by_keys_and_applied() -> None:
         await driven.press("c")
         assert "nothing has been changed yet" not in driven.text and [each.id for each in world.raw] == [second]
         assert "1 raw" in driven.lines[0]
-
-
-async def test_d_goes_back_to_the_list_and_the_draft_is_kept() -> None:
-    world = World()
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("d", "down", "x", "d")
-        assert "8 raw blocks" in driven.text and driven.app.selected == world.raw[1].id
-        await driven.press("d")
-        assert "in the inbox" in driven.text
 
 
 async def test_the_inbox_is_filtered_and_sorted_where_it_lies_and_the_draft_on_the_screen() -> None:
@@ -226,46 +176,6 @@ async def test_verdicts_go_to_the_candidate_under_the_cursor() -> None:
 # --- graph and decay --------------------------------------------------------------------------------------
 
 
-async def test_the_graph_is_walked_with_the_arrows_and_back() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (80, 24)) as driven:
-        first = await linked(driven, world)
-        await driven.press("right", "enter")
-        graph = driven.app.main.pane("graph")
-        assert isinstance(graph, GraphPane) and graph.found is not None
-        assert graph.found.center.id == driven.app.selected != first
-        await driven.press("backspace")
-        assert driven.app.selected == first
-
-
-async def test_a_click_on_a_neighbours_label_puts_the_cursor_on_it() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (80, 24)) as driven:
-        await linked(driven, world)
-        graph = driven.app.main.pane("graph")
-        assert isinstance(graph, GraphPane) and graph.cursor == 0
-        label = f"3 {driven.app.titles[graph.neighbours[2]][:6]}"
-        y, x = next((y, line.index(label)) for y, line in enumerate(driven.lines) if label in line)
-        await driven.pilot.click(offset=(x + 3, y))
-        assert graph.cursor == 2
-
-
-async def test_the_scrubber_moves_through_the_days_and_the_curves_stay() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("4")
-        pane = driven.app.main.pane("decay")
-        assert isinstance(pane, DecayPane) and pane.rows == 5
-        before = world.asked("decay curve")
-        await driven.press(*["left"] * 26)
-        assert pane.days == 4.0 and pane.rows == 2 and "2 blocks drop below 0.05" in driven.text
-        assert "in 4 days" in driven.text and "in 4 of 30 days" in driven.text
-        await driven.press(*["left"] * 9)
-        assert pane.days == 0.0 and "No block drops below it in this time" in driven.text
-        await driven.press("right")
-        assert pane.days == 1.0 and world.asked("decay curve") == before
-
-
 async def test_a_pin_is_supposed_and_asked_about_before_it_is_made_so() -> None:
     world = World(consolidated=8)
     async with drive(world, (120, 40)) as driven:
@@ -302,24 +212,6 @@ async def test_a_frame_is_opened_as_lifetime_context_and_stepped() -> None:
         assert "● live" in driven.lines[0]
 
 
-async def test_without_a_frame_o_asks_assembles_and_opens() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("6", "o")
-        await driven.type("dome", "enter")
-        pane = driven.app.main.pane("focus")
-        assert isinstance(pane, FocusPane) and pane.view is not None
-        asked = [request.command for request in world.calls if request.origin == "operator"]
-        assert asked == ["frame assemble", "frame open"]
-
-
-async def test_enter_explains_an_entry_on_a_page_of_its_own() -> None:
-    async with drive(World(consolidated=8), (80, 24)) as driven:
-        await opened(driven)
-        await driven.press("home", "enter")
-        assert (isinstance(driven.app.screen, TextReader) and "L0 block" in driven.text) or "L1 gist" in driven.text
-
-
 async def test_space_plays_until_space() -> None:
     world = World(consolidated=8)
     async with drive(world, (120, 40)) as driven:
@@ -351,19 +243,6 @@ async def test_undo_asks_and_takes_the_change_under_the_cursor_back() -> None:
         assert len(world.raw) == 8 and "8 raw" in driven.lines[0]
 
 
-async def test_the_last_sessions_frame_is_there_at_the_start() -> None:
-    world = World(consolidated=8)
-    with world.open() as earlier:
-        frame = earlier.engine.memory.assemble("ATTENTION", query="who wrote the log?")
-        earlier.engine.memory.frames.remember(frame)
-    async with drive(world, (80, 24)) as driven:
-        assert driven.app.selected is None
-        await driven.press("2")
-        assert "who wrote the log?" in driven.text and "frame assemble" not in world.commands()
-        await driven.press("7")
-        assert f"{frame.tokens} tok" in driven.text
-
-
 # --- traffic ----------------------------------------------------------------------------------------------
 
 
@@ -381,14 +260,6 @@ async def test_a_result_that_a_newer_request_has_replaced_is_dropped() -> None:
         app.dispatcher.receive(Finished(old, answer), app.router)
         graph = app.main.pane("graph")
         assert isinstance(graph, GraphPane) and graph.found is not None and graph.found.center.id == second
-
-
-async def test_panes_out_of_sight_ask_nothing_until_they_come_into_sight() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (80, 24)) as driven:
-        assert "calibration" not in world.commands()
-        await driven.press("5")
-        assert "calibration" in world.commands()
 
 
 async def test_a_pane_that_cannot_look_says_why_and_recovers() -> None:
@@ -457,16 +328,3 @@ async def test_a_key_draws_only_the_lines_that_became_others() -> None:
         lines = [sum(region.height for region in regions) for regions in drawn]
         assert lines and all(2 <= height < inbox.content_size.height // 2 for height in lines)
         assert sum("┃▸" in line for line in driven.lines) == 1
-
-
-def test_lines_that_differ_are_found_and_too_many_are_all() -> None:
-    lines: list[Line] = [(text, ()) for text in "abcdef"]
-    other: list[Line] = [(text, ()) for text in "aXXdeX"]
-    assert changed_rows(lines, lines) == []
-    assert changed_rows(lines, other) == [(1, 3), (5, 6)]
-    assert changed_rows(lines, [("z", ())] * 6) is None and changed_rows(lines, lines[:3]) is None
-
-
-def test_a_pane_is_made_of_parts_and_inherits_from_the_two_common_classes_alone() -> None:
-    assert {kind.__bases__ for kind in PANE_TYPES} <= {(Pane,), (ListPane,)}
-    assert ListPane.__bases__ == (Pane,) and Pane.__bases__ == (Widget,)

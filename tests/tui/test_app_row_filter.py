@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from amgs_app.panes.row_filter import ListFilter
 from amgs_tui.panes.focus import FocusPane
-from tests.tui.app_drive import Drive, drive
+from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 from tests.tui.test_app_panes import assemble, opened
-
-
-def title_of(driven: Drive, pane: str) -> str:
-    return str(driven.app.main.pane(pane).border_title)
 
 
 async def test_f_leaves_the_rows_that_pass_says_so_and_a_blank_line_brings_all_back() -> None:
@@ -31,18 +27,6 @@ async def test_f_leaves_the_rows_that_pass_says_so_and_a_blank_line_brings_all_b
         assert len(pane.candidates) == every and "shown of" not in driven.text
 
 
-async def test_a_filter_tells_what_it_leaves_while_it_is_typed_and_completes() -> None:
-    async with drive(World(consolidated=8), (120, 40)) as driven:
-        pane = await assemble(driven)
-        await driven.press("F")
-        assert "Fields: title" in driven.text
-        await driven.type("score>0.4")
-        assert f"rows of {len(pane.candidates)}" in driven.text
-        await driven.press("ctrl+u")
-        await driven.type("fate:")
-        assert driven.lines[-2].split() == ["in", "out"], "the words that the rows show"
-
-
 async def test_the_arrows_walk_only_the_entries_that_pass_in_their_order() -> None:
     async with drive(World(consolidated=8), (120, 40)) as driven:
         pane = await opened(driven)
@@ -56,11 +40,3 @@ async def test_the_arrows_walk_only_the_entries_that_pass_in_their_order() -> No
             seen.append(pane.cursor)
         wanted = [e.position for e in pane.view.entries if e.level == 1 and e.score < 0.3]
         assert list(dict.fromkeys(seen)) == wanted[:13]
-
-
-async def test_another_session_finds_the_filter_again() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("2", "O")
-    async with drive(world, (120, 40)) as driven:
-        assert "by title" in title_of(driven, "frame")

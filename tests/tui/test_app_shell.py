@@ -15,25 +15,16 @@ from amgs_app.panes.layout import PANE_KEYS, PANES
 from amgs_tui.dialogs.dialog import Confirm, Fatal
 from amgs_tui.dialogs.finder import Finder
 from amgs_tui.dialogs.reader import TextReader
-from amgs_tui.widgets.prompt import Prompt
-from amgs_tui.widgets.tabs import TITLES
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
 
 EMPTY = {"calibration"}
 """What a memory without forecasts has nothing to show in: it leaves the room to its row."""
-SIZES = [(200, 60), (120, 40), (80, 24), (60, 15)]
 
 
 def key_of(sign: str) -> str:
     """What Textual calls the key of a pane."""
     return "grave_accent" if sign == "`" else sign
-
-
-async def test_it_paints_before_the_engine_has_begun() -> None:
-    async with drive(World(), settle=False) as driven:
-        driven.app.engine.close(timeout=10)
-        assert "1 Inbox" in driven.text
 
 
 async def test_nothing_is_carried_out_in_the_screens_thread() -> None:
@@ -42,16 +33,6 @@ async def test_nothing_is_carried_out_in_the_screens_thread() -> None:
         await driven.press("2", "e")
         await driven.type("dome", "enter")
         assert threading.get_ident() not in world.threads and 1 <= len(world.threads) <= 2
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_every_pane_is_reached_by_its_number_and_shows_its_picture(size: tuple[int, int]) -> None:
-    async with drive(World(consolidated=6), size) as driven:
-        for key, name in zip(PANE_KEYS, PANES, strict=False):
-            await driven.press(key_of(key))
-            assert driven.app.main.focused_pane is driven.app.main.pane(name)
-            assert f"{key} {TITLES[name][0]}" in driven.text
-            assert "A fault in this picture" not in driven.text
 
 
 async def test_the_layout_follows_the_terminal_live() -> None:
@@ -80,28 +61,6 @@ async def test_a_text_of_several_lines_is_pasted_whole(breaks: str) -> None:
         assert "who renews the lease of the boat house?" in driven.text
 
 
-async def test_a_click_on_a_tab_goes_to_the_pane() -> None:
-    async with drive(World(consolidated=6), (80, 24)) as driven:
-        x = driven.lines[1].index("3 Graph") + 2
-        await driven.pilot.click(offset=(x, 1))
-        await driven.settle()
-        assert driven.app.main.focused_pane is driven.app.main.pane("graph")
-
-
-@pytest.mark.parametrize("key", ["question_mark", "f1"])
-async def test_help_explains_the_focused_pane_with_all_its_keys(key: str) -> None:
-    async with drive(World(), (120, 60)) as driven:
-        await driven.press("5", key)
-        assert isinstance(driven.app.screen, TextReader)
-        assert (
-            "the mean squared error" in " ".join(driven.text.split())
-            and "Next bin of the diagram" in driven.text
-            and "ctrl" not in driven.lines[0]
-        )
-        await driven.press("escape")
-        assert not isinstance(driven.app.screen, TextReader)
-
-
 async def test_every_binding_has_an_id_and_says_what_it_does() -> None:
     async with drive(World(consolidated=6), (200, 60)) as driven:
         for name in PANES:
@@ -121,28 +80,6 @@ async def test_the_command_line_carries_out_a_verb_and_shows_its_pane() -> None:
         await driven.type("frame assemble SESSION --query dome", "enter")
         assert driven.app.main.focused_pane is driven.app.main.pane("frame")
         assert "dome" in driven.text
-
-
-async def test_tab_completes_a_verb_and_shows_its_usage() -> None:
-    async with drive(World(consolidated=6), (120, 40)) as driven:
-        await driven.press("colon")
-        await driven.type("fra", "tab")
-        assert driven.app.query_one("#prompt-input", Input).value == "frame"
-        await driven.type(" as", "tab")
-        assert driven.app.query_one("#prompt-input", Input).value == "frame assemble"
-        await driven.type(" SESSION ", )  # fmt: skip
-        assert "--query" in driven.lines[-2]
-
-
-async def test_the_command_line_remembers_and_escape_leaves_it() -> None:
-    async with drive(World(consolidated=6), (120, 40)) as driven:
-        await driven.press("colon")
-        await driven.type("graph stats", "enter")
-        await driven.press("colon", "up")
-        assert driven.app.query_one("#prompt-input", Input).value == "graph stats"
-        await driven.press("escape")
-        assert not driven.app.query_one(Prompt).is_open
-        assert driven.app.main.focused_pane is not None
 
 
 async def test_nothing_typed_ahead_is_lost_or_taken_for_a_key() -> None:
@@ -197,37 +134,6 @@ async def test_a_result_takes_no_key_from_a_line_that_is_being_typed(line: str, 
             assert driven.app.main.focused_pane is not None
 
 
-async def test_what_a_command_of_a_pane_gives_to_read_is_read() -> None:
-    async with drive(World(consolidated=6), (120, 40)) as driven:
-        for line, word in (("frame list SESSION", "SESSION"), ("inbox list --due", "due"), ("graph stats", "")):
-            await driven.press("colon")
-            await driven.type(line, "enter")
-            assert isinstance(driven.app.screen, TextReader) is bool(word) and word in driven.text
-            await driven.press("escape")
-
-
-async def test_the_palette_lists_the_verbs_and_runs_one() -> None:
-    world = World(consolidated=3)
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("ctrl+p")
-        await driven.pilot.press(*"operations")
-        await driven.pilot.pause()
-        await driven.until(lambda: "journal" in driven.text)
-        await driven.press("enter", "enter")
-        assert "operations" in world.commands()
-
-
-async def test_the_finder_selects_a_block_for_all_panes() -> None:
-    world = World(consolidated=6)
-    async with drive(world, (200, 60)) as driven:
-        await driven.press("slash")
-        await driven.type("mirror")
-        assert isinstance(driven.app.screen, Finder)
-        await driven.press("enter")
-        assert driven.app.selected is not None
-        assert world.session.engine.memory.block(driven.app.selected).title == "Mirror cleaning procedure"
-
-
 # --- errors and leaving -----------------------------------------------------------------------------------
 
 
@@ -261,16 +167,6 @@ async def test_an_error_becomes_a_toast_with_its_way_out_and_the_screen_goes_on(
         assert "/nowhere/at/all" in driven.text and "folder" in driven.text
         await driven.press("c")
         assert "The inbox is empty" in driven.text
-
-
-async def test_a_fault_of_the_program_is_shown_with_its_trace() -> None:
-    world = World()
-    world.broken = {"consolidate": ZeroDivisionError("division by zero")}
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("c")
-        assert "ZeroDivisionError" in driven.text
-        await driven.press("escape")
-        assert "8 raw" in driven.text
 
 
 async def test_q_asks_while_something_runs_and_no_stays() -> None:
@@ -325,21 +221,6 @@ async def test_what_is_marked_with_the_mouse_is_copied_letter_by_letter_and_no_r
         assert not driven.app.main.selections, "what was copied is no longer marked"
 
 
-async def test_a_mark_stays_in_its_pane_and_escape_takes_it_away() -> None:
-    async with drive(World(consolidated=6), (120, 40)) as driven:
-        inbox = driven.app.main.pane("inbox")
-        below = inbox.region.height + 2
-        assert driven.app.main.get_widget_at(inbox.region.x + 8, inbox.region.y + below)[0] is not inbox
-        await mark(driven, (1, 1), (8, below))
-        assert set(driven.app.main.selections) == {inbox}
-        marked = driven.app.main.get_selected_text()
-        assert marked and inbox.copy_text().startswith(marked)
-        await driven.press("escape")
-        assert not driven.app.main.selections
-        await driven.press("y")
-        await driven.until(lambda: driven.app.clipboard == inbox.copy_text())
-
-
 async def test_a_mark_goes_when_other_words_come_under_it_and_leaves_ctrl_c_to_stop_what_runs() -> None:
     world = World()
     world.held = {"consolidate"}
@@ -351,8 +232,3 @@ async def test_a_mark_goes_when_other_words_come_under_it_and_leaves_ctrl_c_to_s
         await driven.until(lambda: driven.app.dispatcher.by_operator is not None)
         await driven.press("ctrl+c")
         assert driven.app.clipboard == "copied before" and "Stopped" in driven.text
-
-
-async def test_an_ascii_terminal_gets_ascii_pictures() -> None:
-    async with drive(World(consolidated=6), (120, 40), symbols="ascii") as driven:
-        assert driven.app.main.pane("inbox").draw(driven.app.main.pane("inbox").canvas()).plain.isascii()

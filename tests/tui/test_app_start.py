@@ -31,24 +31,6 @@ def test_global_options_in_both_spellings_are_read(tmp_path: Path) -> None:
     assert read_options([]) == {}
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        ["status"],
-        ["--help"],
-        ["--version"],
-        ["--store"],
-        ["--store", "a", "inbox", "list"],
-        ["--seed", "seven"],
-        ["--now", "yesterday"],
-        ["--corpus", "/nowhere/at/all"],
-        ["--format", "json"],
-    ],
-)
-def test_what_the_short_way_cannot_read_is_left_to_the_command_line(line: list[str]) -> None:
-    assert read_options(line) is None
-
-
 def test_the_screen_is_painted_before_any_engine_is_imported() -> None:
     code = f"""
 import asyncio, sys

@@ -48,28 +48,6 @@ async def test_a_step_is_one_request_and_one_figure(drawn: list[int]) -> None:
         assert pane.why is not None and pane.why.entry.position == pane.cursor
 
 
-@pytest.mark.parametrize(
-    ("keys", "command"),
-    [
-        ("comma", "focus back"),
-        ("greater_than_sign", "focus refocus"),
-        ("p", "focus steer"),
-        ("left_square_bracket", "focus back"),
-        ("left", "focus why"),
-    ],
-)
-async def test_the_other_keys_cost_one_request_too(keys: str, command: str) -> None:
-    world = World(consolidated=6)
-    async with drive(world, (120, 40)) as driven:
-        pane = await opened(driven)
-        await driven.press("full_stop", "full_stop")
-        await driven.press(*["plus"] * 4)
-        world.calls.clear()
-        await driven.press(keys)
-        assert world.commands() == [command]
-        assert pane.why is not None and pane.why.entry.position == pane.cursor
-
-
 async def test_a_cursor_that_was_moved_during_a_step_stays_where_it_was_put() -> None:
     world = World(consolidated=6)
     async with drive(world, (120, 40)) as driven:

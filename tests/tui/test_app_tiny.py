@@ -94,14 +94,6 @@ async def test_from_a_folder_of_notes_to_a_stepped_decode(tmp_path: Path, notes:
         assert "4 raw" in driven.lines[0]
 
 
-async def test_the_second_start_finds_everything_and_takes_nothing_in(tmp_path: Path, notes: Path) -> None:
-    given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Operator(Engine(given)), (80, 24)) as driven:
-        await driven.press("c")
-    async with on_session(lambda: Operator(Engine(given)), (80, 24)) as driven:
-        assert "4 blocks" in driven.lines[0] and "0 raw" in driven.lines[0]
-
-
 async def test_what_the_operator_did_is_a_script_and_what_the_screen_looked_at_is_not(
     tmp_path: Path, notes: Path
 ) -> None:
@@ -121,20 +113,6 @@ async def test_what_the_operator_did_is_a_script_and_what_the_screen_looked_at_i
     assert len(script) == 4 and script[3].startswith("feedback useful ")
 
 
-async def test_an_empty_store_of_the_operator_s_own_is_opened_as_it_is(tmp_path: Path) -> None:
-    store = str(tmp_path / "mine.duckdb")
-    sessions: list[Operator] = []
-
-    def make() -> Operator:
-        sessions.append(Operator(Engine(Options(store=store, model="tiny"))))
-        return sessions[0]
-
-    async with on_session(make, (80, 24)) as driven:
-        await driven.press("1")
-        assert "The memory is empty" in driven.text
-        assert sessions[0].engine.memory.counts() == {}
-
-
 async def test_a_damaged_store_is_told_and_only_the_door_is_left(tmp_path: Path, notes: Path) -> None:
     store = tmp_path / "s.duckdb"
     store.write_bytes(b"this is no store at all" * 400)
@@ -142,11 +120,3 @@ async def test_a_damaged_store_is_told_and_only_the_door_is_left(tmp_path: Path,
         assert isinstance(driven.app.screen, Fatal)
         await driven.press("q")
     assert driven.app.return_code == 4
-
-
-async def test_a_missing_corpus_is_told(tmp_path: Path) -> None:
-    missing = tmp_path / "nowhere"
-    async with on_session(lambda: Operator(Engine(options(tmp_path / "s.duckdb", missing))), (80, 24)) as driven:
-        assert isinstance(driven.app.screen, Fatal) and "does not exist" in driven.text
-        await driven.press("q")
-    assert driven.app.return_code == 3

@@ -43,17 +43,5 @@ async def test_undo_names_what_it_takes_back_and_asks(tmp_path: Path, notes: Pat
     assert lines[2:] == ['ingest "remember the milk"', "undo 3 --yes"]
 
 
-async def test_an_undo_that_cannot_be_is_refused_without_a_question(tmp_path: Path, notes: Path) -> None:
-    given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
-        await driven.press("c")
-        for line, said in (("undo 1", "Undo 2 first."), ("undo 77", "There is no operation 77.")):
-            await driven.press("colon")
-            await driven.type(line, "enter")
-            assert not isinstance(driven.app.screen, Confirm)
-            assert said in driven.text
-        assert "4 blocks" in driven.lines[0]
-
-
 def test_the_screen_asks_before_every_command_that_asks() -> None:
     assert {each.name for each in standard() if each.asks} == ASK_FIRST

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from amgs.types import COMPONENTS, Weights
-from amgs_app.calls.arguments import read_weights
-from amgs_tui import clipboard
-from amgs_tui.panes.weight_editor import shift_weights, write_weights
+from amgs_tui.panes.weight_editor import shift_weights
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 
@@ -35,14 +30,6 @@ def test_one_part_moves_the_others_keep_their_proportions_and_the_sum_is_one(
     assert found[part] == pytest.approx(min(1, max(0, getattr(before, COMPONENTS[part]) + by)), abs=1e-6)
 
 
-@given(five)
-def test_weights_written_for_a_line_are_read_back(values: list[float]) -> None:
-    made = read_weights(write_weights(weights(values)))
-    assert made is not None
-    for name in COMPONENTS:
-        assert getattr(made, name) == pytest.approx(getattr(weights(values), name), abs=3e-4)
-
-
 async def test_plus_ranks_anew_without_a_trace_and_zero_takes_it_back() -> None:
     world = World(consolidated=6)
     async with drive(world, (120, 40)) as driven:
@@ -62,12 +49,3 @@ async def test_plus_ranks_anew_without_a_trace_and_zero_takes_it_back() -> None:
 
 
 # --- copying ----------------------------------------------------------------------------------------------
-
-
-def test_the_machines_clipboard_takes_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = tmp_path / "xclip"
-    program.write_text(f"#!/bin/sh\ncat > {tmp_path / 'board'}\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    assert clipboard.copy("Kuppel ▸") == "xclip"
-    assert (tmp_path / "board").read_text() == "Kuppel ▸"

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from amgs.errors import UsageError
 from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.panes.layout import Layout
@@ -59,33 +58,7 @@ async def test_r_begins_a_recording_says_so_and_ends_it_with_a_file(
 # --- bookmarks --------------------------------------------------------------------------------------------
 
 
-def test_a_bookmark_stays_until_it_is_taken_off(tmp_path: Path) -> None:
-    with session(tmp_path) as one:
-        run(one, "ingest 'The dome motor stalled.'")
-        run(one, "inbox list")
-        before = one.engine.memory.change_counter
-        run(one, "bookmark @1 --note 'ask Ilse'")
-        assert one.engine.memory.change_counter == before
-    with session(tmp_path) as two:
-        found = run(two, "bookmark --list")
-        assert [(row.title, row.note) for row in found.rows] == [("The dome motor stalled.", "ask Ilse")]  # type: ignore[attr-defined]
-        run(two, "bookmark @1")
-        assert run(two, "bookmark --list").rows == ()  # type: ignore[attr-defined]
-
-
 # --- layouts ----------------------------------------------------------------------------------------------
-
-
-def test_a_layout_is_found_again_under_its_name(tmp_path: Path) -> None:
-    with session(tmp_path) as one:
-        made = run(one, "layout set focus --beside frame,decay")
-        run(one, "layout use night --save")
-        run(one, "layout set inbox --large")
-    with session(tmp_path) as two:
-        assert run(two, "layout use night") == made == Layout("focus", ("frame", "decay"))
-        assert run(two, "layout use") == Layout("inbox", large=True)
-        with pytest.raises(UsageError, match="noon"):
-            run(two, "layout use noon")
 
 
 async def test_the_screen_takes_the_layout_it_was_left_with_and_remembers_the_next() -> None:

@@ -106,14 +106,6 @@ def test_stepping_back_meanwhile_stops_it_and_no_branch_is_begun(screen: Screen)
     assert [each.name for each in screen.runtime.branches()] == ["main"] and screen.runtime.state.step == 1
 
 
-def test_another_lifetime_meanwhile_stops_it_and_is_left_alone(screen: Screen, tmp_path: Path) -> None:
-    screen.polish()
-    screen.worker.submit(line=f"focus open {tmp_path / 'night.txt'}")
-    events = [screen.until(Finished, RequestCancelled) for _ in range(2)]
-    stopped = next(each for each in events if isinstance(each, RequestCancelled))
-    assert stopped.request.line == POLISH and not screen.runtime.state.polished
-
-
 def test_escape_stops_what_was_asked_for_meanwhile_and_then_polishing(screen: Screen) -> None:
     screen.polish()
     screen.worker.submit(line="focus step 4000")
@@ -123,13 +115,6 @@ def test_escape_stops_what_was_asked_for_meanwhile_and_then_polishing(screen: Sc
     stopped.append(screen.worker.cancel())
     screen.until(RequestCancelled)
     assert [each.line for each in stopped if each is not None] == ["focus step 4000", POLISH]
-
-
-def test_a_second_one_waits_for_no_background_and_both_end(screen: Screen) -> None:
-    screen.polish()
-    screen.worker.submit(line="focus rebuild --polish --blocks 2")
-    first, second = screen.finished(), screen.finished()
-    assert (len(first.result.blocks), len(second.result.blocks)) == (2, 16)
 
 
 def test_who_holds_the_working_context_for_long_lets_all_who_wait_go_first(tmp_path: Path) -> None:

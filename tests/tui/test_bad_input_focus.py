@@ -9,18 +9,14 @@ from typing import Any
 
 import pytest
 
-from amgs.errors import UsageError
 from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.session.operator import Operator
-from amgs_focus.errors import CheckpointError, CtxError, TraceError, WindowBudgetError
-from amgs_focus.gist.checkpoint import save_checkpoint
-from amgs_focus.gist.gistnet import GistNet, GistShape, PointerEncoder
-from amgs_focus.model.loading import load
+from amgs_focus.errors import CtxError, TraceError, WindowBudgetError
+from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard
 from amgs_focus.tree.gist_tree import LifetimeTree
-from tests.focus.model_world import write_model
 
 TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night. " * 30
 
@@ -109,16 +105,6 @@ def test_tokens_that_the_model_does_not_have_are_named_with_the_file(tmp_path: P
     again.close()
 
 
-def test_gists_of_another_width_are_refused_and_nothing_is_begun(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    net = GistNet(GistShape(width=16, hidden=32, heads=4))
-    other = load(str(write_model(desk.folder / "llama")), precision="fp32")
-    save_checkpoint(desk.folder / "wide.safetensors", net, net, model=other)
-    monkeypatch.setenv("AMGS_MODEL__GISTS", str(desk.folder / "wide.safetensors"))
-    with pytest.raises(CheckpointError, match="width 16"):
-        desk("focus open DIR/night.txt --lifetime DIR/life")
-    assert not desk.session.engine.focus_is_open and not (desk.folder / "life").exists()
-
-
 @pytest.mark.parametrize("damage", ["cut", "edited", "swapped", "empty"])
 def test_a_trace_that_was_cut_or_edited_is_read_as_far_as_it_is_whole_or_named(desk: Desk, damage: str) -> None:
     desk("focus open DIR/night.txt")
@@ -157,12 +143,3 @@ def test_a_damaged_journal_or_a_damaged_act_in_it_is_named_by_its_line(desk: Des
         with pytest.raises(CtxError, match=r"Line 3 of spans\.jsonl"):
             again.run(call)
         again.close()
-
-
-def test_a_lifetime_folder_that_cannot_be_made_is_named(desk: Desk) -> None:
-    (desk.folder / "file").write_text("no folder")
-    with pytest.raises(CtxError, match="file"):
-        desk("focus open DIR/night.txt --lifetime DIR/file")
-    with pytest.raises(UsageError, match="nothing to open"):
-        desk("focus open --lifetime DIR/empty")
-    assert not (desk.folder / "empty").exists()

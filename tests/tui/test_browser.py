@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import socket
 import sys
 from pathlib import Path
 
@@ -12,8 +11,7 @@ import pytest
 from aiohttp import WSMsgType
 from aiohttp.test_utils import TestClient, TestServer
 
-from amgs.errors import UsageError
-from amgs_tui.browser import LOOPBACK, LoopbackServer, serve
+from amgs_tui.browser import LOOPBACK, LoopbackServer
 
 
 async def ask(**headers: str) -> tuple[int, str]:
@@ -59,12 +57,3 @@ async def test_what_runs_behind_an_open_page_has_ended_when_the_server_has(tmp_p
         assert (await page.receive()).type is WSMsgType.CLOSE
         await closing
     assert (tmp_path / "store").read_text() == "closed"
-
-
-def test_a_port_in_use_is_named() -> None:
-    with socket.socket() as taken:
-        taken.bind((LOOPBACK, 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        with pytest.raises(UsageError, match=str(port)):
-            serve([], port)

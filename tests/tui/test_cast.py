@@ -48,12 +48,6 @@ def test_the_recording_that_ships_is_of_the_script_and_every_command_in_it_exist
     assert len(typed) >= 5
 
 
-def test_every_command_of_the_screen_in_the_page_on_diagnoses_exists() -> None:
-    typed = commands((DOCS / "diagnose.amgs").read_text(encoding="utf-8"))  # which parses each of them
-    assert typed[-1].startswith("diagnose ") and len(typed) >= 5
-    assert "Not consolidated" in (DOCS / "diagnose.svg").read_text(encoding="utf-8").replace("\xa0", " ")
-
-
 def test_the_picture_that_ships_fetches_nothing_and_runs_nothing() -> None:
     text = (DOCS / "demo.svg").read_text(encoding="utf-8")
     assert not re.search(r"<script|url\(|@import|https?://(?!www\.w3\.org/2000/svg)", text)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from amgs_app import cli
-from amgs_app.calls.groups import NOUNS, PANELS
 from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.session.operator import Operator
@@ -60,29 +59,6 @@ def test_own_notes_never_go_into_the_sample_s_store(
     assert status["corpus"] == ""
     with Operator(Engine(Options(store=str(home / "observatory.duckdb"), model="tiny"))) as session:
         assert f"{session.engine.memory.status().blocks['raw']} new" in sample.replace(",", "")
-
-
-def test_the_sample_does_not_go_into_the_own_memory(
-    home: Path, notes: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("ingest", "--batch", str(notes)) == 0
-    assert run("ingest") == run("ingest", "--sample") == 2
-    assert "does not go into your own memory" in capsys.readouterr().err
-    assert [path.name for path in home.glob("*.duckdb")] == ["memory.duckdb"]
-
-
-def test_status_names_the_sample_only_in_a_store_that_holds_it(
-    tmp_path: Path, notes: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    own, sample = str(tmp_path / "own.duckdb"), str(tmp_path / "sample.duckdb")
-    assert run("--store", own, "ingest", "--batch", str(notes)) == 0
-    assert run("--store", sample, "ingest", "--sample") == 0
-    named = []
-    for store in (own, sample):
-        capsys.readouterr()
-        assert run("--store", store, "status", "--format", "json") == 0
-        named.append(json.loads(capsys.readouterr().out)["corpus"])
-    assert named == ["", "sample_corpus"]
 
 
 @pytest.mark.parametrize("refused", [("import", "/etc/passwd"), ("ingest", "--file", "/etc"), ("ingest", " ")])
@@ -172,15 +148,6 @@ def test_a_check_of_another_store_prints_only_what_differs(
 # --- help and completion ----------------------------------------------------------------------------------
 
 
-def test_every_command_stands_under_a_heading_and_every_group_is_described() -> None:
-    nouns = standard().nouns()
-    under = [noun for each in PANELS.values() for noun in each]
-    assert set(nouns) <= set(under)
-    assert len(under) == len(set(under))
-    names = {verb.name for verb in standard()}
-    assert {noun for noun in nouns if noun not in names} <= set(NOUNS)
-
-
 def test_the_man_page_names_every_command_and_option() -> None:
     from scripts.manual import page
 
@@ -218,18 +185,6 @@ def test_piped_tables_are_whole_and_a_search_shows_the_passage_and_its_source(
     assert "recency" in said
     assert run(*found, "frame", "list") == 0
     assert "…" not in capsys.readouterr().out
-
-
-def test_a_fact_that_is_longer_than_its_line_goes_on_below() -> None:
-    from amgs_app.render.sheet import facts, needed_width, to_lines
-
-    value = "semantic +3.0, lexical +5.1, entity +0.0, temporal +0.0, structure +0.2"
-    made = facts("", [("log odds", value), ("tokens", 600)])
-    for width in (30, 50):
-        lines = [line.plain for line in to_lines(made, width)]
-        assert all(len(line) <= width for line in lines) and not any("…" in line for line in lines)
-        assert " ".join(" ".join(lines[1:-1]).split()) == f"log odds {value}"
-    assert len(to_lines(made, needed_width(made))) == 3 < len(to_lines(made, needed_width(made) - 1))
 
 
 def test_marked_words_stand_in_view_under_their_row_however_narrow_the_terminal() -> None:

@@ -52,31 +52,6 @@ def test_a_profile_is_what_the_settings_make_it(tmp_path: Path, profile: str, ra
         assert do(session, "block show motor.md").profile in (profile, "standard")
 
 
-def test_an_unpinned_block_decays_as_the_settings_say(tmp_path: Path) -> None:
-    with opened(tmp_path, PROFILES) as session:
-        do(session, "ingest")
-        do(session, "consolidate")
-        before = do(session, "block show motor.md").block.decay_lambda
-        do(session, "block set motor.md --pin")
-        assert do(session, "block set motor.md --unpin").block.decay_lambda == before
-        assert before in (0.5, 0.02, 0.002)
-
-
-def test_what_lasts_enough_for_the_self_is_measured_by_the_settings(tmp_path: Path) -> None:
-    def near_the_anchor(folder: Path, settings: str) -> set[str]:
-        folder.mkdir()
-        with opened(folder, settings) as session:
-            do(session, "ingest")
-            do(session, "consolidate")
-            do(session, "block set stall.md --self yes")
-            do(session, "block set motor.md --lambda 0.02")
-            frame = do(session, "frame assemble SELF --look")
-            return {each.block.title for each in frame.candidates}
-
-    assert "Motor log" not in near_the_anchor(tmp_path / "shipped", "")
-    assert "Motor log" in near_the_anchor(tmp_path / "slower", PROFILES)
-
-
 def test_a_frame_is_assembled_from_definitions_that_are_read_once(
     session: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,6 @@ import amgs
 import amgs_focus
 from amgs_app import cli
 from amgs_app.calls.standard import standard
-from amgs_app.terminal.themes import load, shipped_folder
 from amgs_tui.keys import EVERYWHERE, remap
 from amgs_tui.panes.by_key import PANE_TYPES
 from scripts.docs_pages import build_pages, keys_page, pages
@@ -64,29 +63,6 @@ def test_every_exported_name_and_every_command_stand_in_the_pages_that_are_built
     headings = re.findall(r"^### (amgs(?:_focus)?\.\w+)$", text, flags=re.M)
     exported = [f"{package.__name__}.{name}" for package in (amgs, amgs_focus) for name in package.__all__]
     assert sorted(headings) == sorted(exported)
-
-
-def test_every_theme_that_ships_is_named_and_the_example_is_a_theme(tmp_path: Path) -> None:
-    text = (DOCS / "themes.md").read_text(encoding="utf-8")
-    for path in shipped_folder().glob("*.toml"):
-        assert f"`{load(path).name}`" in text
-    example = tmp_path / "mine.toml"
-    example.write_text(re.findall(r"```toml\n(.*?)```", text, flags=re.S)[0])
-    assert load(example).name == "night train"
-
-
-def test_operations_named_in_the_pages_of_the_panes_exist() -> None:
-    known = {verb.name for verb in standard()}
-    nouns = {name.split()[0] for name in known}
-    for path in (DOCS / "panes").glob("*.md"):
-        for words in re.findall(r"`([a-z]+(?: [a-z]+)?)(?: [^`]*)?`", path.read_text(encoding="utf-8")):
-            if words.split()[0] in nouns:
-                assert words in known or words.split()[0] in known, f"{path.name}: {words}"
-
-
-def test_the_keys_of_the_example_are_read_by_the_settings() -> None:
-    given = tomllib.loads(re.findall(r"```toml\n(.*?)```", keys_page(), flags=re.S)[0])
-    assert given["screen"]["keys"]["app.find"] == "ctrl+f"
 
 
 def test_the_keys_of_the_example_are_accepted() -> None:

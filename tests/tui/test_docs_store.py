@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from amgs.memory import Memory
-from amgs.settings import ConsolidationSettings
 from amgs.storage.duckdb.storage import DuckDBStorage
 from amgs_app import cli
 from tests.engine.memory_world import open_memory, write_notes
@@ -53,17 +52,6 @@ def test_every_table_is_named_and_no_other() -> None:
     with DuckDBStorage.open(":memory:") as store:
         # The outbox is no part of what is kept or exported; no table of a file's.
         assert told - {"meta", "outbox"} == set(store.tables.schema()) - {"meta"}
-
-
-def test_the_limits_that_are_told_are_the_limits(tmp_path: Path) -> None:
-    from amgs.lifecycle import linking, similarity
-
-    settings, told = ConsolidationSettings(), " ".join(TEXT.split())
-    assert f"batches of {settings.transaction:,} blocks" in told
-    assert f"the latest {linking._NAME_FAN_OUT} holders" in told
-    assert f"({linking._COMMON_NAME} in a small store); six edges" in told and linking._NAME_EDGES == 6
-    assert f"cosine {settings.similarity}".replace("0.", ".") in told and settings.neighbours == 5
-    assert f"at most {similarity._COMMON_SHINGLE} blocks hold" in told and similarity._MOST_PAIRS == 8_000_000
 
 
 def test_what_is_beside_a_store_may_be_removed(tmp_path: Path) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from amgs_app.render.canvas import Canvas, Figure, clean, cut, cut_middle, in_ascii, ink, width_of
+from amgs_app.render.canvas import Canvas, Figure, clean, in_ascii, ink
 from amgs_app.render.format import age, half_life, milliseconds, share, short_count, signed, span
-from amgs_app.render.glyphs import apportion, window_of, wrap
+from amgs_app.render.glyphs import apportion
 from tests.tui.figure_samples import NOW
 
 ROOT = Path(__file__).parents[2]
@@ -37,25 +37,8 @@ def test_ascii_canvas_gives_ascii_and_the_same_width(writes: list[tuple[int, str
     assert len(plain) == 26
 
 
-@given(ODD, st.integers(0, 40))
-@settings(deadline=None)
-def test_cutting_never_exceeds_the_width_and_keeps_what_fits(text: str, width: int) -> None:
-    line = clean(text)
-    for shorter in (cut(line, width), cut_middle(line, width)):
-        assert width_of(shorter) <= width
-    if width_of(line) <= width:
-        assert cut(line, width) == line
-
-
 def test_escape_sequences_in_a_note_do_not_reach_the_terminal() -> None:
     assert "\x1b" not in clean("a \x1b[31mred\x1b[0m note\x07")
-
-
-def test_writing_over_half_a_wide_sign_leaves_no_stray_cell() -> None:
-    sheet = Figure(Canvas(6, 1))
-    sheet.put(0, 0, "漢字")
-    sheet.put(1, 0, "x")
-    assert sheet.render().plain == " x字  "
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.integers(0, 60))
@@ -63,21 +46,6 @@ def test_apportioned_cells_add_up(parts: list[float], cells: int) -> None:
     lengths = apportion(parts, cells)
     assert sum(lengths) == (cells if sum(parts) > 0 else 0)
     assert all(length == 0 for length, part in zip(lengths, parts, strict=True) if part == 0)
-
-
-@given(ODD, st.integers(2, 30), st.integers(1, 6))
-@settings(deadline=None)
-def test_wrapped_lines_fit(text: str, width: int, limit: int) -> None:
-    lines = wrap(text, width, limit)
-    assert len(lines) <= limit
-    assert all(width_of(line) <= width for line in lines)
-
-
-@given(st.integers(0, 100), st.integers(1, 20), st.integers(0, 99), st.integers(0, 120))
-def test_the_selected_line_is_always_in_view(total: int, rows: int, selected: int, offset: int) -> None:
-    if selected < total:
-        first = window_of(total, rows, selected, offset)
-        assert first <= selected < first + rows
 
 
 def test_numbers_read_as_on_an_instrument() -> None:

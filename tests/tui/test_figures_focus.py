@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from amgs_app.focus import figure as focus
 from amgs_app.render.canvas import Canvas
-from amgs_app.render.level_columns import Axis, columns, offset_for, past_levels, window, zooms
+from amgs_app.render.level_columns import Axis, columns, past_levels
 from amgs_app.render.level_map import GUTTER
 from amgs_app.terminal.themes import Palette
-from amgs_focus.records import Band, Reason, TokenSpan
-from amgs_focus.views import REASON_LETTERS, EntryView, FocusView
+from amgs_focus.records import Band, TokenSpan
+from amgs_focus.views import EntryView, FocusView
 from tests.tui import figure_samples as samples
 
 VIEW = samples.focus_view(24_000)
@@ -108,24 +108,6 @@ def test_a_click_finds_the_entry_and_the_offset_centres_it(axis: Axis, zoom: flo
     assert focus.entry_at(VIEW, canvas, 2) is None
 
 
-def test_actions_and_each_refusal_have_their_own_sign_and_the_legend_explains_them() -> None:
-    reasons: tuple[Reason, ...] = ("cooldown", "budget", "n_diff", "mixed_siblings", "stale_gist")
-    entries = [
-        replace(VIEW.entries[1], start=at * 64, end=(at + 1) * 64, reason=reason, last_action="expand", pinned=False)
-        for at, reason in enumerate(("applied", *reasons))
-    ]
-    entries[0] = replace(entries[0], last_action="collapse")
-    entries.append(replace(entries[0], start=384, end=448, last_action="expand"))
-    entries.append(replace(entries[0], start=448, end=512, reason="", polished=True))
-    view = replace(VIEW, entries=tuple(entries), lifetime=512, sources=())
-    plain = focus.focus(view, Canvas(140, 40)).plain
-    act = next(line for line in plain.split("\n") if line.startswith("act"))
-    assert act[GUTTER:].split() == ["▽", *(REASON_LETTERS[reason] for reason in reasons), "▲", "+"]
-    legend = next(line for line in plain.split("\n") if "fine to coarse" in line)
-    for words in ("▲ expanded", "▽ collapsed", "c cooldown", "b budget", "m mixed", "g stale", "+ polished"):
-        assert words in legend
-
-
 @pytest.mark.parametrize("symbols", ["braille", "ascii"])
 def test_levels_are_readable_without_colour(symbols: str) -> None:
     entries = tuple(_entry(at, at * 320, (at + 1) * 320, level) for at, level in enumerate((0, 1, 2, 3)))
@@ -135,20 +117,6 @@ def test_levels_are_readable_without_colour(symbols: str) -> None:
     row = next(line for line in drawn.split("\n") if line.startswith("LOD"))[GUTTER:]
     assert [row[0], row[10], row[20], row[30]] == ["0", "1", "2", "3"]
     assert len({row[1], row[11], row[21], row[31]}) == 4
-
-
-def test_the_inspector_answers_why_down_to_the_measurement() -> None:
-    plain = focus.why(samples.explanation(VIEW, 17), Canvas(80, 14), titles=samples.TITLES).plain
-    for words in ("L0 tokens", "7,488–7,519", "score +.51", "like the latest text", "it was carried out, rank 1 of 9"):
-        assert words in plain
-    for words in ("▲ +31 tok ≈ 46 ms", "▽ −5 tok", "cooldown 2", "measured ΔNLL +.21 ±.03", "collapses again"):
-        assert words in plain
-
-
-def test_the_last_refocus_is_listed_with_reasons() -> None:
-    plain = focus.focus(VIEW, Canvas(200, 60)).plain
-    assert "last refocus" in plain
-    assert "no expand: " in plain
 
 
 def test_thousands_of_entries_are_painted_fast_enough_to_scroll() -> None:
@@ -165,16 +133,6 @@ def test_thousands_of_entries_are_painted_fast_enough_to_scroll() -> None:
 
 
 # --- the zoom -----------------------------------------------------------------------------------------------
-
-
-@given(views(), st.integers(0, 59), st.sampled_from(AXES), st.integers(0, 3))
-def test_what_is_in_sight_is_what_the_columns_show(view: FocusView, place: int, axis: Axis, deep: int) -> None:
-    steps = zooms(view, axis)
-    zoom = steps[min(deep, len(steps) - 1)]
-    offset = offset_for(view, min(place, len(view.entries) - 1), axis, zoom)
-    start, end = window(view, axis, zoom, offset)
-    cut = columns(view, 60, axis, zoom, offset)
-    assert start == int(cut.starts[0]) and end == int(np.ceil(cut.ends[-1]))
 
 
 def test_tokens_in_sight_are_read_entry_by_entry_the_held_ones_apart_from_the_gists() -> None:

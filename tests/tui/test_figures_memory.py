@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from amgs.lifecycle.revision import PieceRevision, Revision, RevisionPlan
-from amgs.types import FramePart, JournalEntry
-from amgs.types.calibration import FrameCoverage
+from amgs.types import JournalEntry
 from amgs_app.calibration import figure as calibration
 from amgs_app.calls.hints import hint_by_keys
 from amgs_app.decay import figure as decay
@@ -16,8 +15,6 @@ from amgs_app.frames import figure as frame
 from amgs_app.graph import figure as graph
 from amgs_app.graph.figure_layout import PlacedNode, place
 from amgs_app.lifecycle.rows import list_draft
-from amgs_app.panes.row_fields import listed
-from amgs_app.render import block_card as block
 from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import list_of
 from amgs_app.workplace import figure as overview
@@ -49,57 +46,6 @@ def test_key_facts_stay_at_every_size(canvas: Canvas) -> None:
         assert words in text.plain, words
 
 
-# --- frame ------------------------------------------------------------------------------------------------
-
-
-def test_a_promise_of_coverage_stands_at_the_foot_of_a_frame() -> None:
-    told = replace(FRAME, coverage=FrameCoverage(64, 0.87, ((0.8, 410), (0.9, 640), (0.95, 1_900))))
-    for canvas in SIZES:
-        without, lines = (frame.frame(one, canvas).plain.split("\n") for one in (FRAME, told))
-        if canvas.height >= 24:
-            assert lines[canvas.height - 1].startswith(" holds what the question needs with ≥ 87 %")
-        assert lines[0] == without[0] and len(lines) <= canvas.height
-
-
-def test_each_part_of_a_composite_stands_under_its_heading_and_what_is_in_before_what_is_out() -> None:
-    asked = (FramePart("SELF", FRAME.weights, "identity"), FramePart("ATTENTION", FRAME.weights, "query"))
-    result = replace(FRAME, parts=asked)
-    order = [(one.child, one.fate == "selected") for one in listed(result)]
-    assert order[0][0] == "ATTENTION" and order[-1][0] == "SELF"
-    for child in {name for name, _ in order}:
-        fates = [taken for name, taken in order if name == child]
-        assert fates == sorted(fates, reverse=True)
-    lines = frame.frame(result, Canvas(120, 60)).plain.split("\n")
-    heads = [line.split()[0] for line in lines if " ▾ " in line]
-    assert heads == list(dict.fromkeys(name for name, _ in order))
-    turned = frame.frame(result, Canvas(120, 60), shown=[3, 1, 0]).plain
-    assert " ▾ " not in turned and "in · ATTENTION" in turned, "in another order each row names its part"
-
-
-def test_the_five_parts_have_five_signs_with_or_without_unicode() -> None:
-    for canvas in (Canvas(120, 30), Canvas(120, 30, symbols="ascii")):
-        legend = _line(frame.frame(FRAME, canvas).plain, "8 in, 6 out")
-        signs = [
-            legend[: legend.index(word)].rstrip()[-1]
-            for word in ("recency", "centrality", "confidence", "similarity", "use ")
-        ]
-        assert len(set(signs)) == 5
-        assert " " not in signs
-
-
-def test_every_candidate_has_its_fate_and_the_reason() -> None:
-    plain = frame.frame(FRAME, Canvas(200, 60)).plain
-    assert "ATTENTION ▾ 4 of 5 in" in plain
-    assert f"out · duplicate of {samples.BLOCKS[0].id[:8]}" in plain
-    assert "out · over budget (needs 61, 12 left)" in plain
-
-
-def test_a_block_without_edges_says_how_it_gets_some_in_full() -> None:
-    alone = replace(samples.neighbourhood(), edges=(), blocks=samples.neighbourhood().blocks[:1])
-    drawn = graph.neighbourhood(alone, Canvas(50, 16)).plain
-    assert "resembles and follows." in " ".join(drawn.split())
-
-
 # --- inbox ------------------------------------------------------------------------------------------------
 
 
@@ -129,15 +75,6 @@ def test_a_revision_shows_what_changed_in_the_chosen_text_and_what_waits_in_the_
     done = Revision(found, JournalEntry(9, "revise", samples.NOW, "1 superseded", 1, 0))
     assert hint_by_keys(done, {}).startswith("1 block waits in the inbox: key 1, then c,")
     assert not hint_by_keys(Revision(found, None), {})
-
-
-def test_a_block_card_tells_how_it_fades_and_what_it_is_tied_to() -> None:
-    item = samples.BLOCKS[0]
-    edges = [live.edge for live in samples.neighbourhood().edges]
-    plain = block.block(item, Canvas(100, 30), now=samples.NOW, edges=edges, titles=samples.TITLES).plain
-    assert "standard ½ 2.9 d" in plain
-    assert "below .05" in plain
-    assert "links_to" in plain and "Night of 14 May" in plain
 
 
 # --- graph ------------------------------------------------------------------------------------------------
@@ -172,27 +109,6 @@ def test_blocks_without_room_are_counted_not_dropped_silently() -> None:
 
 
 # --- decay and calibration --------------------------------------------------------------------------------
-
-
-def test_the_reliability_diagram_tells_over_from_under_confidence_by_shape() -> None:
-    sure = samples.reliability()
-    bins = list(sure.bins)
-    bins[7] = replace(bins[7], rate=0.2, rate_low=0.1, rate_high=0.3)
-    bins[2] = replace(bins[2], rate=0.9, rate_low=0.7, rate_high=1.0)
-    plain = calibration.calibration(replace(sure, bins=tuple(bins)), Canvas(100, 30)).render().plain
-    assert plain.count("▼") == 1
-    assert plain.count("▲") == 1
-    assert "●" in plain
-
-
-def test_a_sentence_says_whether_forecasts_were_too_sure() -> None:
-    bins = samples.reliability().bins
-    sure = [replace(one, rate=max(0.0, one.mean_predicted - 0.2)) for one in bins]
-    assert calibration.what_came_true(sure).endswith("too sure.")
-    assert calibration.what_came_true([replace(one, rate=one.mean_predicted) for one in bins]).endswith(
-        "right on average."
-    )
-    assert "on average, and" in calibration.calibration(samples.reliability(), Canvas(120, 40)).render().plain
 
 
 def test_a_recalibration_says_whether_its_curve_helps_and_what_each_edge_becomes() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from rich.cells import cell_len
 
 from amgs_app.calibration import figure as calibration
 from amgs_app.calibration.rows import list_forecasts
@@ -18,7 +17,6 @@ from amgs_app.render import block_card as block
 from amgs_app.render.canvas import Canvas
 from amgs_app.search import figure as hits
 from amgs_app.workplace import figure as overview
-from amgs_app.workplace import figure_header as header
 from tests.tui import figure_samples as samples
 from tests.tui.picture_checks import Draw, check_picture
 
@@ -107,12 +105,3 @@ def test_an_empty_pane_names_the_verb_that_fills_it(name: str) -> None:
     plain = EMPTY[name](Canvas(80, 20)).plain
     verbs = ("ingest", "consolidate", "frame", "search", "graph", "block", "decay", "amgs")
     assert any(verb in plain for verb in verbs)
-
-
-@pytest.mark.parametrize("width", [60, 80, 120, 200])
-def test_the_header_is_one_line_and_keeps_the_state(width: int) -> None:
-    text = header.header(Canvas(width, 30), status=samples.status(), model="SmolLM2-135M", threshold=0.05)
-    assert cell_len(text.plain) == width and "\n" not in text.plain
-    assert "amgs" in text.plain
-    assert "● live" in text.plain
-    assert "449 blocks" in text.plain

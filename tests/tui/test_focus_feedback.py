@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 from amgs.clock import parse_instant
-from amgs.errors import AmgsError, UsageError
+from amgs.errors import UsageError
 from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.render.catalogue import table_of
@@ -103,16 +102,3 @@ def test_a_gain_is_the_answers_nll_without_the_blocks_detail(session: Operator) 
                 expected += overlap / 32 * without_detail(index)
         assert (worth.gain or 0.0) == pytest.approx(expected, abs=1e-6)
     assert bool(gists) == (context.window < context.lifetime)
-
-
-def test_without_an_answer_or_a_block_it_says_why(session: Operator, tmp_path: Path) -> None:
-    run(session, "frame assemble", name="SESSION", query="dome")
-    run(session, "frame open")
-    with pytest.raises(Exception, match="Nothing was decoded"):
-        run(session, "focus feedback")
-    text = tmp_path / "text.txt"
-    text.write_text("a text that no block is", encoding="utf-8")
-    run(session, "focus open", files=[text])
-    run(session, "focus step", count=1)
-    with pytest.raises(AmgsError, match="no block of the memory"):
-        run(session, "focus feedback", measure=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import os
@@ -66,69 +65,7 @@ def test_an_empty_memory_and_a_waiting_inbox_say_what_to_do(amgs: Amgs, tmp_path
     assert len(json.loads(amgs.out)["hits"]) == 1 and amgs.err == ""
 
 
-def test_the_format_stands_before_or_after_the_verb(amgs: Amgs) -> None:
-    assert amgs("--format", "json", "search", "dome") == 0
-    before = amgs.out
-    assert amgs("search", "dome", "--format", "json") == 0
-    assert amgs.out == before
-    hits = json.loads(before)["hits"]
-    assert hits[0]["block"]["title"] in {"Motor log", "The dome stalled", "Quiet hours"}
-    assert amgs("--format", "json", "search", "dome", "--format", "csv") == 0
-    rows = list(csv.DictReader(io.StringIO(amgs.out)))
-    assert [row["id"] for row in rows] == [hit["block"]["id"] for hit in hits]
-
-
-def test_an_operation_is_undone_by_default_the_latest(amgs: Amgs) -> None:
-    assert amgs("undo", "--format", "json") == 0
-    assert json.loads(amgs.out)["undone"] is True
-    assert amgs("status", "--format", "json") == 0
-    assert json.loads(amgs.out)["store"]["blocks"] == {"raw": 4}
-    assert amgs("undo") == 0
-    assert "Undid #1: ingest 4 blocks from corpus" in amgs.out
-    assert amgs("undo") == 2
-    assert "nothing to undo" in amgs.err
-
-
-def test_runs_with_a_fixed_instant_repeat(amgs: Amgs) -> None:
-    outputs = []
-    for _ in range(2):
-        assert amgs("search", "why did the dome stall?", "--format", "json") == 0
-        outputs.append(amgs.out)
-    assert outputs[0] == outputs[1]
-
-
 # --- bad input --------------------------------------------------------------------------------------------
-
-
-def test_one_proposal_is_one(amgs: Amgs, tmp_path: Path) -> None:
-    amgs.store = tmp_path / "new.duckdb"
-    for text in ("The kiln is fired on Mondays at nine.", "the kiln is fired on Mondays, at nine"):
-        assert amgs("ingest", text) == 0
-    assert amgs("consolidate") == 0
-    assert amgs("enhance") == 0 and "Plan: 1 proposal;" in amgs.out
-    assert amgs("enhance", "--apply") == 0 and "Enhanced by 1 proposal as" in amgs.out
-
-
-def test_a_frame_without_a_name_is_the_session(amgs: Amgs) -> None:
-    assert amgs("frame", "assemble", "SESSION", "--look", "--format", "json") == 0
-    named = json.loads(amgs.out)["text"]
-    assert amgs("frame", "assemble", "--composite", "--look", "--format", "json") == 0
-    assert json.loads(amgs.out)["name"] == "SESSION" and json.loads(amgs.out)["text"] == named
-
-
-@pytest.mark.parametrize(
-    "command", [["prune"], ["prune", "--hard", "--yes"], ["prune", "--lowest", "0.1"], ["review", "scan"]]
-)
-def test_what_finds_nothing_to_do_writes_no_operation(amgs: Amgs, tmp_path: Path, command: list[str]) -> None:
-    amgs.store = tmp_path / "new.duckdb"
-    assert amgs("ingest", "The kiln is fired on Mondays.") == 0
-    assert amgs("consolidate") == 0
-    assert amgs("operations", "--format", "json") == 0
-    before = amgs.out
-    assert amgs(*command) == 0
-    assert "as operation" not in amgs.out
-    assert amgs("operations", "--format", "json") == 0
-    assert amgs.out == before
 
 
 @pytest.mark.parametrize(
@@ -166,18 +103,6 @@ def test_bad_input_is_said_and_coded(amgs: Amgs, arguments: list[str], code: int
     assert says in amgs.err
     assert amgs.out == ""
     assert "Traceback" not in amgs.err
-
-
-def test_a_missing_model_is_named_with_the_ways_to_get_one(amgs: Amgs) -> None:
-    assert amgs("--model", "/no/such/model", "focus", "open", str(amgs.corpus / "goat.md")) == 5
-    assert "/no/such/model" in amgs.err
-    assert "path" in amgs.err
-
-
-def test_without_a_terminal_the_workstation_names_the_other_ways(amgs: Amgs) -> None:
-    assert amgs() == 2
-    assert "amgs run" in amgs.err
-    assert "amgs shell" in amgs.err
 
 
 def test_ctrl_c_stops_and_loses_nothing(amgs: Amgs, tmp_path: Path) -> None:

@@ -14,11 +14,10 @@ from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import draw
-from amgs_app.results.focus import BranchList, Replayed, RunPosition, SettingChanged
+from amgs_app.results.focus import BranchList, Replayed, RunPosition
 from amgs_app.session.operator import Operator
 from amgs_app.shell.output import write
-from amgs_focus.errors import FocusError, TraceError
-from amgs_focus.records import NodeRef
+from amgs_focus.errors import TraceError
 from amgs_focus.trace.lineage import TraceDiff
 from amgs_focus.views import REASON_SENTENCES
 
@@ -50,34 +49,6 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     made = Desk(tmp_path)
     yield made
     made.session.close()
-
-
-def first_gist(desk: Desk) -> tuple[int, NodeRef]:
-    view = desk("focus view")
-    entry = next(entry for entry in view.entries if entry.level)
-    return entry.position, entry.node
-
-
-def test_a_span_is_explained_by_its_number_or_by_its_name(desk: Desk) -> None:
-    place, node = first_gist(desk)
-    assert desk(f"focus why {place}").entry.node == desk(f"focus why {node}").entry.node == node
-    with pytest.raises(UsageError, match="dome"):
-        desk("focus why dome")
-
-
-def test_pinned_and_forbidden_show_on_the_entry_until_they_are_released(desk: Desk) -> None:
-    place, node = first_gist(desk)
-    assert desk(f"focus steer {node} forbid").view.entries[place].forbidden
-    assert desk(f"focus steer {place} pin").view.entries[place].pinned
-    with pytest.raises(UsageError, match="'pin'"):
-        desk(f"focus steer {place} forbid --release")
-    assert not desk(f"focus steer {place} pin --release").view.entries[place].pinned
-
-
-@pytest.mark.parametrize("word", ["L9#0", "L1#99999", "99999", "dome"])
-def test_a_word_that_names_no_node_is_refused(desk: Desk, word: str) -> None:
-    with pytest.raises((UsageError, FocusError)):
-        desk(f"focus steer {word} pin")
 
 
 def test_what_is_done_in_the_past_begins_a_branch_that_the_trace_tells(desk: Desk) -> None:
@@ -183,13 +154,6 @@ def test_the_manual_runs_as_it_stands(desk: Desk) -> None:
     assert [one.name for one in desk("focus switch").branches] == ["main", "branch-1", "early"]
     for reason in REASON_SENTENCES:
         assert f"| `{reason}` |" in manual
-
-
-def test_a_setting_before_and_after(desk: Desk) -> None:
-    changed = desk("focus set n_diff 1")
-    assert isinstance(changed, SettingChanged)
-    assert (changed.before, changed.after) == ("4", "1")
-    assert desk("focus step 2").records
 
 
 def test_one_command_at_a_time_goes_on_where_the_last_one_stood(tmp_path: Path) -> None:

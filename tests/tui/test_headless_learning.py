@@ -61,12 +61,3 @@ def test_every_field_of_a_definition_has_its_option_and_none_takes_a_limit_away(
     assert asked(amgs, "frame", "list", "WHOLE")["children"] == []
     assert amgs("frame", "define", "WHOLE", "--since", "soon") == 2 and "Invalid time" in amgs.err
     assert amgs("frame", "define", "WHOLE", "--category", "none", "--category", "task") == 2
-
-
-def test_a_shipped_frame_is_changed_shown_as_such_and_reset(amgs: Amgs) -> None:
-    assert amgs("frame", "define", "SELF", "--budget", "99") == 0
-    assert amgs("frame", "list") == 0 and "frame delete SELF" in amgs.out
-    assert amgs("frame", "delete", "SELF") == 0
-    assert asked(amgs, "frame", "list", "SELF")["budget"] == 512
-    assert amgs("frame", "list") == 0 and "frame delete" not in amgs.out
-    assert amgs("frame", "delete", "NOWHERE") == 2

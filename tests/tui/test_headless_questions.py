@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +9,6 @@ import pytest
 from amgs_app.terminal.exit_codes import ExitCode
 from tests.tui.headless_world import Amgs, make
 
-ROOT = Path(__file__).parents[2]
 QUESTIONS = """
 - question: Why did the dome stall?
   must_contain: E-17
@@ -52,17 +48,3 @@ def test_a_run_is_kept_and_a_later_one_says_what_moved_and_why(amgs: Amgs, tmp_p
     assert "1 same, 1 differs" in amgs.out and "1 → 2" in amgs.out and "came before it, at rank 1" in amgs.out
     assert "1 same, 1 differs" in Path(report).read_text() and "dome stall" in Path(report).read_text()
     assert amgs("test", questions, "--against", questions) == 3 and "no kept run" in amgs.err
-
-
-@pytest.mark.parametrize(("options", "told"), [(["--amgs"], "1 failed, 1 passed"), ([], "no tests ran")])
-def test_pytest_takes_a_file_of_questions_where_a_memory_is_named(
-    amgs: Amgs, tmp_path: Path, options: list[str], told: str
-) -> None:
-    where = [*options, str(amgs.store)] if options else []
-    paths = os.pathsep.join(str(ROOT / part) for part in ("core", "focus", ""))
-    tested = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *where, "questions.yml"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert told in tested.stdout, tested.stdout + tested.stderr
-    assert ("“the sea” is not in the" in tested.stdout) == bool(options)

@@ -39,13 +39,6 @@ def test_a_wrong_line_is_pointed_at_before_anything_is_done(
     assert lines[2] == f"    {pointed}"
 
 
-def test_an_expectation_that_fails_says_what_was_found(amgs: Amgs, tmp_path: Path) -> None:
-    script = write(tmp_path, "expect blocks == 4\nexpect raw >= 1\n")
-    assert amgs("run", script) == 1
-    assert ":2:1" in amgs.err
-    assert "raw is 0, expected >= 1" in amgs.err
-
-
 def test_a_script_that_is_not_utf8_is_refused(amgs: Amgs, tmp_path: Path) -> None:
     path = tmp_path / "script.amgs"
     path.write_bytes(b"search caf\xe9\n")

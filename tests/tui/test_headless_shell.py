@@ -6,19 +6,11 @@ import io
 import json
 
 import pytest
-from prompt_toolkit.application import create_app_session
-from prompt_toolkit.input import create_pipe_input
-from prompt_toolkit.output import DummyOutput
 
 from amgs_app.shell.output import Format
 from amgs_app.shell.script import Pipe
 from amgs_app.shell.script import piped as piped_line
 from tests.tui.headless_world import Amgs
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def piped(amgs: Amgs, monkeypatch: pytest.MonkeyPatch, text: str) -> int:
@@ -39,15 +31,6 @@ def test_the_first_error_in_a_pipe_ends_it_with_its_place(amgs: Amgs, monkeypatc
     assert piped(amgs, monkeypatch, "graph stats\nblock show ffffffff\nstatus\n") == 2
     assert "<stdin>:2:1" in amgs.err
     assert "schema" not in amgs.out
-
-
-def test_at_a_prompt_an_error_is_said_and_the_shell_goes_on(amgs: Amgs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", Terminal())
-    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-        keys.send_text("serch dome\rsearch dome | csv\rexit\r")
-        assert amgs("shell") == 0
-    assert "Did you mean search" in amgs.err
-    assert amgs.out.startswith("#,id,title,")
 
 
 @pytest.mark.parametrize(

@@ -12,23 +12,12 @@ import pytest
 from rich.color import Color
 from rich.console import Console
 
-from amgs.retrieval.features import FEATURES
 from amgs.types import Block, Explanation, LayerVerdict, Weights
 from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import page_of
-from amgs_app.search.rows import PARTS
 from amgs_app.shell.output import as_text
 from amgs_app.terminal.themes import Palette
 from tests.tui.headless_world import Amgs
-
-
-def test_why_tells_an_admitted_block_by_its_layers_and_its_evidence(amgs: Amgs) -> None:
-    assert amgs("why", "dome stalled azimuth", "stall.md") == 0
-    assert "admitted for 'dome stalled azimuth'" in amgs.out
-    assert "rank 1 of" in amgs.out
-    assert "what speaks for it: " in amgs.out and "how much of the question it holds" in amgs.out
-    assert not any(name in amgs.out for name in FEATURES if "_" in name) and "+0.00" not in amgs.out
-    assert set(PARTS) == set(FEATURES)
 
 
 def test_why_gives_the_gap_and_the_weights_that_close_it(amgs: Amgs) -> None:
@@ -42,13 +31,6 @@ def test_why_gives_the_gap_and_the_weights_that_close_it(amgs: Amgs) -> None:
     if lost["change"] is not None:
         assert sum(lost["change"]["weights"].values()) == pytest.approx(1.0, abs=1e-4)
         assert lost["change"]["rank"] == 1
-
-
-def test_why_in_a_frame_and_of_an_unknown_block(amgs: Amgs) -> None:
-    assert amgs("why", "dome", "goat.md", "--frame", "INBOX") == 0
-    assert "dropped out at prefilter" in amgs.out
-    assert amgs("why", "dome", "ffffffffff") == 2
-    assert amgs("why", "dome", "stall.md", "--frame", "NOBODY") == 2
 
 
 def test_why_of_a_block_over_budget_names_a_budget_that_takes_it(amgs: Amgs) -> None:
@@ -119,11 +101,6 @@ def test_what_a_layer_said_is_a_coloured_sign_and_the_same_one_everywhere() -> N
     for sign, colour in (("✓", palette.good), ("✗", palette.bad), ("·", palette.muted)):
         style = drawn[sign]
         assert style is not None and style.color == Color.parse(colour)
-
-
-def test_a_search_says_what_it_read_a_typo_as(amgs: Amgs) -> None:
-    assert amgs("search", "enkoder of the dome") == 0
-    assert "'enkod' was read as 'encod'" in amgs.out
 
 
 def test_of_an_answer_something_is_said_only_where_such_estimates_were_right(amgs: Amgs, tmp_path: Path) -> None:

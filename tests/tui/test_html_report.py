@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree.ElementTree import Element, fromstring
 
-import pytest
-
-from amgs.clock import parse_instant
-from amgs.types import Reliability
-from amgs.types.calibration import CoursePoint, ReliabilityBin
 from amgs_app.pages.charts import ChartLine, draw_bars, draw_lines
 from amgs_app.pages.html_page import HtmlSection, page
-from amgs_app.pages.memory_report import draw_calibration
 from amgs_app.pages.writing import palettes
 from amgs_app.render.sheet import facts, sheet
-from tests.tui.headless_world import NOW, Amgs
+from tests.tui.headless_world import Amgs
 
 HOSTILE = '</style><script>alert(1)</script><img src="http://example.org/x.png" onerror=x> {x} "&\x1b[31m'
 SECRET = "azimuth 214"
@@ -80,29 +73,6 @@ def test_hostile_text_is_text_in_every_chart_too() -> None:
     charts = (draw_bars(name, [(name, 1.0, name)]), draw_lines(name, [line], across=ticks, up=ticks, limit=(0.5, name)))
     tags = stands_alone(page("A", "B", [HtmlSection("C", charts=charts)], palettes()))
     assert tags.said.count("<script>alert(1)</script>") >= 10 and "\x1b" not in tags.said
-
-
-def test_bars_are_as_long_as_their_values_and_none_is_no_error() -> None:
-    chart = fromstring(draw_bars("A", [("x", 4.0, "4"), ("y", 1.0, "1")]))
-    assert written(chart) == ["x", "4", "y", "1"]
-    long, short = (float(bar.get("width", "")) for bar in chart.iter(f"{SVG}rect"))
-    assert long == pytest.approx(4 * short)
-    assert fromstring(draw_bars("A", [])).findtext(f"{SVG}title") == "A"
-
-
-def test_calibration_draws_what_came_true_and_the_course_of_the_brier_score() -> None:
-    now = parse_instant(NOW)
-    course = tuple(CoursePoint(now + timedelta(days=n), n, 0.3 / n, 0, 0, 0, 0) for n in (1, 2, 3))
-    step = ReliabilityBin(0.0, 0.5, 4, 0.25, 0.5, 0.2, 0.8)
-    diagram, through_time = (
-        fromstring(chart) for chart in draw_calibration(Reliability((step,), 3, 3, 0.1, 0, 0, 0, 0, course=course))
-    )
-    assert {"came true", "as forecast"} <= set(written(diagram))
-    assert "Brier 0.100" in written(through_time)
-    (way,) = through_time.iter(f"{SVG}polyline")
-    heights = [float(point.split(",")[1]) for point in way.get("points", "").split()]
-    assert heights == sorted(heights) and len(heights) == 3
-    assert draw_calibration(Reliability((), 0, 0, None, 0, 0, 0, 0)) == ()
 
 
 def test_without_texts_only_numbers_ids_and_the_programs_own_words_stay() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from textual.binding import Binding
 
-from amgs_tui.dialogs.newest_first import CommandHistory
 from amgs_tui.grammar import ACTS, EXCEPTIONS
 from amgs_tui.help import help_page
 from amgs_tui.keys import EVERYWHERE, own_commands, remap
@@ -13,15 +12,10 @@ from amgs_tui.messages import Opening
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.by_key import PANE_TYPES
 from amgs_tui.panes.lists import ListPane
-from amgs_tui.widgets.prompt import LineInput
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 
 STEP = [binding for binding in EVERYWHERE if binding.id in ("app.find", "app.peek", "app.command")]
-
-
-def test_a_free_key_is_taken() -> None:
-    assert remap({"app.peek": "v"}, [STEP]) == ({"app.peek": "v"}, ())
 
 
 @pytest.mark.parametrize(
@@ -107,26 +101,3 @@ async def test_commands_of_ones_own_run_by_their_keys_and_stand_in_help_and_pale
         assert any(action.keys == "^g" and action.name == "graph stats" for action in app.actions())
         told = help_page(app.main.focused_pane, app.screen.active_bindings, 100).plain
         assert "Your own: graph stats" in told
-
-
-async def test_what_was_run_is_listed_as_it_would_be_typed_and_can_be_run_again() -> None:
-    async with drive(World(consolidated=6), (120, 40)) as driven:
-        app = driven.app
-        await driven.press("colon")
-        await driven.type("search mirror", "enter")
-        await driven.press("colon")
-        await driven.type("block show nothing", "enter")
-        assert not app.history.entries[0].done
-        await driven.press("t", "H")
-        page = app.screen
-        assert isinstance(page, CommandHistory)
-        lines = [entry.line for entry in app.history.entries]
-        assert lines[0].startswith("theme ") and lines[1] == "block show nothing" and "mirror" in lines[2]
-        assert all(line in driven.text for line in lines)
-        await driven.press("down", "down")
-        app.run_line("graph stats")
-        await driven.settle()
-        assert app.history.entries[0].line == "graph stats"
-        await driven.press("enter")
-        assert app.screen is app.main
-        assert isinstance(app.focused, LineInput) and app.focused.value == lines[2]

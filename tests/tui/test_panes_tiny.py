@@ -15,10 +15,8 @@ from amgs_app.graph import figure as graph_picture
 from amgs_app.render.canvas import Canvas
 from amgs_app.session.operator import Operator
 from amgs_app.workplace import figure as overview
-from amgs_tui.dialogs.finder import Finder
-from amgs_tui.dialogs.palette import Action, ActionPalette, matching
+from amgs_tui.dialogs.palette import matching
 from amgs_tui.panes.decay import DecayPane
-from amgs_tui.panes.graph import GraphPane
 from tests.tui import figure_samples as samples
 from tests.tui.app_drive import Drive
 from tests.tui.test_app_tiny import on_session, options
@@ -64,19 +62,6 @@ async def test_the_cursor_of_the_list_never_stands_on_another_block_than_the_cur
         assert pane._marked == pane.listed[0].block.id == driven.app.selected
 
 
-async def test_a_path_is_asked_for_by_words_and_no_id_is_typed(tmp_path: Path, notes: Path) -> None:
-    async with consolidated(tmp_path, notes) as driven:
-        await driven.press("slash")
-        await driven.type("night, part 1", "enter")
-        await driven.press("3", "w")
-        finder = driven.app.screen
-        assert isinstance(finder, Finder) and "Path from “The night, part 1” to" in driven.text
-        assert "neighbour" in driven.text
-        await driven.type("dome, part 1", "enter")
-        assert "Graph path" in driven.text and "links_to" in driven.text
-        assert driven.app.selected is not None and isinstance(driven.app.main.pane("graph"), GraphPane)
-
-
 @pytest.mark.parametrize(
     ("typed", "action"),
     [
@@ -104,50 +89,6 @@ async def test_the_palette_finds_every_action_by_name_key_and_description(
         meant = {each.name for each in found if typed in each.synonyms}
         first = found[: max(1, len(meant))]
         assert any(each.name.startswith(action) for each in first), [each.name for each in found[:5]]
-
-
-def test_actions_are_found_by_words_by_letters_and_in_spite_of_typos() -> None:
-    names = ("frame assemble", "search", "consolidate", "feedback")
-    actions = [Action(name, f"What {name.split()[-1]} does with questions", str) for name in names]
-
-    def found(typed: str) -> list[str]:
-        return [action.name for action in matching(actions, typed)]
-
-    assert found("questions") == list(names)
-    assert found("search") == found("serach") == ["search"]
-    assert found("frass") == ["frame assemble"]
-    assert found("fedback") == ["feedback"] and found("xyzzy") == []
-
-
-async def test_the_palette_begins_with_what_was_used_last(tmp_path: Path, notes: Path) -> None:
-    async with consolidated(tmp_path, notes) as driven:
-        await driven.press("ctrl+p")
-        palette = driven.app.screen
-        assert isinstance(palette, ActionPalette)
-        assert "consolidate" in driven.text
-        await driven.type("graph stats", "enter")
-        assert driven.app.main.focused_pane is driven.app.main.pane("graph")
-        await driven.press("ctrl+p")
-        palette = driven.app.screen
-        assert isinstance(palette, ActionPalette) and palette._listed[0].name == "graph stats"
-
-
-async def test_an_action_of_another_pane_brings_it_to_the_front_or_says_why_not(tmp_path: Path, notes: Path) -> None:
-    async with consolidated(tmp_path, notes) as driven:
-        await driven.press("ctrl+p")
-        await driven.type("decode one token", "enter")
-        assert driven.app.main.focused_pane is driven.app.main.pane("focus") and "Not available now" in driven.text
-
-
-async def test_an_empty_inbox_gives_its_place_to_another_pane(tmp_path: Path, notes: Path) -> None:
-    async with consolidated(tmp_path, notes) as driven:
-        await driven.press("7")
-        assert "inbox" not in driven.app.main.body.shown and len(driven.app.main.body.shown) == 3
-        await driven.press("1")
-        assert "The inbox is empty" in driven.text
-    async with consolidated(tmp_path, notes, (200, 60)) as driven:
-        await driven.press("2")
-        assert "inbox" not in driven.app.main.body.shown and "frame" in driven.app.main.body.shown
 
 
 def test_words_are_never_drawn_in_the_faint_colour() -> None:

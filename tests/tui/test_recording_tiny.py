@@ -74,14 +74,3 @@ async def test_a_recording_replays_moved_weights_and_the_block_of_a_bookmark(tmp
         assert list(again.engine.memory.kept("bookmark:")) == [f"bookmark:{marked}"]
         replay = again.engine.focus.snapshot()
         assert (replay.text, replay.step, replay.entries) == (context.text, context.step, context.entries)
-
-
-def test_a_recorded_reference_names_the_block_and_not_its_place(tmp_path: Path) -> None:
-    with session_on(tmp_path / "s.duckdb", folder_of_notes(tmp_path / "notes")) as session:
-        for line in ("ingest", "inbox list", "select @2", "block show", "graph neighbours @1"):
-            call = standard().parse(line)
-            assert call is not None
-            session.run(call)
-        first, second = session.listed[0], session.selection
-        lines = [call.line() for call in session.history]
-    assert lines[2:] == [f"select {second}", f"block show {second}", f"graph neighbours {first}"]

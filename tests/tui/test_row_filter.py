@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import UsageError
-from amgs_app.calls.standard import standard
 from amgs_app.panes.row_filter import ListFilter, Listing, Row, places
 from tests.tui.test_app_workplace import run, session
 
@@ -50,21 +49,6 @@ def test_a_term_that_asks_for_nothing_is_refused_with_a_way_out(words: str) -> N
     with pytest.raises(UsageError) as refused:
         sifted(words)
     assert refused.value.way_out
-
-
-def test_numbers_fall_texts_rise_and_rows_without_the_field_come_last() -> None:
-    assert sifted("", "tokens") == (1, 0, 3, 2)
-    assert sifted("", "tokens", reverse=True) == (3, 0, 1, 2)
-    assert sifted("", "title") == (0, 3, 2, 1)
-    assert sifted("", "score") == (0, 1, 2, 3)  # equal ones stay as they came
-
-
-def test_the_key_for_the_order_goes_round() -> None:
-    turn, sift = [], ListFilter()
-    for _ in range(3):
-        sift = sift.next_order(LIST)
-        turn.append(sift.order)
-    assert turn == ["score", "title", ""]
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(-9, 9)), max_size=40), st.booleans())
@@ -110,17 +94,3 @@ def test_what_the_rows_cannot_answer_is_refused_and_changes_nothing(tmp_path: Pa
         with pytest.raises(UsageError, match="colour"):
             run(one, line)
         assert one.layout.sifts == {}
-
-
-def test_a_snapshot_shows_the_rows_as_they_were_sifted(tmp_path: Path) -> None:
-    from amgs_app.render.canvas import Canvas
-    from amgs_app.render.catalogue import draw
-
-    with session(tmp_path) as one:
-        for text in ("The dome motor stalled.", "The dome was cleaned.", "Snow on the dome road."):
-            run(one, f"ingest '{text}'")
-        run(one, "consolidate")
-        run(one, "filter frame snow")
-        found = one.run(standard().call("search", query="dome"))
-        drawn = draw(one, found, Canvas(100, 30), one.look_at).plain
-        assert "1 shown of 3 hits" in drawn and "Snow on the dome road" in drawn and "cleaned" not in drawn

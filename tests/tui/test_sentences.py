@@ -51,13 +51,6 @@ def test_a_result_is_said(session: Operator, line: str, words: str) -> None:
     assert words in said_of(session, line)
 
 
-def test_a_heading_that_says_nothing_is_not_said(session: Operator) -> None:
-    for line in ("calibration groups", "metrics", "block show places/dome.md", "status", "theme"):
-        words = said_of(session, line)
-        assert words not in ("Selected", "Verdict", "Journal", "Frames", "Done", "Undone", "Health")
-        assert not words or " " in words
-
-
 def test_the_question_before_an_undo_counts_no_blocks_where_none_change() -> None:
     entry = JournalEntry(19, "review", NOW, "found: 4 contradicting, 61 to merge", 0, 0)
     said = undoing(UndoPlan(entry, 0, ()), NOW)

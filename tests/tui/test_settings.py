@@ -61,14 +61,6 @@ def test_an_unknown_setting_is_told_with_the_one_that_was_meant(tmp_path: Path, 
     assert "is ignored: there is no such setting" in line and says in line
 
 
-def test_a_wrong_variable_is_named_and_not_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = written(tmp_path, "[memory.decay]\nthreshold = 0.5")
-    monkeypatch.setenv("AMGS_MEMORY__DECAY__THRESHOLD", "-1")
-    with pytest.raises(UsageError, match="AMGS_MEMORY__DECAY__THRESHOLD") as raised:
-        load_settings(file)
-    assert str(file) not in str(raised.value)
-
-
 @pytest.mark.parametrize(
     ("name", "value"), [("AMGS_MEMRY__DECAY__THRESHOLD", "0.1"), ("AMGS_MEMORY", "half"), ("AMGS_X", "1")]
 )

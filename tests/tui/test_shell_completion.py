@@ -39,18 +39,6 @@ def test_the_script_for_bash_completes_in_a_bash(tmp_path: Path) -> None:
     assert (forecasts.split(), panes) == (["forecast"], "frame")
 
 
-@pytest.mark.parametrize(("option", "start", "offered"), [("--format", "j", ["json"]), ("--theme", "pa", ["paper"])])
-def test_the_values_of_an_option_are_offered(
-    option: str, start: str, offered: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("_AMGS_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", f"amgs {option} {start}")
-    monkeypatch.setenv("COMP_CWORD", "2")
-    with pytest.raises(SystemExit, match="0"):
-        run([])
-    assert capsys.readouterr().out.split() == offered
-
-
 @pytest.mark.parametrize(
     ("shell", "typed", "how"),
     [("zsh", "amgs decay c", {}), ("fish", "amgs decay c", {"_TYPER_COMPLETE_FISH_ACTION": "get-args"})],

@@ -8,9 +8,7 @@ import pytest
 
 from amgs_app.terminal.themes import (
     DEFAULT_THEME,
-    PAPER,
     READABLE,
-    Palette,
     ThemeError,
     contrast,
     explain,
@@ -59,13 +57,6 @@ def test_text_can_be_read_on_everything_it_lies_on(name: str) -> None:
         assert contrast(palette.on(colour), colour) >= READABLE
 
 
-def test_a_theme_may_leave_out_everything(tmp_path: Path) -> None:
-    dark = load(_write(tmp_path, "night.toml", ""))
-    light = load(_write(tmp_path, "day.toml", 'dark = false\n[colours]\naccent = "#123456"\n'))
-    assert (dark.name, dark.background) == ("night", Palette().background)
-    assert (light.name, light.background, light.accent) == ("day", PAPER.background, "#123456")
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -99,13 +90,3 @@ def test_broken_files_are_gathered_and_the_rest_still_works(tmp_path: Path) -> N
     assert message.startswith("3 theme files were skipped.")
     assert all(name in message for name in ("a.toml", "c.toml", "d.toml"))
     assert explain(()) == ""
-
-
-@pytest.mark.parametrize("name", sorted(SHIPPED))
-def test_every_palette_becomes_a_textual_theme(name: str) -> None:
-    palette = SHIPPED[name]
-    theme = to_textual(palette)
-    assert (theme.name, theme.background, theme.dark) == (name, palette.background, palette.dark)
-    assert theme.variables["lod0"] == palette.lod0
-    assert theme.variables["part-recency"] == palette.part_recency
-    assert theme.to_color_system().generate()["background"].lower() == palette.background

@@ -57,7 +57,7 @@ def test_a_memory_in_postgres_answers_as_one_in_a_file(postgres: str, tmp_path: 
 def test_the_commands_of_the_page_run_as_they_stand(
     postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "scale.md").read_text(encoding="utf-8")
     address, name = "postgresql://ann@db.example.org/notes?namespace=", namespace(postgres)
     write_notes(tmp_path / "notes")
     monkeypatch.chdir(tmp_path)

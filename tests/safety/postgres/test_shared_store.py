@@ -157,17 +157,6 @@ def test_one_that_is_killed_while_it_writes_holds_nobody_up(postgres: str, monke
         assert storage.block_columns.count() == 2
 
 
-def test_a_writer_goes_on_after_its_connection_was_ended(postgres: str) -> None:
-    with open_storage(namespace(postgres)) as storage:
-        put(storage, block("a"))
-        with psycopg.connect(postgres, autocommit=True) as admin:
-            ours = "FROM pg_stat_activity WHERE application_name LIKE 'amgs %'"
-            while admin.execute(f"SELECT pg_terminate_backend(pid) {ours}".encode()).fetchall():
-                pass
-        put(storage, block("b"))
-        assert storage.change_counter == 2
-
-
 def test_a_program_that_is_older_than_the_schema_by_now_writes_no_more(postgres: str) -> None:
     place = namespace(postgres)
     with open_storage(place) as storage:

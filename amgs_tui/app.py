@@ -393,7 +393,7 @@ class Workstation(App[None], inherit_bindings=False):
 
     def action_traffic(self) -> None:
         """Show who asks a served memory what."""
-        self.ask(operations.traffic.traffic(limit=200))
+        self.ask(operations.general.status(traffic=True, limit=200))
 
     def action_history(self) -> None:
         """Show what was run, as it would be typed."""

@@ -145,7 +145,7 @@ class SavedLayout:
         if self.screen.has_class("-front"):
             return
         body = self.screen.body
-        layout = operations.workspace.layout_set(
+        layout = operations.workspace.arrange(
             body.main,
             beside=",".join(name for name in body.beside if name != body.main),
             large=body.maximised,

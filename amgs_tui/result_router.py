@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 AS_LEFT: Final = "as left"
 """The slot in which the block is selected that was selected when the store was left."""
 AS_SERVED: Final = "as served"
+AS_ARRANGED: Final = "as arranged"
 """The slot in which it is asked what a memory that is served elsewhere has to show."""
 WORTH_SAYING: Final = 0.1
 """How many seconds an action must take for its time to be told."""
@@ -81,7 +82,7 @@ class ResultRouter:
                 self.screen.draw_header()  # the model, the threshold
         if by_operator:
             self._operator_finished(event)
-        elif event.command == "layout use":
+        elif event.request.slot == AS_ARRANGED:
             self.screen.look_at_stale()
 
     def _take_opening(self, opening: Opening) -> None:
@@ -159,7 +160,7 @@ class ResultRouter:
             case Layout() if by_operator:
                 if "--save" not in event.answer.line.split():
                     self.layout.use(result)
-            case Layout() if event.command == "layout use" and self.screen.untouched:
+            case Layout() if slot == AS_ARRANGED and self.screen.untouched:
                 self.layout.use(result)  # how the last session left the screen
                 self._pass_over_an_empty_inbox()
             case ExchangeList() if slot == AS_SERVED:
@@ -180,7 +181,7 @@ class ResultRouter:
             self.dispatcher.ask(operations.lifecycle.ingest())
             self.screen.look_at_stale()
         else:
-            self.dispatcher.ask(operations.workspace.layout_use(), slot="layout", origin="screen")
+            self.dispatcher.ask(operations.workspace.arrange(), slot=AS_ARRANGED, origin="screen")
             if self.state.attached:
                 exchanges = operations.traffic.exchanges(limit=EXCHANGES)
                 self.dispatcher.ask(exchanges, slot=AS_SERVED, origin="screen")
@@ -280,7 +281,7 @@ class ResultRouter:
             return
         for pane in self.screen.panes_of(failure.request.command):
             pane.receive_failure(failure)
-        if failure.request.command == "layout use":
+        if failure.request.slot == AS_ARRANGED:
             self.screen.look_at_stale()
         if failure.request.origin == "operator" or failure.request.slot == ASKING:
             if failure.detail:

@@ -104,12 +104,12 @@ class BlockPage(TextReader):
     """A page about one block. Its keys close it and open the command line with the block's id, to be finished there."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        Binding("t", "begin('block tag {id} --add ')", "tag", id="reader.tag", tooltip="Tag the block"),
+        Binding("t", "begin('block set {id} --tag ')", "tag", id="reader.tag", tooltip="Tag the block"),
         Binding(
-            "n", "begin('block tag {id} --note \"')", "note", id="reader.note", tooltip="Write a note on the block"
+            "n", "begin('block set {id} --note \"')", "note", id="reader.note", tooltip="Write a note on the block"
         ),
         Binding(
-            "e", "begin('edge add {id} ')", "edge", id="reader.edge", tooltip="Add an edge from the block to another"
+            "e", "begin('edge set {id} ')", "edge", id="reader.edge", tooltip="Add an edge from the block to another"
         ),
     ]
 
@@ -169,7 +169,7 @@ class DiagnosisPage(TextReader):
         """Open the command line with the line that writes the test, to be finished there."""
         self.dismiss(None)
         question, fact = (text.replace('"', "'") for text in (self._found.request.query, self._found.missed))
-        self._host.command(f'question add "{question}" --contains "{fact}" --to questions.yml')
+        self._host.command(f'test questions.yml --add "{question}" --contains "{fact}"')
 
     def action_block(self) -> None:
         self.dismiss(None)

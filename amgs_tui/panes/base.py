@@ -197,7 +197,7 @@ class Pane(Widget, can_focus=True):
             words = f"{error.message} {error.way_out}"
             self.notify(words, title="Filter not changed", severity="warning", markup=False)
             return
-        self._sift_by(operations.workspace.filter_rows(self.sifting.pane, list(wanted.terms)), wanted)
+        self._sift_by(wanted)
 
     def action_filter_rows(self) -> None:
         """Ask which rows are wanted; a blank line takes the filter away."""
@@ -213,12 +213,14 @@ class Pane(Widget, can_focus=True):
 
     def action_sort_rows(self) -> None:
         wanted = self.sift.next_order(self.sifting.listing)
-        self._sift_by(operations.workspace.sort_rows(self.sifting.pane, wanted.order), wanted)
+        self._sift_by(wanted)
 
-    def _sift_by(self, call: Call[Any], wanted: ListFilter) -> None:
+    def _sift_by(self, wanted: ListFilter) -> None:
         """On the screen at once; as an operation too, so that it is recorded and kept."""
         self.use_sift(wanted)
-        self.ask(call, slot=f"{self.NAME}:{call.operation.name}")
+        sort = f"-{wanted.order}" if wanted.reverse else wanted.order
+        call = operations.workspace.filter_rows(self.sifting.pane, list(wanted.terms), sort=sort)
+        self.ask(call, slot=f"{self.NAME}:filter")
 
     # --- for the app --------------------------------------------------------------------------------------
 

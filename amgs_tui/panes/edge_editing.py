@@ -95,13 +95,15 @@ class EdgeEditing:
 
     def action_confirm(self) -> None:
         if (edge := self.edge_at_cursor) is not None:
-            self.pane.ask(operations.edge.add(edge.source_id, edge.target_id, kind=edge.relation_type, confirm=True))
+            self.pane.ask(
+                operations.edge.set_edge(edge.source_id, edge.target_id, kind=edge.relation_type, confirm=True)
+            )
 
     def action_weigh(self, by: int) -> None:
         """Weigh the edge a step more or less."""
         if (edge := self.edge_at_cursor) is not None:
             ends, weight = edge.key[:2], step_value(edge.weight, by)
-            add = operations.edge.add
+            add = operations.edge.set_edge
             self.pane.ask(add(*ends, kind=edge.relation_type, weight=weight, confidence=edge.confidence))
 
     def action_add_edge(self) -> None:
@@ -129,8 +131,8 @@ class EdgeEditing:
 
         def join(kind: str) -> None:
             if kind == OWN:
-                self.pane.host.command(f"edge add {start[:12]} {goal[:12]} --kind ")
+                self.pane.host.command(f"edge set {start[:12]} {goal[:12]} --kind ")
             else:
-                self.pane.ask(operations.edge.add(start, goal, kind=kind))
+                self.pane.ask(operations.edge.set_edge(start, goal, kind=kind))
 
         self.pane.choose("What joins them?", [*choices, own], join)

@@ -194,7 +194,7 @@ adds one; U undoes it. w finds the strongest path to any other block."""
             )
 
     def action_communities(self) -> None:
-        self.ask(operations.graph.stats(communities=12))
+        self.ask(operations.graph.stats(communities=True))
 
     def action_hops(self) -> None:
         self.hops = self.hops % MOST_HOPS + 1

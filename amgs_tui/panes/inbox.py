@@ -51,8 +51,7 @@ class InboxPane(ListPane):
             "source update",
             "source delete",
             "source watch",
-            "review list",
-            "review scan",
+            "review",
         }
     )
     PURPOSE = """\
@@ -285,4 +284,4 @@ one transaction, which the overview can undo. s lists the sources; what one says
     def show_to_operator(self, command: str, result: object) -> None:
         """The sources and the findings are lists to choose from."""
         if not self.sources.show(command, result):
-            self.reviews.show(command, result)
+            self.reviews.show(result)

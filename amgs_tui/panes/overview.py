@@ -35,7 +35,7 @@ class OverviewPane(ListPane):
     """Status, health and journal; the cursor walks through the journal."""
 
     NAME = "overview"
-    SHOWS = frozenset({"status", "health", "operations", "undo"})
+    SHOWS = frozenset({"status", "operations", "undo"})
     PURPOSE = """\
 One look at everything: the loop from notes to decoded tokens and back, with its counts and the next step; the health of
 each area of the memory (✓ well, ◆ worth a look, ✗ needs attention) with the command for it; and the journal of changes.
@@ -70,7 +70,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         """Which station of the loop the keys mean, in its order; None: a row of the journal."""
 
     def asks(self) -> Iterable[Call[Any]]:
-        return [operations.lifecycle.operations(limit=JOURNAL), operations.general.health()]
+        return [operations.lifecycle.operations(limit=JOURNAL), operations.general.status(health=True)]
 
     def take(self, result: object) -> None:
         from amgs.types import Health

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -34,11 +34,13 @@ class ReviewQueue:
     """Opens the queue from a pane."""
 
     pane: Pane
+    _scanned: bool = field(default=False, init=False)
 
     def action_review(self) -> None:
-        self.pane.ask(operations.maintenance.queue())
+        self._scanned = False
+        self.pane.ask(operations.maintenance.review())
 
-    def show(self, command: str, result: object) -> None:
+    def show(self, result: object) -> None:
         """The queue is a list to choose from; each finding is shown with both texts before a verdict."""
         from amgs_app.results.memory import ReviewList
 
@@ -47,12 +49,13 @@ class ReviewQueue:
         waiting = [each for each in result.items if each.review.state == "open"]
         if waiting:
             self._choose(waiting)
-        elif command == "review list":
+        elif not self._scanned:
             words = "Nothing to review. Compare all blocks about the same subject now?"
             confirm(self.pane.app, "Look for conflicts?", words, self._scan)
 
     def _scan(self) -> None:
-        self.pane.ask(operations.maintenance.scan())
+        self._scanned = True
+        self.pane.ask(operations.maintenance.review(scan=True))
 
     def _choose(self, waiting: Sequence[ReviewItem]) -> None:
         choices = [
@@ -69,7 +72,9 @@ class ReviewQueue:
     def _judge(self, item: ReviewItem) -> None:
         def decide(verdict: Verdict | None) -> None:
             if verdict is not None:
-                self.pane.ask(operations.maintenance.decide(item.review.id, verdict))
+                accepted, number = verdict == "accept", item.review.id
+                review = operations.maintenance.review
+                self.pane.ask(review(accept=number) if accepted else review(reject=number))
 
         self.pane.app.push_screen(VerdictDialog(item), decide)
 

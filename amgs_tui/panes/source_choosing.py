@@ -83,7 +83,7 @@ class SourceChoosing:
         def take(step: str) -> None:
             match step:
                 case "show":
-                    self.pane.ask(operations.source.show(name))
+                    self.pane.ask(operations.source.sources(name, pieces=True))
                 case "update" if source.place:
                     self._offered = name
                     self.pane.ask(operations.source.update(name, dry_run=True))

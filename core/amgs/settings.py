@@ -71,7 +71,7 @@ class RetrievalSettings(SettingsSection):
     searches: int = Field(
         default=100,
         ge=0,
-        description="Past searches whose candidates are kept, so that `searches NUMBER` explains them; at most about "
+        description="Past searches whose candidates are kept, so that `why --search` explains them; at most about "
         "20 kB each. 0: none.",
     )
 

@@ -87,7 +87,7 @@ def curate(client: MemoryClient, _: Orders) -> str:
 def enhance(client: MemoryClient, orders: Orders) -> str:
     """Look for what could be merged, split, strengthened or cut, and for what contradicts something else."""
     done = ask(client, "enhance", apply=orders.apply)
-    found = ask(client, "review scan")
+    found = ask(client, "review", scan=True)
     told = "carried out" if orders.apply else "made"
     return f"{plural(len(done.proposals), 'proposal')} {told}, {plural(len(found.items), 'finding')} to review"
 

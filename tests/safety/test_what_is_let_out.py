@@ -47,7 +47,6 @@ SAFE: dict[tuple[str, str], tuple[Right, str]] = {
     ("focus telemetry", "run"): ("operate", "a trace beside the store, read by whoever operates it"),
     ("focus telemetry", "wandb"): ("operate", "a project; figures alone go there, by the operator's own account"),
     ("source delete", "source"): ("write", "the name of a source in the store; no file is touched"),
-    ("source show", "source"): ("read", "the name of a source in the store; nothing is opened"),
     ("source update", "source"): ("write", "only a file from which the operator took that source is read again"),
     ("source update", "text"): ("write", "the text itself; without it see `source`"),
     ("ingest", "source"): ("write", "a name; no file is opened by it"),

@@ -48,7 +48,7 @@ def test_the_agents_take_in_a_folder_and_keep_the_memory(api: MemoryClient, tmp_
     (folder / "mast.md").write_text("The mast of the Heron is of carbon.", encoding="utf-8")
     assert ingest(api, Orders(folder)).startswith("0 new files, 1 changed")
     assert ingest(api, Orders(folder)).startswith("0 new files, 0 changed")
-    assert len(ask(api, "source show", source="log/mast.md").pieces) == 2
+    assert len(ask(api, "source list", below="log/mast.md", pieces=True).pieces) == 2
 
 
 def test_a_run_that_fails_is_said_and_the_others_go_on(api: MemoryClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,8 +44,8 @@ bookmark --list
 decay curve
 feedback useful
 operations
-layout set graph
-layout use --list
+layout graph
+layout --list
 frame open --question "who helped?"
 focus step
 focus view

@@ -144,7 +144,7 @@ def test_a_question_is_asked_again_with_growing_waits_and_as_the_service_says() 
         failing(503, 429, 0, 200) as (where, asked),
         MemoryClient(where, sleep=waited.append, chance=lambda: 0.0) as client,
     ):
-        assert client.call("health", writes=False, exact=True) == {}
+        assert client.call("status", writes=False, exact=True) == {}
     assert waited == [0.1, 7.0, 0.4]
     assert len(asked) == 4
 
@@ -152,7 +152,7 @@ def test_a_question_is_asked_again_with_growing_waits_and_as_the_service_says() 
 def test_what_changes_the_memory_is_repeated_only_under_one_key() -> None:
     waited: list[float] = []
     with failing(503, 200) as (where, asked), MemoryClient(where, sleep=waited.append) as client:
-        client.call("block tag", exact=True, note="x", block="a")
+        client.call("block set", exact=True, note="x", block="a")
     keys = {key for _, key in asked}
     assert (len(asked), len(keys), "" in keys) == (2, 1, False)
 

@@ -509,7 +509,7 @@ def health() -> Health:
         HealthLine("consolidation", "watch", "3 days ago", "operations"),
         HealthLine("graph", "well", "2,016 edges, 4% faded, 12 blocks alone", "graph stats"),
         HealthLine("decay", "watch", "371 of 412 alive, 12 fall in 7 days", "decay forecast --days 7"),
-        HealthLine("review", "well", "no finding waits", "review scan"),
+        HealthLine("review", "well", "no finding waits", "review --scan"),
         HealthLine("calibration", "well", "Brier 0.113 of 160 verdicts, goal 0.15", "calibration"),
         HealthLine("budget", "unknown", "no frame yet", "frame assemble SESSION"),
     )

@@ -29,7 +29,7 @@ async def test_a_missed_fact_is_diagnosed_and_mended_by_keys(tmp_path: Path) -> 
         assert "Not stored: no block says the fact in its words." in driven.text
         await driven.press("t")
         line = driven.app.query_one("#prompt-input", Input).value
-        assert line.startswith('question add "Who greased the motor?" --contains "Ilse greased the motor"')
+        assert line.startswith('test questions.yml --add "Who greased the motor?" --contains "Ilse greased the motor"')
         await driven.press("escape", "m")
         await driven.type("Ilse greased the motor", "enter")
         await driven.press("c")

@@ -281,7 +281,7 @@ async def test_a_finding_is_shown_with_both_texts_and_judged_by_a_key() -> None:
     with world.open() as earlier:
         earlier.engine.memory.ingest_many(BICYCLES.drafts())
         earlier.engine.memory.apply_consolidation(earlier.engine.memory.plan_consolidation())
-        found = earlier.run(standard().call("review scan"))
+        found = earlier.run(standard().call("review", scan=True))
     assert isinstance(found, ReviewList)
     async with drive(world, (120, 40)) as driven:
         await driven.press("v")
@@ -289,7 +289,7 @@ async def test_a_finding_is_shown_with_both_texts_and_judged_by_a_key() -> None:
         await driven.press("enter")
         assert "older" in driven.text and "newer" in driven.text
         await driven.press("u")
-        left = [item.review.id for item in world.ask("review list").items]
+        left = [item.review.id for item in world.ask("review").items]
         assert left == [item.review.id for item in found.items[1:]]
 
 

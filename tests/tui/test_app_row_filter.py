@@ -22,7 +22,7 @@ async def test_f_leaves_the_rows_that_pass_says_so_and_a_blank_line_brings_all_b
         assert "only fate:out tokens>40" in driven.text
         assert f"{shown} shown of {every} candidates" in driven.text
         assert driven.app.selected == pane.candidates[0].block.id
-        assert world.ask("layout use").sifts == {"frame": ListFilter(("fate:out", "tokens>40"))}
+        assert world.ask("layout").sifts == {"frame": ListFilter(("fate:out", "tokens>40"))}
         await driven.press("F", "ctrl+u", "enter")
         assert len(pane.candidates) == every and "shown of" not in driven.text
 

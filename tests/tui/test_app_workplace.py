@@ -64,7 +64,7 @@ async def test_r_begins_a_recording_says_so_and_ends_it_with_a_file(
 async def test_the_screen_takes_the_layout_it_was_left_with_and_remembers_the_next() -> None:
     world = World(consolidated=6)
     with world.open() as earlier:
-        run(earlier, "layout set focus --beside decay,inbox")
+        run(earlier, "layout focus --beside decay,inbox")
     async with drive(world, (120, 40)) as driven:
         assert driven.app.main.body.shown == ("focus", "decay", "inbox")
         await driven.press("4", "z")

@@ -28,7 +28,7 @@ UNNEEDED = (
     "amgs.storage.reinforcements",
     "amgs.storage.monitors",
 )
-SEARCH = ("search", "dome", "--layer", "keyword", "--layer", "fuzzy", "--top-k", "3")
+SEARCH = ("search", "dome", "--layer", "keyword", "--layer", "fuzzy", "--limit", "3")
 
 
 def test_a_search_by_words_asks_the_store_little_and_reads_no_embedding(

@@ -73,7 +73,7 @@ def test_an_empty_memory_and_a_waiting_inbox_say_what_to_do(amgs: Amgs, tmp_path
     [
         (["serch", "dome"], 2, "Did you mean 'search'"),
         (["search"], 2, "Missing argument 'QUERY'"),
-        (["search", "x", "--top-k", "many"], 2, "--top-k"),
+        (["search", "x", "--limit", "many"], 2, "--limit"),
         (["search", "x", "--format", "xml"], 2, "table, json, csv"),
         (["search", "x", "--weights", "1,1"], 2, "five numbers"),
         (["search", "x", "--weights", "1,1,1,1,1"], 2, "sum to 1"),

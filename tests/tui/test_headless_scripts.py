@@ -22,7 +22,7 @@ def write(tmp_path: Path, text: str) -> str:
     [
         ("status\n\nfrme list\n", ":3:1", "^"),
         ("status\n  frame asemble SESSION\n", ":2:9", "        ^"),
-        ("search dome --top-k many\n", ":1:21", " " * 20 + "^"),
+        ("search dome --limit many\n", ":1:21", " " * 20 + "^"),
         ('search "dome\n', ":1:8", " " * 7 + "^"),
         ("search\n", ":1:7", " " * 6 + "^"),
         ("status\r\nstatus now\r\n", ":2:8", " " * 7 + "^"),
@@ -85,7 +85,7 @@ def test_what_a_session_did_is_a_script_that_does_it_again(amgs: Amgs, tmp_path:
 
     registry = standard()
     with Operator(Engine(Options(store=":memory:", corpus=amgs.corpus, model="tiny"))) as session:
-        for line in ("ingest", "consolidate --limit 3", "search 'dome motor' --top-k=2", "expect raw == 1"):
+        for line in ("ingest", "consolidate --limit 3", "search 'dome motor' --limit=2", "expect raw == 1"):
             call = registry.parse(line)
             assert call is not None
             session.run(call)

@@ -21,9 +21,9 @@ from tests.tui.headless_world import Amgs
 
 
 def test_why_gives_the_gap_and_the_weights_that_close_it(amgs: Amgs) -> None:
-    assert amgs("why", "dome encoder stalled", "stall.md", "--top-k", "1", "--format", "json") == 0
+    assert amgs("why", "dome encoder stalled", "stall.md", "--limit", "1", "--format", "json") == 0
     first = json.loads(amgs.out)
-    assert amgs("why", "dome encoder stalled", "motor.md", "--top-k", "1", "--format", "json") == 0
+    assert amgs("why", "dome encoder stalled", "motor.md", "--limit", "1", "--format", "json") == 0
     second = json.loads(amgs.out)
     lost = first if first["fell_at"] else second
     assert lost["fell_at"] == "score"

@@ -72,23 +72,21 @@ def test_a_filter_is_written_as_it_is_read(terms: list[str]) -> None:
 
 def test_a_filter_and_an_order_stay_with_the_layout_and_in_the_script(tmp_path: Path) -> None:
     with session(tmp_path) as one:
-        run(one, 'filter frame "fate:over budget" !snow')
-        run(one, "sort frame tokens --reverse")
-        run(one, "layout use night --save")
+        run(one, 'filter frame "fate:over budget" !snow --sort -tokens')
+        run(one, "layout --save --name night")
         run(one, "filter frame")
         assert [call.line() for call in one.history] == [
-            'filter frame "fate:over budget" !snow',
-            "sort frame tokens --reverse",
-            "layout use night --save",
+            'filter frame "fate:over budget" !snow --sort -tokens',
+            "layout --name night --save",
             "filter frame",
         ]
     with session(tmp_path) as two:
-        kept = run(two, "layout use night")
+        kept = run(two, "layout --name night")
         assert kept.sifts == {"frame": ListFilter(("fate:over budget", "!snow"), "tokens", reverse=True)}  # type: ignore[attr-defined]
-        assert run(two, "layout use").sifts == {"frame": ListFilter((), "tokens", reverse=True)}  # type: ignore[attr-defined]
+        assert run(two, "layout").sifts == {}  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("line", ["filter frame colour:red", "sort frame colour"])
+@pytest.mark.parametrize("line", ["filter frame colour:red", "filter frame --sort colour"])
 def test_what_the_rows_cannot_answer_is_refused_and_changes_nothing(tmp_path: Path, line: str) -> None:
     with session(tmp_path) as one:
         with pytest.raises(UsageError, match="colour"):

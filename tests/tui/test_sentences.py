@@ -38,7 +38,7 @@ def said_of(session: Operator, line: str) -> str:
         ("block set places/dome.md --profile core", "“Dome” is now place, confidence"),
         ("block set places/dome.md --pin", "pinned"),
         ("operations", "operations, the latest #"),
-        ("health", "attention"),
+        ("status --health", "attention"),
         ("bookmark places/dome.md", "Bookmark on “Dome”"),
         ("bookmark --list", "1 bookmark"),
         ("frame list", "frames"),

@@ -13,7 +13,7 @@ from amgs.types import BlockFilter
 from amgs_app.engine import Engine, Options
 from amgs_app.graph import edge_commands as edge
 from amgs_app.memory import commands as block
-from amgs_app.render.catalogue import table_of
+from amgs_app.render.catalogue import sentence_of
 from amgs_app.session.operator import Operator
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -33,25 +33,25 @@ def operator() -> Operator:
 def test_tags_and_notes_by_hand_can_be_undone_and_outlast_a_new_reading(operator: Operator) -> None:
     memory = operator.engine.memory
     one = memory.blocks(BlockFilter())[0]
-    done = operator.run(block.tag(one.id, add=["#recipe", "soup"]))
+    done = operator.run(block.set_block(one.id, tag=["#recipe", "soup"]))
     assert done.block.meta["tags"] == ["recipe", "soup"]
-    assert operator.run(block.tag(one.id, remove=["soup"])).block.meta["tags"] == ["recipe"]
+    assert operator.run(block.set_block(one.id, untag=["soup"])).block.meta["tags"] == ["recipe"]
     assert tagged({**memory.block(one.id).meta, "tags": ["soup", "new"]}, ())["tags"] == ["new", "recipe"]
-    noted = operator.run(block.tag(one.id, note="Ask Ilse."))
-    assert "note “Ask Ilse.”" in table_of(noted).title
+    noted = operator.run(block.set_block(one.id, note="Ask Ilse."))
+    assert "tags recipe, note “Ask Ilse.”" in sentence_of(noted)
     for _ in range(3):
         memory.undo(memory.lifecycle.plan_undo().operation.id)
     assert memory.block(one.id).meta == one.meta
     with pytest.raises(UsageError, match="both added and removed"):
-        operator.run(block.tag(one.id, add=["a"], remove=["a"]))
+        operator.run(block.set_block(one.id, tag=["a"], untag=["a"]))
 
 
 def test_an_edge_by_hand_is_added_changed_removed_and_undone(operator: Operator) -> None:
     memory = operator.engine.memory
     first, second = (each.id for each in memory.blocks(BlockFilter())[:2])
     before = set(memory.edges())
-    operator.run(edge.add(first, second, kind="depends_on"))
-    added = operator.run(edge.add(first, second, kind="depends_on", weight=0.4))
+    operator.run(edge.set_edge(first, second, kind="depends_on"))
+    added = operator.run(edge.set_edge(first, second, kind="depends_on", weight=0.4))
     assert set(memory.edges()) - before == {added.edge} and added.edge.weight == 0.4
     operator.run(edge.remove(first, second, kind="depends_on"))
     assert set(memory.edges()) == before
@@ -61,5 +61,5 @@ def test_an_edge_by_hand_is_added_changed_removed_and_undone(operator: Operator)
     raw = memory.blocks(BlockFilter(statuses=("raw",)))[0].id
     for ends, kind in (((first, first), "related"), ((first, raw), "related"), ((first, second), "Two words")):
         with pytest.raises(UsageError):
-            operator.run(edge.add(*ends, kind=kind))
+            operator.run(edge.set_edge(*ends, kind=kind))
     assert memory.verify().ok

@@ -23,7 +23,7 @@ def offered(line: str) -> list[str]:
         ("search dome --la", ["--layer"]),
         ("search dome --layer ke", ["keyword"]),
         ("search dome --layer keyword --la", ["--layer"]),
-        ("search dome --top-k 3 --top", []),
+        ("search dome --limit 3 --top", []),
         ("feedback ", ["useful", "useless", "answered"]),
         ("show c", ["calibration", "conversation"]),
         ("help fo", ["focus", "follow"]),

@@ -44,7 +44,7 @@ def names(registry: Registry, line: str) -> list[str]:
         ("export", "export", ""),
         ("remember", "ingest", ""),
         ("ask", "search", "test"),
-        ("duplicates", "enhance", "review scan"),
+        ("duplicates", "enhance", "review"),
     ],
 )
 def test_help_finds_commands_by_name_summary_and_synonym(

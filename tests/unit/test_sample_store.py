@@ -65,7 +65,7 @@ def test_a_first_session_finds_the_sample_consolidated_and_whole(engine: Engine)
 def test_its_first_row_answers_its_question(engine: Engine) -> None:
     with Operator(engine) as operator:
         found = operator.look(operations.frame.last())
-        layout = operator.look(operations.workspace.layout_use())
+        layout = operator.look(operations.workspace.arrange())
         assert isinstance(layout, Layout) and layout.pane == "frame"
     assert found.frame is not None and found.frame.query == sample_build.QUESTION
     first = listed(found.frame)[0]

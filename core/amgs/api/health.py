@@ -155,8 +155,8 @@ def of_centrality(context: MemoryContext) -> tuple[HealthLine, ...]:
 def of_review(waiting: int) -> HealthLine:
     """Findings that wait for a verdict."""
     if not waiting:
-        return HealthLine("review", "well", "nothing to review", "review scan")
-    return HealthLine("review", "watch", f"{waiting:,} finding{'' if waiting == 1 else 's'} to review", "review list")
+        return HealthLine("review", "well", "nothing to review", "review --scan")
+    return HealthLine("review", "watch", f"{waiting:,} finding{'' if waiting == 1 else 's'} to review", "review")
 
 
 def of_calibration(score: float | None, outcomes: int, fewest: int) -> HealthLine:

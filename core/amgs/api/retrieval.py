@@ -43,8 +43,7 @@ class Retrieval(MemoryPart):
         keyword, fuzzy, vector, graph and score only these. filter: only blocks that pass it; raw and consolidated ones
         unless given. weights: other weights of the five parts of a score. as_of: only what held at that instant, also
         what was superseded or archived since. keep: the search is kept, so that `why_then` explains it later by its
-        number in `searches`; it is written with the next assembly or on closing, never in a memory opened for reading
-        only.
+        number; it is written with the next assembly or on closing, never in a memory opened for reading only.
         Raises UsageError for a layer there is not, WeightsError for weights that do not sum to one.
         """
         check_storable(query)

@@ -15,11 +15,9 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Build a memory": ("ingest", "inbox", "consolidate", "source", "import", "export"),
         "Ask it": (
             "search",
-            "searches",
             "why",
             "diagnose",
             "fix",
-            "question",
             "test",
             "frame",
             "conversation",
@@ -33,23 +31,10 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "Read with a model": ("focus",),
         "Calibrate": ("feedback", "calibration", "calibrate", "metrics", "tune"),
-        "Maintain": (
-            "status",
-            "health",
-            "operations",
-            "undo",
-            "verify",
-            "enhance",
-            "prune",
-            "review",
-            "secrets",
-            "simulate",
-            "traffic",
-        ),
+        "Maintain": ("status", "operations", "undo", "verify", "enhance", "prune", "review", "secrets", "simulate"),
         "Screen, scripts and settings": (
             "show",
             "filter",
-            "sort",
             "bookmark",
             "layout",
             "theme",
@@ -75,11 +60,8 @@ NOUNS: Mapping[str, str] = MappingProxyType(
         **{view.words[0]: view.about for view in views().values()},
         "graph": "Explore the graph: neighbours, paths, communities, counts.",
         "decay": "Show how relevance falls, and preview other rates.",
-        "question": "Keep questions with what their answers must hold.",
-        "review": "Find and resolve superseded, contradicted or duplicated blocks.",
         "secrets": "Find and mask keys, tokens and passwords that a memory holds.",
         "focus": "Run a language model over a lifetime context and steer its detail.",
-        "layout": "Arrange the panes and keep arrangements.",
     }
 )
 """What the commands under a word are about, where the word alone is no command."""

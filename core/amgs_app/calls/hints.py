@@ -99,7 +99,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "place": "`--store PATH` opens another store; AMGS_DATA names another folder for them.",
         "proposal": "`enhance` lists them.",
         "reading": "Leave out `--read-only`, if it was given.",
-        "review": "`review list` shows the queue, `review decide ID reject` dismisses a finding.",
+        "review": "`review` shows the queue, `review --reject ID` dismisses a finding.",
         "room": "`--read-only` reads without writing.",
         "source": "`source list` shows them.",
         "step": "`focus step` decodes.",

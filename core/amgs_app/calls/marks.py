@@ -81,7 +81,7 @@ class Default:
 class Parameter:
     """One argument or option of an operation, as a form or a completer needs it.
 
-    flags: ("--top-k",) of an option, empty for a positional argument. takes: what kind of thing it names. many: it may
+    flags: ("--limit",) of an option, empty for a positional argument. takes: what kind of thing it names. many: it may
     be repeated. choices: the closed list of its values, where there is one. made: the operation writes it.
     """
 

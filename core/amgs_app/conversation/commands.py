@@ -305,7 +305,7 @@ def restore(
     most: Annotated[
         int,
         Option(
-            "--most", metavar="N", min=1, help="At most N sentences and findings of each kind; ignored for complete."
+            "--limit", metavar="N", min=1, help="At most N sentences and findings of each kind; ignored for complete."
         ),
     ] = 12,
 ) -> RestoredSpan:

@@ -106,7 +106,7 @@ def diagnose(
 
     Shows the chain of evidence and one fix, tried in a copy of the memory: whether the fact is in then, and which other
     logged questions are answered otherwise. Nothing is changed; `fix` with the same words carries it out, and
-    `question add` makes a test of it. --html writes it as a page that any browser shows, to be attached to an issue.
+    `test --add` makes a test of it. --html writes it as a page that any browser shows, to be attached to an issue.
     """
     made = _diagnosed(engine, answer, missed, asked_of, progress)
     if html is not None:

@@ -1,62 +1,20 @@
-"""Questions with what their answers must rest on, as a file: `question add` writes it, `test` asks them."""
+"""Questions with what their answers must rest on, as a file that `test` asks."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.engine import Engine
-from amgs_app.results.memory import CasesTested, CaseWritten
+from amgs_app.results.memory import CasesTested
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from amgs.types import Progress
-
-
-@operation(
-    "question add",
-    summary="Add a question to a test file, with what its answer must contain.",
-    synonyms=("test case", "expectation"),
-    example='question add "what is wrong with the wifi?" --to questions.yml --contains router',
-)
-def add(
-    engine: Engine,
-    question: Annotated[str, Arg(metavar="QUESTION", help="As it is asked.")],
-    *,
-    to: Annotated[
-        Path,
-        Option("--to", metavar="FILE", help="A YAML file of questions; created if missing."),
-        Takes("file", made=True),
-    ],
-    contains: Annotated[
-        list[str] | None, Option("--contains", metavar="TEXT", help="The answer must contain this; may be repeated.")
-    ] = None,
-    without: Annotated[
-        list[str] | None, Option("--without", metavar="TEXT", help="The answer must not contain this; may be repeated.")
-    ] = None,
-    rank: Annotated[
-        int | None, Option("--rank", metavar="K", min=1, help="The block that contains it must be among the best K.")
-    ] = None,
-    frame: Annotated[
-        str, Option("--frame", metavar="NAME", help="Ask for this frame instead of a search."), Takes("frame")
-    ] = "",
-) -> CaseWritten:
-    """Add a case at the end of a file of questions: what must be in what the memory gives for it, what must not, and at
-    which rank. What the file holds stays as it is; a case that stands there is not written twice.
-    """
-    from amgs.errors import UsageError
-    from amgs.exchange.question_cases import append_case
-    from amgs.types.question_case import QuestionCase
-
-    del engine
-    if not question.strip() or not (contains or without):
-        raise UsageError("A case needs a question and something to check.", way_out="Give --contains or --without.")
-    if rank is not None and not contains:
-        raise UsageError("--rank is about what --contains names.", way_out="Give --contains, too.")
-    name = frame.strip().upper()
-    case = QuestionCase(question.strip(), tuple(contains or ()), tuple(without or ()), rank, frame=name)
-    return CaseWritten(str(to), case, append_case(to, case))
 
 
 @operation(
@@ -68,11 +26,16 @@ def add(
 )
 def test(
     engine: Engine,
-    file: Annotated[
-        Path, Arg(metavar="FILE", help="A YAML file of questions, as `question add` writes it."), Takes("file")
-    ],
+    file: Annotated[Path, Arg(metavar="FILE", help="A YAML file of questions; --add makes it."), Takes("file")],
     *,
     quiet: Annotated[bool, Option("--quiet", help="Show only what fails or moved.")] = False,
+    add: Annotated[
+        str | None, Option("--add", metavar="QUESTION", help="First add this question; --contains says what to check.")
+    ] = None,
+    contains: Annotated[
+        list[str] | None,
+        Option("--contains", metavar="TEXT", help="With --add: the answer must contain this; may be repeated."),
+    ] = None,
     record: Annotated[
         bool, Option("--record", help="First add the questions you gave verdicts on, where they hold now.")
     ] = False,
@@ -100,6 +63,7 @@ def test(
     that moved is shown with its rank before and now, the part of the score that moved most, and the blocks that came
     before it. Nothing is changed: no answer counts as used.
     """
+
     from amgs.diagnosis.cases import check, compare
     from amgs.errors import InputError
     from amgs.exchange.question_cases import read_cases, read_run, write_run
@@ -107,6 +71,10 @@ def test(
 
     progress = progress or Progress()
     earlier = None if against is None else read_run(against)
+    if add is not None:
+        _add(file, add, contains or ())
+    elif contains:
+        raise UsageError("--contains says what a new question must find.", way_out="Give --add QUESTION, too.")
     if not record:
         read_cases(file)  # what cannot be read is said before anything is loaded
     engine.memory.load(progress)
@@ -116,7 +84,7 @@ def test(
         way_out = (
             "Judge what a frame gave with `feedback`."
             if record
-            else "Add one with `question add`, or those of your verdicts with `--record`."
+            else "Add one with `--add QUESTION --contains TEXT`, or those of your verdicts with `--record`."
         )
         raise InputError(f"{file} holds no question.", way_out=way_out)
     outcomes = []
@@ -130,6 +98,16 @@ def test(
     if report is not None:
         _report(report, made)
     return made
+
+
+def _add(file: Path, question: str, contains: Sequence[str]) -> None:
+    """Add a case at the end of the file; one that stands there is not written twice."""
+    from amgs.exchange.question_cases import append_case
+    from amgs.types.question_case import QuestionCase
+
+    if not question.strip() or not contains:
+        raise UsageError("A case needs a question and something to check.", way_out="Give --contains TEXT.")
+    append_case(file, QuestionCase(question.strip(), tuple(contains)))
 
 
 def _recorded(engine: Engine, file: Path) -> int:

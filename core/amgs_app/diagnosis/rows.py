@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from amgs.types.diagnosis import Diagnosis, FixApplied
     from amgs.types.question_case import CaseChange
     from amgs_app.render.canvas import Canvas
-    from amgs_app.results.memory import CasesTested, CaseWritten
+    from amgs_app.results.memory import CasesTested
 
 _MOST_MOVED = 3
 
@@ -29,10 +29,6 @@ def _verdict(result: Diagnosis) -> str:
 
 def _done(result: FixApplied) -> str:
     return result.told
-
-
-def _written(result: CaseWritten) -> str:
-    return f"written to {result.path}, {plural(result.cases, 'case')}"
 
 
 def _tested(result: CasesTested) -> str:
@@ -59,7 +55,7 @@ def diagnosis(result: Diagnosis) -> ResultTable:
     notes += [f"tried, not proposed: {one.fix.told} It {trial_told(one)}." for one in result.others]
     if trial is not None:
         how = "`fix` with the same words carries it out" if trial.fix.applies else "It is up to whoever asks"
-        notes.append(f"{how}; `question add` makes a test of it.")
+        notes.append(f"{how}; `test --add` makes a test of it.")
     return sheet(result.verdict, "_ step told*", rows, notes)
 
 
@@ -72,15 +68,6 @@ def fix_applied(result: FixApplied) -> ResultTable:
         notes.append(f"`frame list {result.before.name}` shows it, `frame define` or `frame delete` takes it back.")
     rows = [("fix", result.fix.told), ("done", result.told)]
     return facts(result.told, rows, notes)
-
-
-@entry(sentence=_written, quiet=True)
-def case_written(result: CaseWritten) -> ResultTable:
-    case = result.case
-    rows = [("question", case.question), ("must contain", "; ".join(case.must_contain)), ("rank", case.rank)]
-    if case.frame:
-        rows.append(("frame", case.frame))
-    return facts(f"{result.path} has {plural(result.cases, 'case')}", rows)
 
 
 @entry(sentence=_tested)

@@ -1,4 +1,4 @@
-"""What others do with a served memory: `traffic`; and what went through a gateway: `conversation exchanges`."""
+"""What went through a gateway: `conversation exchanges`."""
 
 from __future__ import annotations
 
@@ -7,30 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 from amgs_app.calls.arguments import Limit
 from amgs_app.calls.marks import Arg
 from amgs_app.calls.operation import operation
-from amgs_app.results.memory import ExchangeList, TrafficList
+from amgs_app.results.memory import ExchangeList
 
 if TYPE_CHECKING:
     from amgs.types.gateway import GatewayExchange
     from amgs_app.engine import Engine
-
-
-@operation(
-    "traffic",
-    summary="Show who asked a served memory what, and what they got.",
-    synonyms=("requests", "audit"),
-    example="traffic --limit 20",
-    keys=("T",),
-    lists=lambda found: [each.blocks[0] for each in found.events if each.blocks],
-)
-def traffic(engine: Engine, *, limit: Limit = 50) -> TrafficList:
-    """List the latest questions to a served memory and its latest changes, newest first: who asked what, what they got,
-    and how long it took.
-
-    The server keeps the last 500 since it began. `amgs serve` serves a memory; `amgs --connect URL` opens the
-    workstation on it.
-    """
-    served = engine.traffic
-    return TrafficList(() if served is None else served()[:limit], served is not None)
 
 
 @operation(

@@ -68,7 +68,7 @@ def define(
         Option("--select", help="How the final blocks are chosen."),
     ] = None,
     top_k: Annotated[
-        int | None, Option("--limit", "--top-k", metavar="K", min=0, help="At most K blocks; 0: as many as fit.")
+        int | None, Option("--limit", metavar="K", min=0, help="At most K blocks; 0: as many as fit.")
     ] = None,
     threshold: Annotated[
         float | None, Option("--threshold", metavar="SCORE", min=0, max=1, help="Minimum score.")

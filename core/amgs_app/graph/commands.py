@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-from amgs_app.calls.arguments import Reference
+from amgs_app.calls.arguments import Limit, Reference
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.results.memory import Inspection
 
 if TYPE_CHECKING:
     from amgs.api.graph import Communities, GraphPath
-    from amgs.types import Centrality, GraphStats, Neighbourhood
+    from amgs.types import GraphStats, Neighbourhood
     from amgs_app.engine import Engine
 
 Hops = Annotated[int, Option("--hops", metavar="N", min=1, max=4, help="How far to walk.")]
@@ -75,12 +75,6 @@ def inspect(engine: Engine, block: Reference = None, *, hops: Hops = 1, limit: N
     return Inspection(found, engine.memory.centrality(chosen))
 
 
-@operation("graph centrality", summary="Show how central a block is in the graph.", example="graph centrality @1")
-def centrality(engine: Engine, block: Reference = None) -> Centrality:
-    """Show a block's degree, eigenvector, PageRank and betweenness centrality, each scaled to 0 to 1."""
-    return engine.memory.centrality(engine.block(block).id)
-
-
 @operation(
     "graph stats",
     summary="Count nodes, edges, components and relations, or find communities.",
@@ -92,15 +86,14 @@ def centrality(engine: Engine, block: Reference = None) -> Centrality:
 def stats(
     engine: Engine,
     *,
-    communities: Annotated[
-        int | None, Option("--communities", metavar="N", min=1, help="Show the N largest communities instead.")
-    ] = None,
+    communities: Annotated[bool, Option("--communities", help="Show the largest communities instead.")] = False,
+    limit: Limit = 12,
 ) -> GraphStats | Communities:
     """Count nodes, edges and connected components, the density, and edges by relation.
 
     With --communities, group the blocks by the strengths of their edges (Louvain's method), with the most central
     blocks of each group.
     """
-    if communities is not None:
-        return engine.memory.graph.communities(communities)
+    if communities:
+        return engine.memory.graph.communities(limit)
     return engine.memory.graph_stats()

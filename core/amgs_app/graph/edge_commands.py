@@ -1,4 +1,4 @@
-"""Edges made and corrected by hand: `edge add`, `edge remove`."""
+"""Edges made and corrected by hand: `edge set`, `edge remove`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _Kind = Annotated[str, Option("--kind", metavar="TYPE", help="The type of the ed
 
 
 @operation(
-    "edge add",
-    summary="Add an edge between two blocks by hand.",
-    synonyms=("link", "connect", "confirm"),
-    example="edge add @1 @2 --kind supports --weight 0.8",
+    "edge set",
+    summary="Add an edge between two blocks, or correct one that is there.",
+    synonyms=("add", "link", "connect", "confirm"),
+    example="edge set @1 @2 --kind supports --weight 0.8",
     writes=True,
 )
-def add(
+def set_edge(
     engine: Engine,
     start: _From,
     goal: _To = None,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.api.graph import Communities, GraphPath
-    from amgs.types import Centrality, EntityKnowledge, GraphStats, Neighbourhood
+    from amgs.types import EntityKnowledge, GraphStats, Neighbourhood
     from amgs_app.render.canvas import Canvas
     from amgs_app.results.memory import EntityList, Inspection
     from amgs_app.session.operator import Operator
@@ -58,17 +58,6 @@ def inspection(result: Inspection) -> ResultTable:
         f"betweenness {c.betweenness:.3f}"
     )
     return ResultTable(made.title, made.columns, made.rows, (note,))
-
-
-@entry()
-def centrality(result: Centrality) -> ResultTable:
-    rows = [
-        ("degree", result.degree),
-        ("eigenvector", result.eigenvector),
-        ("PageRank", result.pagerank),
-        ("betweenness", result.betweenness),
-    ]
-    return sheet("Place in the graph", "measure* value:score", rows)
 
 
 def _drawn_stats(operator: Operator, result: GraphStats, canvas: Canvas) -> Text:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import UsageError
 from amgs.text.plural import plural
 from amgs_app.calls.arguments import DryRun, Limit, MostBlocks
-from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.marks import Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.results.memory import Enhanced, ReviewList
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from amgs.lifecycle.proposals import EnhancementPlan
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
     from amgs.lifecycle.secrets import SecretScan
-    from amgs.lifecycle.supersede import ReviewPlan
     from amgs.types import JournalEntry, Progress
     from amgs_app.engine import Engine
 
@@ -140,65 +139,41 @@ def prune(
 
 
 @operation(
-    "review scan",
-    summary="Look for blocks that may be superseded, contradicted or merged.",
-    synonyms=("conflicts", "contradictions", "duplicates"),
-    example="review scan",
+    "review",
+    summary="List what may be superseded, contradicted or merged; look for it; decide on it.",
+    synonyms=("conflicts", "contradictions", "duplicates", "accept", "reject", "resolve"),
+    example="review --scan",
     pane="inbox",
     long=True,
     writes=True,
+    lists=lambda found: [i for each in getattr(found, "items", ()) for i in (each.older.id, each.newer.id)] or None,
 )
-def scan(engine: Engine, *, dry_run: DryRun = False, progress: Progress | None = None) -> ReviewPlan | ReviewList:
-    """Compare blocks on the same subject and queue what conflicts.
-
-    Nothing is changed yet: `review decide` does that.
-    """
-    lifecycle = engine.memory.lifecycle
-    plan = lifecycle.plan_review(progress=progress)
-    if dry_run:
-        return plan
-    if plan.found:
-        lifecycle.apply_review(plan)
-    return ReviewList(lifecycle.reviews(limit=50))
-
-
-@operation(
-    "review list",
-    summary="List findings waiting for a verdict.",
-    example="review list",
-    pane="inbox",
-    lists=lambda found: [i for each in found.items for i in (each.older.id, each.newer.id)],
-)
-def queue(
+def review(
     engine: Engine,
     *,
+    scan: Annotated[bool, Option("--scan", help="First compare blocks on the same subject.")] = False,
+    accept: Annotated[int | None, Option("--accept", metavar="ID", help="Apply a finding of the list.")] = None,
+    reject: Annotated[int | None, Option("--reject", metavar="ID", help="Never propose a finding again.")] = None,
     every: Annotated[bool, Option("--all", help="Include decided findings.")] = False,
     limit: Limit = 50,
-) -> ReviewList:
-    """List findings, most certain first, with both blocks and the words that conflict."""
-    found = engine.memory.lifecycle.reviews(every=every, limit=limit)
-    return ReviewList(found)
-
-
-@operation(
-    "review decide",
-    summary="Accept a finding, or reject it for good.",
-    synonyms=("accept", "reject", "resolve"),
-    example="review decide 3 accept",
-    writes=True,
-)
-def decide(
-    engine: Engine,
-    review: Annotated[int, Arg(metavar="ID", help="The number that `review list` shows.")],
-    verdict: Annotated[Literal["accept", "reject"], Arg(metavar="accept|reject", help="The verdict.")],
-) -> JournalEntry:
-    """Apply a finding, or dismiss it, so that it is not proposed again. `undo` reopens it.
+    progress: Progress | None = None,
+) -> ReviewList | JournalEntry:
+    """List findings, most certain first, with both blocks and the words that conflict. --scan looks for new ones and
+    changes nothing else; `undo` reopens what was decided.
 
     A superseded block stays, marked with its successor and the time; a contradiction becomes an edge; two blocks that
     say the same are merged into one, and both are archived.
     """
     lifecycle = engine.memory.lifecycle
-    return lifecycle.accept(review) if verdict == "accept" else lifecycle.reject(review)
+    if (accept is not None) + (reject is not None) + scan > 1:
+        raise UsageError("--scan, --accept and --reject exclude each other.", way_out="Give one of them.")
+    if accept is not None:
+        return lifecycle.accept(accept)
+    if reject is not None:
+        return lifecycle.reject(reject)
+    if scan and (plan := lifecycle.plan_review(progress=progress)).found:
+        lifecycle.apply_review(plan)
+    return ReviewList(lifecycle.reviews(every=every, limit=limit))
 
 
 @operation(

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from amgs.lifecycle.proposals import EnhancementPlan, Proposal
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
     from amgs.lifecycle.secrets import SecretScan
-    from amgs.lifecycle.supersede import ReviewPlan
     from amgs.types import Review
     from amgs_app.results.memory import Deleted, Enhanced, ReviewList
 
@@ -139,13 +138,6 @@ def _suggestions(reviews: Sequence[Review]) -> tuple[str, ...]:
 
 
 @entry(figure=FigureOf("inbox list"))
-def review_plan(result: ReviewPlan) -> ResultTable:
-    rows = [(r.kind, r.confidence, r.older_id, r.newer_id, r.because) for r in result.found]
-    title = f"Plan: {plural(len(rows), 'finding')} in {plural(result.compared, 'pair')}; nothing has been changed yet"
-    return sheet(title, "kind sure:score older:id newer:id because*", rows, _suggestions(result.found))
-
-
-@entry(figure=FigureOf("inbox list"))
 def review_list(result: ReviewList) -> ResultTable:
     rows = [
         (
@@ -159,7 +151,7 @@ def review_list(result: ReviewList) -> ResultTable:
         )
         for i in result.items
     ]
-    notes = _suggestions([i.review for i in result.items]) if rows else ("`review scan` looks for findings.",)
+    notes = _suggestions([i.review for i in result.items]) if rows else ("`review --scan` looks for findings.",)
     return sheet(plural(len(rows), "finding"), "#:n kind sure:score state older* newer* because*", rows, notes)
 
 

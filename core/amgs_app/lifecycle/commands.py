@@ -170,7 +170,7 @@ def _marked(
     if path is not None and engine.memory.sources.knows(path):
         raise UsageError(
             f"{path} is known already; --speaker, --date, --tag and --meta are said when something is taken in first.",
-            way_out="Change single blocks by `block tag` and `block set`, or take the file in without them.",
+            way_out="Change single blocks by `block set`, or take the file in without them.",
         )
     if file is not None:
         return engine.memory.ingest_file(file, created_at=date, meta=given)

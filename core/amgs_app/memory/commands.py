@@ -1,9 +1,9 @@
-"""Single blocks: `block show`, `find`, `set`, `tag`, `reinforce`, `delete`; `select`."""
+"""Single blocks: `block show`, `find`, `set`, `reinforce`, `delete`; `select`."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from amgs.errors import UsageError
 from amgs.text.plural import plural
@@ -20,7 +20,7 @@ from amgs_app.calls.arguments import (
 )
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
-from amgs_app.results.memory import AnnotatedBlock, BlockDetail, BlockList, CorrectedBlock, Deleted
+from amgs_app.results.memory import BlockDetail, BlockList, CorrectedBlock, Deleted
 from amgs_app.results.session import SelectedBlock
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ def find(
 
 @operation(
     "block set",
-    summary="Correct a block's category, confidence, decay, status or place in the self; pin it.",
-    synonyms=("change", "categorise", "pin", "never forget", "permanent"),
+    summary="Correct a block's category, confidence, decay, status, tags or note; pin it.",
+    synonyms=("change", "categorise", "tag", "note", "annotate", "pin", "never forget", "permanent"),
     example="block set @1 --category procedure --confidence 0.9",
     writes=True,
 )
@@ -125,8 +125,16 @@ def set_block(
     meta: Annotated[
         list[str] | None, Option("--meta", metavar="KEY=VALUE", help="Other metadata; repeat. KEY= takes a key away.")
     ] = None,
+    tag: Annotated[list[str] | None, Option("--tag", metavar="TAG", help="A tag; may be repeated.")] = None,
+    untag: Annotated[
+        list[str] | None, Option("--untag", metavar="TAG", help="A tag to take away; may be repeated.")
+    ] = None,
+    note: Annotated[
+        str | None, Option("--note", metavar="TEXT", help='A note, in place of the one before; "" removes it.')
+    ] = None,
 ) -> CorrectedBlock:
-    """Change only what is given; journalled, so `undo` reverts it. The content never changes.
+    """Change only what is given; journalled, so `undo` reverts it. The content never changes. Tags and notes stay when
+    the block's source is read again; beside other corrections they are a change of their own.
 
     Later consolidations learn from a corrected category: they weigh its words and tags, and say so. A pinned block
     keeps its relevance and is never pruned: its λ is 0. `decay curve --pin` shows it first.
@@ -139,44 +147,20 @@ def set_block(
         from amgs.lifecycle.categories import decay_of
 
         wanted = decay_of(category or chosen.category, engine.settings.memory.decay.profiles)
-    return CorrectedBlock(
-        engine.memory.set_metadata(
-            chosen.id,
-            category=category,
-            confidence=confidence,
-            decay_lambda=wanted,
-            status=status,
-            is_self_component=None if own is None else own == "yes",
-            meta=None if meta is None else dict(read_pair(each) for each in meta),
-        )
-    )
-
-
-@operation(
-    "block tag",
-    summary="Add tags to a block, take them away, or write a note on it.",
-    synonyms=("note", "annotate"),
-    example='block tag @1 --add house --note "Confirmed by the plumber."',
-    writes=True,
-)
-def tag(
-    engine: Engine,
-    block: Reference = None,
-    *,
-    add: Annotated[list[str] | None, Option("--add", metavar="TAG", help="A tag; may be repeated.")] = None,
-    remove: Annotated[
-        list[str] | None, Option("--remove", metavar="TAG", help="A tag to take away; may be repeated.")
-    ] = None,
-    note: Annotated[
-        str | None, Option("--note", metavar="TEXT", help='A note, in place of the one before; "" removes it.')
-    ] = None,
-) -> AnnotatedBlock:
-    """Change a block's tags and note; its text stays as it is. What is done by hand stays when the block's source is
-    read again; `undo` takes it back.
-    """
-    if not add and not remove and note is None:
-        raise UsageError("No tags given.", way_out="Give --add TAG, --remove TAG or --note TEXT.")
-    return AnnotatedBlock(engine.memory.tag(engine.block(block).id, add or (), remove or (), note=note))
+    corrections: dict[str, Any] = {
+        "category": category,
+        "confidence": confidence,
+        "decay_lambda": wanted,
+        "status": status,
+        "is_self_component": None if own is None else own == "yes",
+        "meta": None if meta is None else dict(read_pair(pair) for pair in meta),
+    }
+    marked = bool(tag or untag or note is not None)
+    if not marked or any(value is not None for value in corrections.values()):
+        chosen = engine.memory.set_metadata(chosen.id, **corrections)
+    if marked:
+        chosen = engine.memory.tag(chosen.id, tag or (), untag or (), note=note)
+    return CorrectedBlock(chosen)
 
 
 @operation(

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from amgs.types import Block
     from amgs_app.render.canvas import Canvas
     from amgs_app.results.memory import (
-        AnnotatedBlock,
         BlockDetail,
         BlockList,
         CorrectedBlock,
@@ -131,25 +130,14 @@ def _corrected(result: CorrectedBlock) -> str:
     profile = profile_name(block.decay_lambda)
     told = profile if profile == "pinned" else f"{profile} decay"
     kind = block.category or "uncategorised"
-    return f"“{block.title}” is now {kind}, confidence {block.confidence:.2f}, {told}"
+    tags = ", ".join(str(tag) for tag in block.meta.get("tags") or ())
+    marks = f", tags {tags}" * bool(tags) + f", note “{block.meta.get('note')}”" * bool(block.meta.get("note"))
+    return f"“{block.title}” is now {kind}, confidence {block.confidence:.2f}, {told}{marks}"
 
 
 @entry(sentence=_corrected)
 def corrected_block(result: CorrectedBlock) -> ResultTable:
     return sheet("Selected", _BLOCKS, _block_rows((result.block,)))
-
-
-def _annotated(result: AnnotatedBlock) -> str:
-    block = result.block
-    tags = ", ".join(str(tag) for tag in block.meta.get("tags") or ())
-    note = str(block.meta.get("note") or "")
-    told = [f"tags {tags}" if tags else "no tags", *([f"note “{note}”"] if note else [])]
-    return f"“{block.title}”: {', '.join(told)}"
-
-
-@entry(sentence=_annotated, quiet=True)
-def annotated_block(result: AnnotatedBlock) -> ResultTable:
-    return sheet(_annotated(result), _BLOCKS, _block_rows((result.block,)))
 
 
 def _joined(result: EdgeAdded) -> str:

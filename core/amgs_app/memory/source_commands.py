@@ -1,4 +1,4 @@
-"""Where texts came from: `source list`, `source show`, `source update`, `source delete`, `source watch`."""
+"""Where texts came from: `source list`, `source update`, `source delete`, `source watch`."""
 
 from __future__ import annotations
 
@@ -25,33 +25,31 @@ _SLICE = 0.2
 
 
 @operation(
-    "source list", summary="List the sources the memory holds, by name.", example="source list notes/2026", pane="inbox"
+    "source list",
+    summary="List the sources the memory holds, by name, or what one holds and held before.",
+    example="source list notes/house.md --pieces",
+    pane="inbox",
+    lists=lambda found: [piece.block_id for piece in getattr(found, "pieces", ())] or None,
 )
 def sources(
     engine: Engine,
     below: Annotated[str, Arg(metavar="PREFIX", help="Only sources whose name starts with this.")] = "",
     *,
+    pieces: Annotated[
+        bool, Option("--pieces", help="The pieces of the one source PREFIX, and when it held each, the earliest first.")
+    ] = False,
     limit: Limit = 200,
-) -> SourceList:
+) -> SourceList | SourceHistory:
     """List sources with their file, the number of their pieces and since when they are held.
 
     A source is a folder and a path below it, so that two README.md of two folders are two sources.
     """
+    if pieces:
+        history = engine.memory.sources.history(below)
+        titles = engine.memory.titles([piece.block_id for piece in history])
+        return SourceHistory(below, history[:limit], tuple(titles.get(p.block_id, "") for p in history[:limit]))
     found = engine.memory.sources.list(below)
     return SourceList(found[:limit], len(found))
-
-
-@operation(
-    "source show",
-    summary="Show what a source holds, and what it held before.",
-    example="source show notes/house.md",
-    lists=lambda found: [piece.block_id for piece in found.pieces],
-)
-def show(engine: Engine, source: Name, *, limit: Limit = 200) -> SourceHistory:
-    """Show the pieces of a source with the time in which it held them, the earliest first."""
-    pieces = engine.memory.sources.history(source)
-    blocks = engine.memory.titles([piece.block_id for piece in pieces])
-    return SourceHistory(source, pieces[:limit], tuple(blocks.get(p.block_id, "") for p in pieces[:limit]))
 
 
 @operation(

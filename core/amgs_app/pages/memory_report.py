@@ -48,7 +48,7 @@ def of_memory(
     sections = [
         HtmlSection("Overview", overview, own=("what",)),
         HtmlSection("Blocks by category", sheet("", "category blocks:n", kinds), () if redacted else (kind_bars,)),
-        HtmlSection("Health", replace(table_of(look("health")), title=""), own=("area", "status", "command")),
+        HtmlSection("Health", replace(table_of(look("status --health")), title=""), own=("area", "status", "command")),
         HtmlSection("Calibration", table_of(reliability), draw_calibration(reliability), own=("forecast", "95 %")),
         _list_decay(operator.engine.memory.lifecycle.category_curves(days=30.0), redacted=redacted),
         *([] if frame is None else [_list_fill(frame, redacted=redacted)]),

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from amgs.types.conversation import ConversationSummary, Message
     from amgs.types.gateway import GatewayExchange
     from amgs.types.mentions import ResolvedMention
-    from amgs.types.question_case import CaseComparison, CaseOutcome, QuestionCase
+    from amgs.types.question_case import CaseComparison, CaseOutcome
     from amgs_app.results.service_event import ServiceEvent
     from amgs_app.settings import Setting
 
@@ -126,7 +126,7 @@ class SourceList:
 
 @dataclass(frozen=True, slots=True)
 class SourceHistory:
-    """`source show`: what a source holds and held, the earliest first, each with the title of its block."""
+    """`source list --pieces`: what a source holds and held, the earliest first, each with the title of its block."""
 
     source: str
     pieces: tuple[SourcePiece, ...]
@@ -181,14 +181,14 @@ class Enhanced:
 
 @dataclass(frozen=True, slots=True)
 class ReviewList:
-    """`review list`: findings that wait for a verdict, the surest first."""
+    """`review`: findings that wait for a verdict, the surest first."""
 
     items: tuple[ReviewItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchList:
-    """`searches`: those that are kept, the newest first."""
+    """`why` without a question: the searches that are kept, the newest first."""
 
     searches: tuple[PastSearch, ...]
 
@@ -236,7 +236,7 @@ class OperationList:
 
 @dataclass(frozen=True, slots=True)
 class TrafficList:
-    """`traffic`: questions and changes, the newest first. served: whether the memory is served at all."""
+    """`status --traffic`: questions and changes, the newest first. served: whether the memory is served at all."""
 
     events: tuple[ServiceEvent, ...]
     served: bool
@@ -249,15 +249,6 @@ class ExchangeList:
 
     exchanges: tuple[GatewayExchange, ...]
     served: bool
-
-
-@dataclass(frozen=True, slots=True)
-class CaseWritten:
-    """`question add`: the case that stands in a file of questions, and how many that file has."""
-
-    path: str
-    case: QuestionCase
-    cases: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,15 +330,8 @@ class Deleted:
 
 
 @dataclass(frozen=True, slots=True)
-class AnnotatedBlock:
-    """`block tag`: the block as it is now."""
-
-    block: Block
-
-
-@dataclass(frozen=True, slots=True)
 class EdgeAdded:
-    """`edge add`: the edge, and the titles of its ends."""
+    """`edge set`: the edge, and the titles of its ends."""
 
     edge: Edge
     source: str
@@ -356,7 +340,7 @@ class EdgeAdded:
 
 @dataclass(frozen=True, slots=True)
 class EdgeConfirmed:
-    """`edge add --confirm`: the edge as it is now, and the titles of its ends."""
+    """`edge set --confirm`: the edge as it is now, and the titles of its ends."""
 
     edge: Edge
     source: str

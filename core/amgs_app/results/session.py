@@ -61,7 +61,7 @@ class Sifted:
 
 @dataclass(frozen=True, slots=True)
 class LayoutList:
-    """`layout use --list`: names and arrangements; "(last)" is how the screen was left."""
+    """`layout --list`: names and arrangements; "(last)" is how the screen was left."""
 
     rows: tuple[tuple[str, Layout], ...]
 

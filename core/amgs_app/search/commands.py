@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-from amgs_app.calls.arguments import Limit, Reference, WeightsText, read_pair, read_weights
+from amgs_app.calls.arguments import Reference, WeightsText, read_pair, read_weights
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
 
@@ -51,7 +51,7 @@ def search(
     layer: Annotated[
         list[Layer] | None, Option("--layer", metavar="LAYER", help="Only this layer; may be repeated.")
     ] = None,
-    top_k: Annotated[int, Option("--limit", "--top-k", metavar="N", min=1, help="How many hits.")] = 10,
+    top_k: Annotated[int, Option("--limit", metavar="N", min=1, help="How many hits.")] = 10,
     category: Annotated[
         list[str] | None, Option("--category", metavar="NAME", help="Only blocks of this category.")
     ] = None,
@@ -103,45 +103,25 @@ def search(
 
 
 @operation(
-    "searches", summary="List past searches, newest first, or explain a block in one of them.", example="searches 3 @1"
-)
-def searches(
-    engine: Engine,
-    number: Annotated[
-        int | None, Arg(metavar="NUMBER", help="A search, by its number in the list; default: list.")
-    ] = None,
-    block: Reference = None,
-    *,
-    limit: Limit = 20,
-) -> SearchList | Explanation:
-    """List the latest searches with their numbers; a setting says how many are kept.
-
-    With a NUMBER, say what became of a block in that search: which layers had found it, its score and rank then.
-    Answered from what was kept of the search, whatever has changed since.
-    """
-    if number is not None:
-        return engine.memory.why_then(number, engine.block(block).id)
-    from amgs_app.results.memory import SearchList
-
-    return SearchList(engine.memory.searches(limit))
-
-
-@operation(
     "why",
     audience="everyone",
     summary="Explain why a block is or is not a hit, and what would change that.",
-    synonyms=("explain", "reason"),
+    synonyms=("explain", "reason", "searches", "past searches"),
     example='why "what is wrong with the wifi?" @4',
 )
 def why(
     operator: Operator,
-    query: Annotated[str, Arg(metavar="QUERY", help="The question.")],
+    query: Annotated[str, Arg(metavar="QUERY", help="The question; default: list past searches.")] = "",
     block: Reference = None,
     *,
+    past: Annotated[
+        int | None,
+        Option("--search", metavar="N", min=1, help="What became of a block, here the first word, in past search N."),
+    ] = None,
     frame: Annotated[
         str | None, Option("--frame", metavar="NAME", help="Explain it for this frame instead of a search.")
     ] = None,
-    top_k: Annotated[int, Option("--limit", "--top-k", metavar="N", min=1, help="How many hits.")] = 10,
+    top_k: Annotated[int, Option("--limit", metavar="N", min=1, help="How many hits.")] = 10,
     budget: Annotated[
         int | None, Option("--budget", metavar="TOKENS", help="Token budget of the frame; default: its own.")
     ] = None,
@@ -152,13 +132,22 @@ def why(
     last: Annotated[
         bool, Option("--last", help="Explain the frame assembled last, as it was, if it is this frame for this query.")
     ] = False,
-) -> Explanation:
+) -> Explanation | SearchList:
     """Follow one block through the layers: where it dropped out, by how much, and which rank it has.
+
+    Without QUERY, list the latest searches with their numbers; `why ID --search N` says what became of a block in
+    that search, from what was kept of it, whatever has changed since. A setting says how many are kept.
 
     A frame is assembled again for this, and may have changed since through reinforcement; --last explains the frame
     assembled last. Where the score decided, shows the smallest change of weights that would admit the block. Leaves
     no trace.
     """
+    if past is not None:
+        return operator.engine.memory.why_then(past, operator.engine.block(block or query or None).id)
+    if not query:
+        from amgs_app.results.memory import SearchList
+
+        return SearchList(operator.engine.memory.searches(top_k))
     chosen = operator.engine.block(block).id
     if frame is not None and last:
         made = operator.last_frame or operator.engine.memory.frames.last()

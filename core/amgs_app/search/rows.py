@@ -68,7 +68,7 @@ def search_result(result: SearchResult) -> ResultTable:
 @entry()
 def search_list(result: SearchList) -> ResultTable:
     rows = [(one.number, one.at, one.query, one.places, one.pool) for one in result.searches]
-    notes = ("`searches NUMBER BLOCK` explains one.",) if rows else ()
+    notes = ("`why BLOCK --search NUMBER` explains a block in one.",) if rows else ()
     return sheet(plural(len(rows), "past search", "past searches"), "#:n at:at query* hits:n of:n", rows, notes)
 
 

@@ -23,7 +23,7 @@ _ENDS: Final = {"source_id": "start", "target_id": "goal", "relation_type": "kin
 SPECIFIED: Final[Mapping[str, Mapping[str, str]]] = {
     "block reinforce": {"ids": "blocks"},
     "block set": {"is_self_component": "own"},
-    "edge add": _ENDS,
+    "edge set": _ENDS,
     "edge remove": _ENDS,
     "frame assemble": {"type": "name"},
     "frame define": {"scoring_weights": "weights", "assembly_strategy": "assembly"},

@@ -1,4 +1,4 @@
-"""What the operator arranges around the memory: `bookmark`, `layout …`, `filter`, `sort`.
+"""What the operator arranges around the memory: `bookmark`, `layout`, `filter`.
 
 It is remembered in the store, beside the memory: another session finds it again, an export does not carry it.
 """
@@ -66,15 +66,20 @@ def bookmark(
     return Bookmark(found.id, found.title, note, keep)
 
 
+LONGEST_NAME = 60
+
+
 @operation(
-    "layout set",
+    "layout",
     lane="turn",
-    summary="Arrange the panes: one large, the others beside it.",
-    example="layout set frame --beside graph,decay",
+    summary="Arrange the panes: one large, the others beside it; save and restore arrangements.",
+    example="layout frame --beside graph,decay",
 )
-def layout_set(
+def arrange(
     operator: Operator,
-    pane: Annotated[Pane, Arg(metavar="PANE", help="The large pane."), Takes("pane")],
+    pane: Annotated[
+        Pane | None, Arg(metavar="PANE", help="The large pane; default: restore an arrangement."), Takes("pane")
+    ] = None,
     *,
     beside: Annotated[
         str, Option("--beside", metavar="A,B,C", help="Up to three smaller panes shown with it where there is room.")
@@ -83,65 +88,55 @@ def layout_set(
     theme: Annotated[
         str, Option("--theme", metavar="NAME", help="The colour theme to remember with it."), Takes("theme")
     ] = "",
-) -> Layout:
-    """Arrange the panes. Unless others are named, each large pane has its own companions."""
-    names = tuple(name.strip() for name in beside.split(",") if name.strip())
-    wrong = [name for name in names if name not in PANES or name == pane]
-    if wrong or len(names) > 3 or len(set(names)) < len(names):
-        raise UsageError(
-            f"{beside!r} is not a list of up to three other panes.", way_out=f"Available: {', '.join(PANES)}."
-        )
-    colours = theme or operator.layout.theme
-    operator.layout = replace(operator.layout, pane=pane, beside=names, large=large, theme=colours)
-    _remember(operator)
+    name: Annotated[
+        str, Option("--name", metavar="NAME", help="A saved name; default: the arrangement of the last session.")
+    ] = LAST,
+    save: Annotated[bool, Option("--save", help="Save the arrangement under --name.")] = False,
+    show: Annotated[bool, Option("--list", help="Change nothing: list what is saved.")] = False,
+) -> Layout | LayoutList:
+    """Arrange the panes; unless others are named, each large pane has its own companions. Without PANE, restore the
+    arrangement of the last session, or the one of that --name; --save keeps the current one in this store.
+    """
+    if show:
+        kept = operator.engine.memory.kept(LAYOUT)
+        return LayoutList(tuple((key.removeprefix(LAYOUT), _read(text)) for key, text in kept.items()))
+    if pane is not None:
+        names = tuple(name.strip() for name in beside.split(",") if name.strip())
+        wrong = [name for name in names if name not in PANES or name == pane]
+        if wrong or len(names) > 3 or len(set(names)) < len(names):
+            raise UsageError(
+                f"{beside!r} is not a list of up to three other panes.", way_out=f"Available: {', '.join(PANES)}."
+            )
+        colours = theme or operator.layout.theme
+        operator.layout = replace(operator.layout, pane=pane, beside=names, large=large, theme=colours)
+        _remember(operator)
+    if save:
+        _save_layout(operator, name)
+    elif pane is None:
+        operator.layout = _restored(operator, name)
     return operator.layout
 
 
-LONGEST_NAME = 60
-
-
-@operation(
-    "layout use",
-    lane="turn",
-    summary="Restore a saved arrangement of the panes, or save the current one.",
-    example="layout use night",
-)
-def layout_use(
-    operator: Operator,
-    name: Annotated[
-        str, Arg(metavar="NAME", help="A saved name; default: the arrangement of the last session.")
-    ] = LAST,
-    *,
-    save: Annotated[
-        bool, Option("--save", help="Restore nothing: save the current arrangement under this name.")
-    ] = False,
-    show: Annotated[bool, Option("--list", help="Restore nothing: list what is saved.")] = False,
-) -> Layout | LayoutList:
-    """Arrange the panes as --save saved them, in this store; with --list, see what it has."""
-    if save:
-        _save_layout(operator, name)
-        return operator.layout
+def _restored(operator: Operator, name: str) -> Layout:
     kept = operator.engine.memory.kept(LAYOUT)
-    if show:
-        return LayoutList(tuple((key.removeprefix(LAYOUT), _read(text)) for key, text in kept.items()))
     text = kept.get(LAYOUT + name)
     if text is None and name != LAST:
         known = [each.removeprefix(LAYOUT) for each in kept if each != LAYOUT + LAST]
         raise UsageError(
             f"There is no layout {name!r}.",
-            way_out=f"Available: {', '.join(known)}." if known else "`layout use NAME --save` makes one.",
+            way_out=f"Available: {', '.join(known)}." if known else "`layout --save --name NAME` makes one.",
         )
-    operator.layout = Layout() if text is None else _read(text)
-    if name != LAST and operator.layout.theme:
-        operator.theme_name = operator.layout.theme
-    return operator.layout
+    layout = Layout() if text is None else _read(text)
+    if name != LAST and layout.theme:
+        operator.theme_name = layout.theme
+    return layout
 
 
 def _save_layout(operator: Operator, name: str) -> None:
     if not name.strip() or name == LAST or len(name) > LONGEST_NAME or not name.isprintable():
         raise UsageError(
             f"A layout needs a name of at most {LONGEST_NAME} letters on one line.",
-            way_out="For example `layout use night --save`.",
+            way_out="For example `layout --save --name night`.",
         )
     operator.engine.memory.keep(LAYOUT + name, written(operator.layout))
 
@@ -151,7 +146,13 @@ def _save_layout(operator: Operator, name: str) -> None:
 ListPane = Annotated[Pane, Arg(metavar="PANE", help="The pane with the list."), Takes("pane")]
 
 
-@operation("filter", summary="Filter the rows of a pane's list.", example="filter inbox 'confidence>0.5'", keys=("F",))
+@operation(
+    "filter",
+    summary="Filter and sort the rows of a pane's list.",
+    synonyms=("sort", "order"),
+    example="filter inbox 'confidence>0.5' --sort confidence",
+    keys=("F", "O"),
+)
 def filter_rows(
     operator: Operator,
     pane: ListPane,
@@ -159,36 +160,28 @@ def filter_rows(
         list[str] | None,
         Arg(metavar="TERM", help="word, field:word, field>0.5 or !term; all must match. Default: every row."),
     ] = None,
+    *,
+    sort: Annotated[
+        str,
+        Option(
+            "--sort",
+            metavar="FIELD",
+            help="Numbers descending, texts ascending, -FIELD the other way; default: the rows' own order.",
+        ),
+    ] = "",
 ) -> Sifted:
-    """Show only the rows of a pane's list that match every TERM; without TERM, all of them.
+    """Show only the rows of a pane's list that match every TERM, in the order of --sort; without any, all of them in
+    their own order.
 
     A word matches any text of the row, `reason:budget` matches one field; `score>0.5` compares; `!` negates a term.
-    The fields are listed in the pane's help. The filter is saved with the layout.
+    The fields are listed in the pane's help. Filter and order are saved with the layout.
     """
-    return _sifted(operator, pane, terms=tuple(terms or ()))
-
-
-@operation("sort", summary="Sort the rows of a pane's list.", example="sort inbox confidence --reverse", keys=("O",))
-def sort_rows(
-    operator: Operator,
-    pane: ListPane,
-    field: Annotated[
-        str, Arg(metavar="FIELD", help="Numbers descending, texts ascending; default: the original order.")
-    ] = "",
-    *,
-    reverse: Annotated[bool, Option("--reverse", help="Numbers ascending, texts descending.")] = False,
-) -> Sifted:
-    """Sort the rows of a pane's list by FIELD; without it, restore their own order."""
-    return _sifted(operator, pane, order=field, reverse=reverse)
-
-
-def _sifted(operator: Operator, pane: Pane, **changes: Any) -> Sifted:
-    made = replace(operator.layout.sifts.get(pane, ListFilter()), **changes)
-    check(made, _listing(pane))
+    wanted = ListFilter(tuple(terms or ()), sort.removeprefix("-"), sort.startswith("-"))
+    check(wanted, _listing(pane))
     others = {name: sift for name, sift in operator.layout.sifts.items() if name != pane}
-    operator.layout = replace(operator.layout, sifts=others | ({pane: made} if made else {}))
+    operator.layout = replace(operator.layout, sifts=others | ({pane: wanted} if wanted else {}))
     _remember(operator)
-    return Sifted(pane, made)
+    return Sifted(pane, wanted)
 
 
 def _remember(operator: Operator) -> None:

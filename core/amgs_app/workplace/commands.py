@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from amgs.errors import UsageError
 from amgs.wing_registry import loaded
+from amgs_app.calls.arguments import Limit
 from amgs_app.calls.call import Call
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import Operation, operation
 from amgs_app.panes.layout import Pane, PaneState
-from amgs_app.results.memory import SettingsList
+from amgs_app.results.memory import SettingsList, TrafficList
 from amgs_app.results.overview import Overview
 from amgs_app.results.session import CommandGroups, HelpList, Shown, ThemeSet, VerbHelp
 from amgs_app.terminal.line import nearness
@@ -30,15 +31,33 @@ if TYPE_CHECKING:
     "status",
     audience="everyone",
     summary="Show the health of memory, model and session at a glance.",
-    synonyms=("info", "summary"),
-    example="status",
+    synonyms=("info", "summary", "doctor", "problems", "health", "traffic", "requests", "audit"),
+    example="status --health",
     pane="overview",
+    keys=("T",),
+    lists=lambda found: [each.blocks[0] for each in getattr(found, "events", ()) if each.blocks] or None,
 )
-def status(operator: Operator) -> Overview:
+def status(
+    operator: Operator,
+    *,
+    health: Annotated[bool, Option("--health", help="Check each area, and say what needs attention.")] = False,
+    traffic: Annotated[
+        bool, Option("--traffic", help="List the latest questions to a served memory, and its latest changes.")
+    ] = False,
+    limit: Limit = 50,
+) -> Overview | Health | TrafficList:
     """Show blocks by state, edges, frames, mean relevance, the Brier score, and the model. Of a memory in a database,
     show its namespace among those that the role may use.
+
+    --health checks inbox, consolidation, graph, diversity, decay, review queue, calibration and budget, and names a
+    command where something needs attention. --traffic lists who asked a served memory what, what they got and how long
+    it took, newest first; the server keeps the last 500 since it began.
     """
     engine = operator.engine
+    if traffic:
+        return TrafficList(() if engine.traffic is None else engine.traffic()[:limit], engine.traffic is not None)
+    if health:
+        return engine.memory.health()
     store, facts = engine.memory.status(), engine.facts()
     served = engine.attached or engine.traffic is not None
     return Overview(
@@ -53,20 +72,6 @@ def status(operator: Operator) -> Overview:
         read_only=facts.read_only,
         namespaces=engine.memory.namespaces() if store.topology is not None and not served else (),
     )
-
-
-@operation(
-    "health",
-    summary="Check each area of the memory and say what needs attention.",
-    synonyms=("doctor", "problems"),
-    example="health",
-    pane="overview",
-)
-def health(engine: Engine) -> Health:
-    """Check inbox, consolidation, graph, diversity, decay, review queue, calibration and budget; where something needs
-    attention, name the command for it.
-    """
-    return engine.memory.health()
 
 
 _LINES: Mapping[str, tuple[str, str]] = {

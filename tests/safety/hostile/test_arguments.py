@@ -168,7 +168,7 @@ FOUND = (
     f"focus check {LONG_NAME}",
     f"focus check {'x' * 10_000}",
     'focus check "a\\x00b"',
-    f"layout use {'x' * 10_000} --save",
+    f"layout --save --name {'x' * 10_000}",
 )
 
 

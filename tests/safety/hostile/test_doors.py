@@ -158,7 +158,7 @@ LINES = (
     "pack keep odd @1 --title {}",
     "block find {}",
     "frame define ODD --from SESSION --purpose {}",
-    "edge add @1 @1 --kind {}",
+    "edge set @1 @1 --kind {}",
     "diagnose x --missed {}",
 )
 
@@ -241,7 +241,7 @@ def test_a_session_with_a_number_of_400_digits_is_read(
     assert "Traceback" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["--budget", "--top-k", "--limit", "--seed", "--days"])
+@pytest.mark.parametrize("option", ["--budget", "--limit", "--seed", "--days"])
 def test_an_option_of_400_digits_is_refused_or_means_all(
     option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -343,7 +343,7 @@ def test_xml_in_an_unknown_encoding_is_refused(
         "decay forecast --days 36500",
         "prune --dry-run",
         "enhance --dry-run",
-        "health",
+        "status --health",
         "status",
         "why kiln @1",
         "recorded --view audit",

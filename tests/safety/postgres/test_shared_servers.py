@@ -17,6 +17,7 @@ from amgs.errors import UsageError
 from amgs_app import operations
 from amgs_app.attached import engine_of
 from amgs_app.engine import Options
+from amgs_app.results.overview import Overview
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.tokens import Caller, Tokens, digest
 from amgs_app.session.operator import Operator
@@ -73,6 +74,7 @@ def test_a_service_tells_how_its_namespace_stands_and_names_no_other(postgres: s
         assert told.json()["namespaces"] == []
         with Operator(engine_of(Options(connect=address))) as attached:
             seen = attached.run(operations.general.status())
+        assert isinstance(seen, Overview)
         beside = seen.store.topology
         assert beside is not None and seen.namespaces == ()
         for text in (told.text, repr(seen)):

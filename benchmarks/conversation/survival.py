@@ -17,7 +17,7 @@ import numpy as np
 from amgs.conversation.citing import source
 from amgs.conversation.material import MessageCounter
 from amgs.conversation.optimise import optimise
-from amgs.conversation.strategies.asked import asked_classes, find_holding
+from amgs.conversation.strategies import asked_classes, find_holding
 from amgs.errors import ImpossibleBudgetError
 from amgs.memory import Memory
 from amgs.types.conversation import CONTEXT_STRATEGIES, Message, OptimisedContext

@@ -103,6 +103,11 @@ class ConversationSettings(SettingsSection):
         description="Hours after which a message counts half in the choice of what a model reads. 0: age does not "
         "count.",
     )
+    decay: Literal["exponential", "logarithmic", "step", "adaptive"] = Field(
+        default="exponential",
+        description="How age counts. adaptive: what speaks for the question halves in twice the time, what does not in "
+        "half of it.",
+    )
 
 
 class GraphSettings(SettingsSection):

@@ -19,9 +19,16 @@ from amgs.clock import FixedClock, parse_instant
 from amgs.conversation.material import MessageCounter
 from amgs.conversation.messages import read_messages
 from amgs.conversation.optimise import optimise
-from amgs.conversation.protection import atoms
+from amgs.conversation.protection import atoms, find_personal
 from amgs.errors import AmgsError, ImpossibleBudgetError, MessageError, UnknownConversationError, UsageError
-from amgs.types.conversation import CONTEXT_STRATEGIES, ContextStrategy, Message, OptimisedContext
+from amgs.types.conversation import (
+    CONTEXT_CONFIGURATIONS,
+    CONTEXT_STRATEGIES,
+    ContextConfiguration,
+    ContextStrategy,
+    Message,
+    OptimisedContext,
+)
 from amgs.types.conversation_views import SUMMARY_LEVELS
 from benchmarks.conversation.histories import history
 from tests.engine.conversation_world import agent
@@ -116,19 +123,19 @@ def test_a_digest_cites_or_is_marked_as_a_summary_and_stays_as_it_was() -> None:
         made = opened.conversation
         made.add("trip", [*agent(), {"role": "user", "content": "How old is the rope?"}])
         budget = made.stats("trip").tokens // 4
-        found = made.optimise("trip", budget=budget, strategy="levels")
+        found = made.optimise("trip", budget=budget, strategy="abstractive")
         checked_spans = [one for one in found.messages if one.cited]
         told = [one for one in checked_spans if "summarised by loud, not word for word]" in one.text]
         assert told and all(one.text.startswith(f"[#{one.numbers[0]}") for one in told)
         assert found.tokens <= budget and found.ledger[-1].after == found.tokens
         assert any(row.stage == "digest" and row.added for row in found.ledger)
         asked = brought.asked
-        again = made.optimise("trip", budget=budget, strategy="levels", previous=found.plan)
+        again = made.optimise("trip", budget=budget, strategy="abstractive", previous=found.plan)
         assert (again.messages, again.stable_prefix, brought.asked) == (found.messages, 1.0, asked)
         assert made.restore("trip", told[0].text[1 : told[0].text.index(" ")]).messages
     with open_memory(now=now) as plain:
         plain.conversation.add("trip", [*agent(), {"role": "user", "content": "How old is the rope?"}])
-        cites = plain.conversation.optimise("trip", budget=budget, strategy="levels")
+        cites = plain.conversation.optimise("trip", budget=budget, strategy="abstractive")
     assert (cites.plan, cites.count("digested")) == (found.plan, found.count("digested"))
     assert not any("summarised" in one.text for one in cites.messages)
 
@@ -172,6 +179,45 @@ def test_long_messages_are_found_in_pieces_that_an_embedder_reads_whole(memory: 
     hits = memory.search("alpha").hits
     assert hits and all(len(hit.block.content) < 1100 for hit in hits)
     assert memory.conversation.stats("long").blocks > 10
+
+
+NORA = "I'm Nora Brandt and I keep the harbour's books. Please always answer in short sentences. " + "And so on. " * 20
+
+
+@pytest.mark.parametrize("configuration", CONTEXT_CONFIGURATIONS)
+def test_who_the_user_is_and_what_she_prefers_outlives_300_tokens(
+    memory: amgs.Memory, configuration: ContextConfiguration
+) -> None:
+    said = [{"role": "user", "content": NORA}, {"role": "assistant", "content": "Gladly."}, *agent()]
+    if "nora" not in dict(held(memory)):
+        memory.conversation.add("nora", said)
+    found = memory.conversation.optimise("nora", "When was the sail built?", budget=300, configuration=configuration)
+    checked(list(memory.conversation.show("nora")), found)
+    window = "\n".join(one.text for one in found.messages)
+    assert "I'm Nora Brandt" in window and "always answer in short sentences" in window
+    assert found.spans[0].because == "who the user is" and found.dropped_summary.startswith("#")
+    asked = partial(memory.conversation.optimise, "nora", "When was the sail built?", budget=700)
+    assert len({asked(configuration=each).plan for each in CONTEXT_CONFIGURATIONS}) == len(CONTEXT_CONFIGURATIONS), (
+        "the configurations differ"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "because"),
+    [
+        ("Call me Ishmael.", "who the user is"),
+        ("Hello, my name is Zanele.", "who the user is"),
+        ("From now on, write to me in Dutch.", "what the user prefers"),
+        ("I'd rather have tables than prose.", "what the user prefers"),
+        ("I'm allergic to nuts.", "what the user prefers"),
+        ("I'm Dutch.", ""),
+        ("I am late, never mind.", ""),
+        ("Do you always answer so fast?", ""),
+    ],
+)
+def test_what_is_personal_is_found_by_its_words(text: str, because: str) -> None:
+    found = find_personal([Message(1, "user", text), Message(2, "assistant", text)])
+    assert [one.because for one in found.values()] == ([because] if because else [])
 
 
 def test_an_agents_question_finds_the_answer_within_a_small_budget(memory: amgs.Memory) -> None:

@@ -66,7 +66,7 @@ def test_where_nothing_written_is_founded_the_very_citations_stand(answer: str |
         with Memory.open(":memory:", clock=FixedClock(NOW), summariser=brought) as memory:
             memory.conversation.add("trip", [*agent(), {"role": "user", "content": "How old is the rope?"}])
             budget = memory.conversation.stats("trip").tokens // 4
-            return memory.conversation.optimise("trip", budget=budget, strategy="levels").messages
+            return memory.conversation.optimise("trip", budget=budget, strategy="abstractive").messages
 
     model = Scripted(answer)
     assert window(model) == window(None)

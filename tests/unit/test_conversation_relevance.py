@@ -8,7 +8,18 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.conversation.relevance import LAYER_OF, WEIGHTS, Floats, MessageEvidence, decay, passages, rate, spread, weigh
+from amgs.conversation.relevance import (
+    LAYER_OF,
+    WEIGHTS,
+    Floats,
+    MessageEvidence,
+    ages,
+    decay,
+    passages,
+    rate,
+    spread,
+    weigh,
+)
 from amgs.conversation.segments import expected_topics
 from amgs.retrieval.features import FEATURES
 from amgs.types.conversation import RELEVANCE_LAYERS, Message
@@ -73,8 +84,12 @@ def test_half_of_a_message_is_left_after_a_half_life() -> None:
     now = datetime(2026, 3, 9, tzinfo=UTC)
     times = (None, now - timedelta(hours=20), None, now - timedelta(hours=10), now + timedelta(hours=1))
     said = [Message(n, "user", "Nice.", at) for n, at in enumerate(times, 1)]
-    assert np.allclose(np.exp(decay(said, now, 10.0)), [0.25, 0.25, 0.25, 0.5, 1.0])
-    assert np.exp(decay([Message(1, "user", "Nice.")], now, 10.0)).tolist() == [1.0]
+    old, evidence = ages(said, now) / 10.0, np.array([9.0, 1.0, 2.0, 7.0, 8.0])
+    assert np.allclose(np.exp(decay("exponential", old, evidence)), [0.25, 0.25, 0.25, 0.5, 1.0])
+    assert np.allclose(np.exp(decay("step", old + 0.9, evidence)), [0.25, 0.25, 0.25, 0.5, 1.0])
+    assert np.allclose(np.exp(decay("logarithmic", old, evidence))[3:], [0.5, 1.0])
+    assert np.allclose(np.exp(decay("adaptive", old, evidence))[:3], [0.5, 0.0625, 0.0625])
+    assert ages([Message(1, "user", "Nice.")], now).tolist() == [0.0]
 
 
 @given(st.integers(2, 20), st.integers(0, 99))

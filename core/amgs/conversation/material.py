@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from amgs.conversation.citing import Piece, pieces_of
-from amgs.conversation.protection import Protection
+from amgs.conversation.protection import Protected, Protection
 from amgs.text.tokens import CountTokens, approximate_tokens
 from amgs.types.conversation import ContextMessage, ContextSettings, Message, SpanFate
 
@@ -45,6 +45,8 @@ class MessageCounter:
         return OVERHEAD + speaker + self.count(message.text) + calls
 
 
+Atom = tuple[int, ...]
+"""Places of messages that stay together."""
 Cited = tuple[int, ...]
 """Numbers of pieces of a message, rising; see `pieces`."""
 Fate = tuple[SpanFate, Cited]
@@ -52,6 +54,10 @@ Fate = tuple[SpanFate, Cited]
 DROPPED: Fate = ("dropped", ())
 KEPT: Fate = ("kept", ())
 MASKED: Fate = ("masked", ())
+
+
+_MUCH = 0.1
+"""The share of the budget from which on only the sentences of a message are protected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +74,8 @@ class Material:
     messages: Sequence[Message]
     costs: Sequence[int]
     masked: Sequence[int]
-    protected: Sequence[tuple[Protection, str]]
-    atoms: Sequence[tuple[int, ...]]
+    protected: Sequence[Protected]
+    atoms: Sequence[Atom]
     rates: Sequence[float]
     gap: int
     budget: int
@@ -83,7 +89,26 @@ class Material:
 
     def level(self, atom: Sequence[int]) -> Protection:
         """An atom is kept as firmly as its firmest message."""
-        return max(self.protected[place][0] for place in atom)
+        return max(self.protected[place].level for place in atom)
+
+    def protect(self, atom: Atom) -> dict[int, Fate]:
+        """The fates of an atom that is protected: whole, but of one that would take much of the budget only the
+        sentences for which it is.
+        """
+        whole = dict.fromkeys(atom, KEPT)
+        firm = [place for place in atom if self.protected[place].level == self.level(atom)]
+        short = sum(self.costs[place] for place in atom) <= self.budget * _MUCH
+        if short or any(not self.protected[place].spans for place in firm):
+            return whole
+        cites = {
+            place: tuple(
+                number
+                for number, (slot, start, end) in enumerate(self.pieces(place))
+                if slot == "sentence" and any(start < b and a < end for a, b in self.protected[place].spans)
+            )
+            for place in firm
+        }
+        return self.cite(atom, cites) or whole
 
     def value(self, atom: Sequence[int]) -> float:
         """What an atom gives."""

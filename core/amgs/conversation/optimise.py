@@ -17,9 +17,8 @@ from amgs.conversation.material import DROPPED, KEPT, MASKED, Cited, Draft, Fate
 from amgs.conversation.protection import Protection, atoms, find_important, protection
 from amgs.conversation.relevance import rate
 from amgs.conversation.render import gap, mark_cost, mask_output, render
-from amgs.conversation.strategies import STRATEGIES
-from amgs.conversation.strategies.asked import cite_asked
-from amgs.conversation.summaries import AbstractiveSummariser
+from amgs.conversation.strategies import cite_asked, fill
+from amgs.conversation.summaries import AbstractiveSummariser, key_sentences
 from amgs.errors import ImpossibleBudgetError, UsageError
 from amgs.types.conversation import (
     CONTEXT_CONFIGURATIONS,
@@ -122,7 +121,8 @@ def optimise(
     of_session = sessions(messages)
 
     def render_fates(fates: Sequence[Fate], known: int) -> tuple[ContextMessage, ...]:
-        return render(messages[:known], fates[:known], costs[:known], lines, counter, summariser)
+        writer = summariser if strategy == "abstractive" else None
+        return render(messages[:known], fates[:known], costs[:known], lines, counter, writer)
 
     def material(room: int) -> Material:
         nonlocal shown
@@ -179,9 +179,7 @@ def optimise(
         planned = material(target)
         for _ in range(_TRIES):
             draft = _draft(replace(planned, budget=target), budget)
-            if strategy != "mask":
-                cite_asked(draft)
-            STRATEGIES[strategy](draft)
+            fill(draft, strategy)
             _fill(draft)
             fates, because = draft.fates, draft.because
             made = render_fates(fates, len(messages))
@@ -216,7 +214,23 @@ def optimise(
         costs=tuple(costs),
         worths=tuple(map(float, shown)),
         resent=resent,
+        dropped_summary=summarise_dropped([m for m, fate in zip(messages, fates, strict=True) if fate == DROPPED]),
     )
+
+
+_SUMMARISED, _SENTENCES = 60, 4
+"""Messages that were left out, the latest, of which so many sentences are told."""
+
+
+def summarise_dropped(messages: Sequence[Message]) -> str:
+    """The sentences of messages that weigh most, in the order of time, each with its handle."""
+    said = [m for m in messages if m.role in ("user", "assistant") and m.text.strip()][-_SUMMARISED:]
+    (found,) = key_sentences([m.text for m in said], [(0, len(said))], _SENTENCES)
+    told = []
+    for one in sorted(found, key=lambda one: (one.place, one.start)):
+        message = said[one.place]
+        told.append(f"{handle(message.number, message.number)} {' '.join(message.text[one.start : one.end].split())}")
+    return " ".join(told)
 
 
 def _fates(plan: str, messages: Sequence[Message], lines: Mapping[int, ContextMessage]) -> list[Fate]:
@@ -260,8 +274,8 @@ def _draft(material: Material, budget: int) -> Draft:
     draft = Draft(material)
     critical = [a for a in material.atoms if material.level(a) == Protection.CRITICAL]
     for atom in critical:
-        told = next(why for level, why in (material.protected[p] for p in atom) if level == Protection.CRITICAL)
-        draft.keep(atom, told)
+        told = (one.because for one in (material.protected[p] for p in atom) if one.level == Protection.CRITICAL)
+        draft.change(material.protect(atom), next(told))
     if draft.used > budget:
         largest = max((p for a in critical for p in a), key=lambda p: material.costs[p])
         number, size = material.messages[largest].number, material.costs[largest]

@@ -4,17 +4,20 @@ by itself or because somebody said so.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
 
 from amgs.conversation.acts import acts
 from amgs.conversation.citing import handle, runs
+from amgs.conversation.coreference.passage import is_first_name
 from amgs.conversation.slots import find_slots
 from amgs.errors import ImpossibleBudgetError
 from amgs.log import journal
 from amgs.storage.store import Storage
+from amgs.text.sentences import sentences
 from amgs.types.conversation import ConversationKept, Message, OptimisedContext
 
 
@@ -29,40 +32,95 @@ class Protection(IntEnum):
     CRITICAL = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """How firmly a message is kept, and why. spans: characters of it that are enough where it is long; none: it is kept
+    whole.
+    """
+
+    level: Protection = Protection.NONE
+    because: str = ""
+    spans: tuple[tuple[int, int], ...] = ()
+
+
 def protection(
     messages: Sequence[Message], recent: int, restored: Collection[int] = (), important: Mapping[int, str] | None = None
-) -> list[tuple[Protection, str]]:
+) -> list[Protected]:
     """For each message how firmly it is kept, and why.
 
     recent: so many of the last, by time, are HIGH. restored: numbers of those that were asked back. CRITICAL are system
-    prompts, what is pinned or restored, calls that still wait for their result, and the active task: the last message,
-    and the last one of the user. important: why others are MEDIUM, by place.
+    prompts, what is pinned or restored, calls that still wait for their result, the active task (the last message, and
+    the last one of the user) and who the user is; HIGH also what the user prefers. important: why others are MEDIUM, by
+    place.
     """
     answered = {m.answers for m in messages if m.answers}
     task = max((n for n, m in enumerate(messages) if m.role == "user"), default=-1)
-    found: list[tuple[Protection, str]] = []
+    personal = find_personal(messages)
+
+    def protect(place: int, message: Message) -> Protected:
+        critical = {
+            "system prompt": message.role == "system",
+            "pinned": message.pinned,
+            "restored": message.number in restored,
+            "the active task": place == task,
+            "the last message": place == len(messages) - 1,
+            "its call waits for a result": any(call.id not in answered for call in message.calls),
+        }
+        if why := next((why for why, holds in critical.items() if holds), ""):
+            return Protected(Protection.CRITICAL, why)
+        if place in personal:
+            return personal[place]
+        if place >= len(messages) - recent:
+            return Protected(Protection.HIGH, f"one of the last {recent}")
+        if important is not None and place in important:
+            return Protected(Protection.MEDIUM, important[place])
+        return Protected()
+
+    return [protect(place, message) for place, message in enumerate(messages)]
+
+
+_IDENTITY = re.compile(
+    r"(?i:\b(?:my name(?: is|['’]s)|call me|i(?: am|['’]m) called)) (?P<told>[A-Z]\w+)"
+    r"|\b(?:I['’]m|I am|[Tt]his is) (?P<name>[A-Z]\w+)"
+)
+_PREFERENCE = re.compile(
+    r"\b(?:always|never|from now on)\b.{0,24}\b(?:answer|reply|respond|write|use|call|address|speak|say|give|keep|"
+    r"format|include|mention|send|ask|quote|cite|explain)\b|\b(?:don['’]t|do not) ever\b|\bfrom now on\b"
+    r"|\bI(?:['’]d| would)? (?:always |much |really |usually )?(?:prefer|rather)\b|\bmy preference\b"
+    r"|\b(?:keep|make) (?:your|all|the) (?:answers?|replies|explanations?)\b"
+    r"|\b(?:answer|reply|respond|write|speak)(?: to me| me)? (?:only |always )?in (?!the (?:morning|evening)|a )\w"
+    r"|\bI(?:['’]m| am) (?:allergic|vegetarian|vegan|colou?r-?blind|left-handed)\b|\bI (?:don['’]t|do not|never) eat\b"
+    r"|\bI (?:like|want|need|value) (?:my|your|short|brief|long|detailed|quiet)\b",
+    re.IGNORECASE,
+)
+
+
+def find_personal(messages: Sequence[Message]) -> dict[int, Protected]:
+    """Where users say who they are, each where they said it last, and what they prefer, by place: rules that know
+    English.
+    """
+    who: dict[str, tuple[int, tuple[int, int]]] = {}
+    prefers: dict[int, list[tuple[int, int]]] = {}
     for place, message in enumerate(messages):
-        if message.role == "system":
-            found.append((Protection.CRITICAL, "system prompt"))
-        elif message.pinned:
-            found.append((Protection.CRITICAL, "pinned"))
-        elif message.number in restored:
-            found.append((Protection.CRITICAL, "restored"))
-        elif place == task:
-            found.append((Protection.CRITICAL, "the active task"))
-        elif place == len(messages) - 1:
-            found.append((Protection.CRITICAL, "the last message"))
-        elif any(call.id not in answered for call in message.calls):
-            found.append((Protection.CRITICAL, "its call waits for a result"))
-        elif place >= len(messages) - recent:
-            found.append((Protection.HIGH, f"one of the last {recent}"))
-        elif important is not None and place in important:
-            found.append((Protection.MEDIUM, important[place]))
-        else:
-            found.append((Protection.NONE, ""))
+        if message.role != "user":
+            continue
+        for start, end in sentences(message.text[:_READ]):
+            sentence = message.text[start:end]
+            named = _IDENTITY.search(sentence)
+            if named and (named["told"] or is_first_name(named["name"])):
+                who[message.speaker] = (place, (start, end))
+            if _PREFERENCE.search(sentence) and not sentence.endswith("?"):
+                prefers.setdefault(place, []).append((start, end))
+    found = {
+        place: Protected(Protection.HIGH, "what the user prefers", tuple(spans)) for place, spans in prefers.items()
+    }
+    for place, span in who.values():
+        found[place] = Protected(Protection.CRITICAL, "who the user is", (span, *prefers.get(place, ())))
     return found
 
 
+_READ = 20_000
+"""Characters of a message that are looked through for what is personal."""
 _ASKS = ("?", "？", "؟", "¿")
 
 

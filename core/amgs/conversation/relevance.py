@@ -142,7 +142,9 @@ def relevance(
     meanings = centre([m.text for m in said], _vectors(pieces, sources))
     columns = passages(evidence, np.asarray(costs, float), sessions(said), meanings, sources.embed(query))
     if half_life := settings.conversation.half_life_hours:
-        columns["decay"] = decay(said, sources.clock.now(), half_life)
+        columns["decay"] = decay(
+            settings.conversation.decay, ages(said, sources.clock.now()) / half_life, evidence.linear
+        )
     return weigh(evidence, np.asarray(costs, float), sessions(said), columns)
 
 
@@ -163,17 +165,28 @@ def passages(
     return {"passage_meaning": _deviations(near), "floor": floor - held.sum() / costs.sum()}
 
 
-def decay(messages: Sequence[Message], now: datetime, half_life: float) -> Floats:
-    """(n,) at most 0: the logarithm of what age leaves of what each message is worth, half after so many hours.
-
-    One without a time was said with the one before, and at the beginning with the first that has one.
+def ages(messages: Sequence[Message], now: datetime) -> Floats:
+    """(n,) hours since each was said. One without a time was said with the one before, and at the beginning with the
+    first that has one.
     """
     last = next((m.at for m in messages if m.at is not None), now)
     hours = []
     for message in messages:
         last = message.at or last
         hours.append(max(0.0, hours_between(last, now)))
-    return np.asarray(-math.log(2.0) * np.array(hours) / half_life)
+    return np.array(hours)
+
+
+def decay(model: str, age: Floats, linear: Floats) -> Floats:
+    """(n,) at most 0: the logarithm of what age leaves of each message. age: in half-lives; linear: the evidence."""
+    rank = linear.argsort().argsort() / max(linear.size - 1, 1)
+    models = {
+        "exponential": -math.log(2.0) * age,
+        "logarithmic": -np.log1p(np.log2(1.0 + age)),
+        "step": -math.log(2.0) * np.floor(age),
+        "adaptive": -math.log(2.0) * age * np.where(rank > 0.8, 0.5, np.where(rank > 0.5, 1.0, 2.0)),
+    }
+    return np.asarray(models[model])
 
 
 def density(evidence: MessageEvidence, costs: Floats, of: Sequence[int]) -> dict[str, Floats]:

@@ -12,11 +12,12 @@ from amgs.types.conversation_views import ClassSurvival, RestoreLevel, SurvivalV
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
-ContextStrategy = Literal["mask", "extractive", "hybrid", "levels"]
+ContextStrategy = Literal["mask", "extractive", "hybrid", "topic", "levels", "abstractive"]
 CONTEXT_STRATEGIES: tuple[ContextStrategy, ...] = get_args(ContextStrategy)
 """mask: old outputs of tools become one line, then the oldest messages go. extractive: what answers the query stays.
-hybrid: what answers the query, whole or cited in part. levels: each topic whole, in an extract, as its findings or not
-at all, by what it is worth.
+hybrid: what answers the query, whole or cited in part. topic: each topic in an extract, or not at all. levels: each
+whole, in an extract, as its findings or not at all, by what it is worth. abstractive: as levels, but a language model
+writes what stands for citations, of which only founded sentences stay.
 """
 
 SpanFate = Literal["kept", "masked", "digested", "dropped"]
@@ -191,7 +192,8 @@ class OptimisedContext:
     unchanged at the beginning; 1 without a previous plan. replanned: why the previous plan was given up or added to,
     "" where it was kept or there was none. resent: tokens of what was sent before that stand at the beginning no
     longer: what a provider has cached of them is lost. costs, worths: of every message, in order: tokens as it was
-    said, and how likely it is needed for the query, in [0, 1]; 0 where nothing had to go.
+    said, and how likely it is needed for the query, in [0, 1]; 0 where nothing had to go. dropped_summary: what the
+    messages that were left out say above all, in their own words, each with its handle.
     """
 
     conversation: str
@@ -212,6 +214,7 @@ class OptimisedContext:
     milliseconds: float = 0.0
     costs: tuple[int, ...] = ()
     worths: tuple[float, ...] = ()
+    dropped_summary: str = ""
 
     def messages_of(self, span: ContextSpan) -> tuple[ContextSpan, ...]:
         """The messages of a span, each as a span of its own. Of several that one text stands for, the first has its
@@ -359,9 +362,9 @@ class ContextSettings:
     strategy: unless another is asked for. fill: of the budget, what a context takes at most. soft: of that, what a plan
     takes that is made because an earlier one no longer fits. recent: so many of the last messages are HIGH;
     recent_share: of the room beside what is CRITICAL, what they take at most, with `extractive` in proportion less
-    below a room of `full_recent` tokens. medium_share: likewise, for decisions, goals, commitments and questions that
-    are open (MEDIUM); 0 protects none. recalled: so many atoms that answer a new query come back into a plan that is
-    kept.
+    below a room of `full_recent` tokens. preference_share: likewise, for what the user prefers (HIGH). medium_share:
+    likewise, for decisions, goals, commitments and questions that are open (MEDIUM); 0 protects none. recalled: so many
+    atoms that answer a new query come back into a plan that is kept.
     """
 
     strategy: ContextStrategy = "extractive"
@@ -370,6 +373,7 @@ class ContextSettings:
     recent: int = 6
     recent_share: float = 0.25
     full_recent: int = 2_048
+    preference_share: float = 0.1
     medium_share: float = 0.0
     recalled: int = 4
 
@@ -377,5 +381,5 @@ class ContextSettings:
 CONTEXT_CONFIGURATIONS: Mapping[ContextConfiguration, ContextSettings] = {
     "default": ContextSettings(),
     "high-compression": ContextSettings(strategy="levels", fill=0.5, soft=0.6, recent=2, recent_share=0.2, recalled=2),
-    "high-fidelity": ContextSettings(soft=0.9, recent=8, recent_share=0.4, medium_share=0.1, recalled=8),
+    "high-fidelity": ContextSettings(soft=0.9, recent=8, recent_share=0.5, full_recent=0, medium_share=0.2, recalled=8),
 }

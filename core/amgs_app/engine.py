@@ -511,13 +511,12 @@ class Engine:
 
         return wait_for_store(place, open_memory, patience, look)
 
-    def _summariser(self) -> AbstractiveSummariser | None:
-        """What writes digests; None where they cite."""
-        if (server := self.model_server) is None:
-            return None
+    def _summariser(self) -> AbstractiveSummariser:
+        """What writes digests where `abstractive` is asked for: the model's server, or else the language model here."""
         from amgs.conversation.written import ModelSummariser
+        from amgs_app.models.local_model import LocalModel
 
-        return ModelSummariser(server)
+        return ModelSummariser(self.model_server or LocalModel(self._models.base))
 
     def _take_shipped_store(self) -> bool:
         """Begin the sample with the store that ships with it, unless other models would read its notes; whether that

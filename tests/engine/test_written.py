@@ -48,6 +48,7 @@ def test_only_sentences_whose_words_names_and_numbers_the_sources_have_stay() ->
     )
     assert founded(told, SAID) == "The mast of the Heron splintered off Cape Roca. A new one costs 900 euros."
     assert founded("The yard wants 900 euros.", SAID) == "The yard wants 900 euros."
+    assert founded("The yard wants no 900 euros. Ben wants none.", SAID) == "", "it denies what nobody denied"
     assert founded("", SAID) == founded("lorem ipsum", SAID) == founded("…!?", SAID) == ""
 
 

@@ -196,8 +196,13 @@ def elements_of(said: str, written: datetime | None, names: re.Pattern[str]) -> 
         sentence = said[start:end]
         if commits(sentence):
             yield "commitment", start, end
-        if _NEGATION.search(sentence):
+        if denies(sentence):
             yield "negation", start, end
+
+
+def denies(sentence: str) -> bool:
+    """Whether a sentence denies something."""
+    return _NEGATION.search(sentence) is not None
 
 
 def _is_class(slot: str) -> TypeGuard[ElementClass]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from amgs.conversation.cohesion import stems
+from amgs.conversation.slots import denies
 from amgs.conversation.survival import find_invented
 from amgs.errors import ModelError
 from amgs.text.sentences import sentences
@@ -18,6 +19,8 @@ _FOUNDED = 0.7
 
 _FIGURE = re.compile(r"\d+")
 _CAPITAL = re.compile(r"\b[^\W\d_a-zß-ÿ]\w+")
+
+_NO = re.compile(r"\bno\b", re.IGNORECASE)
 
 _PROMPT = """Summarise these messages of a conversation in {words} words or fewer. Use only what they say, in their \
 own words, with the names and numbers that matter. Write plain sentences and nothing else.
@@ -48,9 +51,12 @@ class ModelSummariser:
 
 def founded(text: str, sources: Sequence[str]) -> str:
     """The sentences of a text whose words stand in the sources, and whose names, numbers, dates, paths, commands and
-    ids all do. It cannot be told whether they are put together as the sources do.
+    ids all do; and that deny something where the sentence of the sources that is most like them does. It cannot be told
+    whether they are put together as the sources do.
     """
-    known = frozenset(stem for source in sources for stem in stems(source))
+    told = [source[start:end] for source in sources for start, end in sentences(source)]
+    stemmed = [frozenset(stems(sentence)) for sentence in told]
+    known = frozenset(stem for words in stemmed for stem in words)
     figures = frozenset(_FIGURE.findall("\n".join(sources)))
     originals = [Message(number, "user", source) for number, source in enumerate(sources, 1)]
 
@@ -58,8 +64,17 @@ def founded(text: str, sources: Sequence[str]) -> str:
         words = frozenset(stems(sentence))
         # A name that opens a sentence is not told from another word there.
         capital = frozenset(stems(" ".join(_CAPITAL.findall(sentence))))
-        if not words or not capital <= known or not figures.issuperset(_FIGURE.findall(sentence)):
+        if not words or sentence[-1] not in ".!?" or not capital <= known or not figures.issuperset(_FIGURE.findall(sentence)):
+            return False
+        like = max(
+            range(len(told)), key=lambda n: len(words & stemmed[n]) / (1 + len(words | stemmed[n])), default=None
+        )
+        if like is None or _denies(sentence) != _denies(told[like]):
             return False
         return len(words & known) >= _FOUNDED * len(words) and not find_invented(sentence, originals)
 
     return " ".join(text[start:end] for start, end in sentences(text) if is_founded(text[start:end]))
+
+
+def _denies(sentence: str) -> bool:
+    return denies(sentence) or _NO.search(sentence) is not None

@@ -77,7 +77,7 @@ class ContextAsking:
         """The question, the budget or the text was entered."""
         number = line.replace(",", "").strip()
         if self._typing == "text":
-            self.pane.ask(operations.conversation.validate(self.wish().conversation, line))
+            self.pane.ask(operations.conversation.show(self.wish().conversation, view="survival", text=line))
         elif self._typing == "query":
             self.want(query=line)
         elif number.isdecimal() and int(number) > 0:

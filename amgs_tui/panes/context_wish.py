@@ -27,7 +27,9 @@ STRATEGIES: Final[Mapping[ContextStrategy, str]] = {
     "mask": "old outputs of tools as one line, then the oldest go",
     "extractive": "what answers the question stays whole",
     "hybrid": "what answers the question, whole or cited in part",
+    "topic": "each topic in an extract, or not",
     "levels": "each topic whole, in an extract, as findings, or not",
+    "abstractive": "the same, in the words of a language model",
 }
 """What each does, in a few words."""
 
@@ -59,15 +61,18 @@ class ContextWish:
 
     @property
     def call(self) -> Call[Any]:
+        asked: dict[str, Any] = {
+            "budget": self.budget,
+            "strategy": self.strategy,
+            "until": self.until,
+            "keep": list(self.keep) or None,
+        }
+        if self.other is not None:
+            return operations.conversation.show(
+                self.conversation, view="compare", query=self.query, against=self.other, **asked
+            )
         return operations.conversation.optimise(
-            self.conversation,
-            self.query,
-            budget=self.budget,
-            against=self.other,
-            strategy=self.strategy,
-            configuration=self.configuration,
-            until=self.until,
-            keep=list(self.keep) or None,
+            self.conversation, self.query, configuration=self.configuration, **asked
         )
 
 
@@ -99,6 +104,7 @@ class OfConversation(Protocol):
 def view_of(result: object, conversation: str | None = None) -> str:
     """The view that shows a result, "" for none. conversation: only where it is of this one."""
     from amgs.types import conversation_views as views
+    from amgs.types.conversation_views import GIVEN_TEXT
     from amgs.types.mentions import ConversationEntities
 
     shown_by = {
@@ -109,6 +115,8 @@ def view_of(result: object, conversation: str | None = None) -> str:
         ConversationEntities: "entities",
     }
     view = shown_by.get(type(result), "")
+    if getattr(result, "of", "") == GIVEN_TEXT:  # held against a text that was given: a page of its own
+        return ""
     of = isinstance(result, OfConversation) and conversation in (None, result.conversation)
     return view if of else ""
 
@@ -156,9 +164,10 @@ class ContextView:
             case _ if self.name == SAID or context is None:
                 return None
             case "survival":
-                return conversation.survival(
+                return conversation.show(
                     wish.conversation,
-                    context.query,
+                    view="survival",
+                    query=context.query,
                     budget=context.budget,
                     strategy=context.strategy,
                     configuration=wish.configuration,
@@ -173,12 +182,8 @@ class ContextView:
     @property
     def drawn(self) -> Callable[[Region], None] | None:
         """What draws it in the place of what was said."""
-        from amgs_app.conversation.figure_views import draw_survival, draw_table
-        from amgs_app.render.catalogue import table_of
+        from amgs_app.conversation.figure import draw_list
+        from amgs_app.render.catalogue import list_of
 
-        shown = self.result
-        if shown is None:
-            return None
-        if self.name == "survival":
-            return lambda region: draw_survival(region, shown)
-        return lambda region: draw_table(region, table_of(shown))
+        listed = None if self.result is None else list_of(self.result)
+        return None if listed is None else lambda region: draw_list(region, listed)

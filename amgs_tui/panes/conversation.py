@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from rich.text import Text
 
 from amgs_app import operations
-from amgs_app.panes.row_fields import of_changes, of_spans
+from amgs_app.conversation.rows import CHANGES, SPANS
 from amgs_app.render.canvas import Canvas, Figure
 from amgs_app.render.empty_state import notice
 from amgs_tui.panes.context_asking import ContextAsking
@@ -50,15 +50,7 @@ class ConversationPane(ListPane):
     """
 
     NAME = "conversation"
-    SHOWS = frozenset(
-        {
-            "conversation list",
-            "conversation optimise",
-            "conversation show",
-            "conversation exchanges",
-            "conversation survival",
-        }
-    )
+    SHOWS = frozenset({"conversation list", "conversation optimise", "conversation show", "conversation exchanges"})
     PURPOSE = """\
 What a model should read of a conversation for a question, within a budget of tokens. The strip is the whole history:
 each message is kept, digested, masked to one line, or dropped; below is how likely each is to be needed. Every span has
@@ -258,8 +250,8 @@ follows the agents: what the model had in front of it when it answered, and what
 
     def all_rows(self) -> Sequence[Row]:
         if self.comparison is not None:
-            return of_changes(self.comparison.changes)
-        return of_spans(self.unsifted)
+            return CHANGES.of("", self.comparison.changes).fields
+        return SPANS.of("", self.unsifted).fields
 
     @property
     def rows(self) -> int:
@@ -319,12 +311,10 @@ follows the agents: what the model had in front of it when it answered, and what
 
     def _figure(self, canvas: Canvas) -> Figure:
         from amgs_app.conversation import figure as conversation
-        from amgs_app.conversation import figure_comparison as conversation_comparison
 
         if self.comparison is not None:
-            return conversation_comparison.figure(
-                self.comparison, canvas, self.cursor, self.shown_places, self.originals
-            )
+            changes = self.sift_rows(self.comparison.changes)
+            return conversation.compare(self.comparison, canvas, changes, self.cursor, self.originals)
         assert self.context is not None
         exchange = self.gateway.exchange
         return conversation.figure(
@@ -408,6 +398,7 @@ follows the agents: what the model had in front of it when it answered, and what
 
     def show_to_operator(self, command: str, result: object) -> None:
         """What the operator typed themselves is shown, whatever the pane does with it."""
+        from amgs.types.conversation import ContextComparison
         from amgs_app.results.memory import ConversationList, ExchangeList
 
         if isinstance(result, ConversationList):
@@ -416,7 +407,7 @@ follows the agents: what the model had in front of it when it answered, and what
             self.gateway.action_exchanges()
         elif self.beside.turn_to(result, self.wish.conversation):
             self.repaint()
-        elif command == "conversation show" or view_of(result):
+        elif (command == "conversation show" and not isinstance(result, ContextComparison)) or view_of(result):
             self.host.show_page(title_of(result), result)
 
 

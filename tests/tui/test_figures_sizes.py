@@ -7,7 +7,6 @@ import pytest
 from amgs_app.calibration import figure as calibration
 from amgs_app.calibration.rows import list_forecasts
 from amgs_app.conversation import figure as conversation
-from amgs_app.conversation import figure_comparison as conversation_comparison
 from amgs_app.decay import figure as decay
 from amgs_app.diagnosis import figure as diagnosis
 from amgs_app.focus import figure as focus
@@ -77,7 +76,7 @@ PICTURES: dict[str, Draw] = {
     "conversation": lambda c: conversation.figure(
         TALK, c, cursor=9, total=300, said="It was built in 1900.", about="request 3"
     ).render(),
-    "conversation compared": lambda c: conversation_comparison.figure(COMPARED, c, cursor=2).render(),
+    "conversation compared": lambda c: conversation.compare(COMPARED, c, COMPARED.changes, cursor=2).render(),
     "overview early": lambda c: overview.overview(samples.status(0), c),
 }
 EMPTY: dict[str, Draw] = {

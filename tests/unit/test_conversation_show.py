@@ -22,6 +22,8 @@ RESULTS = {
     "memories": "ConversationMemories",
     "summary": "ConversationExtract",
     "stats": "ConversationStats",
+    "survival": "ConversationSurvival",
+    "compare": "ContextComparison",
 }
 
 
@@ -43,7 +45,7 @@ def shown(operator: Operator, line: str) -> object:
 def test_each_view_is_what_the_memory_tells(operator: Operator, view: str) -> None:
     found = shown(operator, f"--view {view}")
     assert type(found).__name__ == RESULTS[view]
-    if view not in ("messages", "mentions"):
+    if view not in ("messages", "mentions", "compare"):
         told = getattr(operator.engine.memory.conversation, view)("ship")
         assert repr(found) == repr(told)
 
@@ -55,12 +57,26 @@ def test_mentions_stand_beside_the_messages_that_a_handle_names(operator: Operat
     assert shown(operator, "--limit 2").total == 3  # type: ignore[attr-defined]
 
 
+def test_a_context_and_a_text_are_held_against_the_messages(operator: Operator) -> None:
+    small = shown(operator, "--view survival --query sail --budget 60 --strategy levels")
+    assert small.of == "levels, within 60 tokens"  # type: ignore[attr-defined]
+    told = shown(operator, "'#2' --view survival --text 'The sail cost $90.'")
+    assert told.verdict == "invented" and told.handle == "#2"  # type: ignore[attr-defined]
+    both = shown(operator, "--view compare --budget 60 --against topic")
+    assert (both.a.strategy, both.b.strategy) == ("topic", "extractive")  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     ("line", "told", "way_out"),
     [
         ("--view topics --closed", "--closed means nothing with `--view topics`.", "It is for `--view acts`."),
+        ("--view stats --budget 9", "--budget means nothing", "It is for `--view survival` and `--view compare`."),
         ("--type person", "--type means nothing with `--view messages`.", "It is for `--view entities`."),
-        ("'#2' --view stats", "HANDLE means nothing", "It is for `--view messages` and `--view mentions`."),
+        (
+            "'#2' --view stats",
+            "HANDLE means nothing",
+            "It is for `--view messages` and `--view mentions` and `--view survival`.",
+        ),
     ],
 )
 def test_what_a_view_cannot_use_is_refused(operator: Operator, line: str, told: str, way_out: str) -> None:

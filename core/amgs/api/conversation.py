@@ -31,7 +31,7 @@ from amgs.types.conversation import (
     Message,
     RestoredSpan,
 )
-from amgs.types.conversation_views import RESTORE_LEVELS, ConversationSurvival, RestoreLevel
+from amgs.types.conversation_views import GIVEN_TEXT, RESTORE_LEVELS, ConversationSurvival, RestoreLevel
 
 
 class Conversations(ConversationContexts):
@@ -77,7 +77,7 @@ class Conversations(ConversationContexts):
         return ConversationSurvival(
             conversation,
             citing.handle(chosen[0], chosen[-1]),
-            "a given text",
+            GIVEN_TEXT,
             survival(elements(messages, names), held, text, read_handles(text)),
             counter.count(text),
             sum(counter.count(source(one)) for one in messages),

@@ -64,7 +64,12 @@ def founded(text: str, sources: Sequence[str]) -> str:
         words = frozenset(stems(sentence))
         # A name that opens a sentence is not told from another word there.
         capital = frozenset(stems(" ".join(_CAPITAL.findall(sentence))))
-        if not words or sentence[-1] not in ".!?" or not capital <= known or not figures.issuperset(_FIGURE.findall(sentence)):
+        if (
+            not words
+            or sentence[-1] not in ".!?"
+            or not capital <= known
+            or not figures.issuperset(_FIGURE.findall(sentence))
+        ):
             return False
         like = max(
             range(len(told)), key=lambda n: len(words & stemmed[n]) / (1 + len(words | stemmed[n])), default=None

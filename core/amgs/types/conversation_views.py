@@ -181,6 +181,9 @@ def worst(classes: Sequence[ClassSurvival]) -> SurvivalVerdict:
     return max((one.verdict for one in classes), key=VERDICTS.index, default="whole")
 
 
+GIVEN_TEXT = "a given text"
+
+
 @dataclass(frozen=True, slots=True)
 class ConversationSurvival:
     """What of a conversation, or of the messages at a handle, is in a window, class by class.

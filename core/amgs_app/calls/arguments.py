@@ -101,7 +101,7 @@ def read_pair(text: str) -> tuple[str, str]:
 
 Name = Annotated[str, Arg(metavar="NAME", help="The name of a conversation.")]
 Handle = Annotated[str, Arg(metavar="HANDLE", help="#12 for a message, #12-15 for several.")]
-StrategyName = Literal["mask", "extractive", "hybrid", "levels"]
+StrategyName = Literal["mask", "extractive", "hybrid", "topic", "levels", "abstractive"]
 Query = Annotated[str, Arg(metavar="QUERY", help="What it is read for; default: the last message of the user.")]
 Budget = Annotated[int | None, Option("--budget", metavar="TOKENS", min=1, help="Token budget; default: 124,000.")]
 Previous = Annotated[
@@ -112,6 +112,16 @@ Until = Annotated[
 ]
 Keep = Annotated[
     list[str] | None, Option("--keep", metavar="HANDLE", help="Messages that must stay whole; may be repeated.")
+]
+
+
+Strategy = Annotated[
+    StrategyName | None,
+    Option(
+        "--strategy",
+        metavar="NAME",
+        help="mask, extractive, hybrid, topic, levels, abstractive; default: the configuration's.",
+    ),
 ]
 
 
@@ -126,11 +136,7 @@ class ContextAsked(TypedDict):
 class ContextGiven(ContextAsked):
     """What those on one context may be told, too."""
 
-    strategy: Annotated[
-        StrategyName | None,
-        Option("--strategy", metavar="NAME", help="mask, extractive, hybrid, levels; default: the configuration's."),
-        Default(None),
-    ]
+    strategy: Annotated[Strategy, Default(None)]
     configuration: Annotated[Configuration, Default("default")]
 
 

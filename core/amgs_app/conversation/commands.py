@@ -1,5 +1,5 @@
 """Conversations: `conversation add|list|show|resolve|keep|clear`, and what of one a model should read: `conversation
-optimise|why|restore|survival|validate`.
+optimise|why|restore`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Unpack
 
 from amgs.errors import InputError, UsageError
 from amgs.types.mentions import MentionType
-from amgs_app.calls.arguments import ContextGiven, Handle, Name, Previous, Query, StrategyName, read_context
+from amgs_app.calls.arguments import (
+    Budget,
+    Configuration,
+    ContextGiven,
+    Handle,
+    Keep,
+    Name,
+    Previous,
+    Query,
+    Strategy,
+    StrategyName,
+    Until,
+    read_context,
+)
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.results.memory import ConversationList, ConversationShown
@@ -37,7 +50,9 @@ if TYPE_CHECKING:
     from amgs.types.mentions import ConversationEntities, ConversationResolved
     from amgs_app.engine import Engine
 
-View = Literal["messages", "mentions", "entities", "topics", "acts", "memories", "summary", "stats"]
+View = Literal[
+    "messages", "mentions", "entities", "topics", "acts", "memories", "summary", "stats", "survival", "compare"
+]
 LevelName = Literal["turn", "topic", "session", "cumulative"]
 RestoreLevelName = Literal["minimal", "standard", "detailed", "complete"]
 EntityType = Annotated[MentionType | None, Option("--type", metavar="TYPE", help="Only entities of this type.")]
@@ -104,25 +119,27 @@ def conversations(engine: Engine) -> ConversationList:
     return ConversationList(engine.memory.conversation.list())
 
 
+_CONTEXTS: Final[tuple[View, ...]] = ("survival", "compare")
 _OF_VIEW: Final[dict[str, tuple[View, ...]]] = {
-    "handle": ("messages", "mentions"),
-    "limit": ("messages", "mentions", "entities"),
-    "least": ("mentions", "entities"),
-    "kind": ("entities",),
-    "closed": ("acts",),
-    "recent": ("memories",),
-    "level": ("summary",),
-    "sentences": ("summary",),
+    "HANDLE": ("messages", "mentions", "survival"),
+    "--limit": ("messages", "mentions", "entities", "memories", "summary"),
+    "--least": ("mentions", "entities"),
+    "--type": ("entities",),
+    "--closed": ("acts",),
+    "--level": ("summary",),
+    "--text": ("survival",),
+    "--against": ("compare",),
+    "--previous": ("survival",),
+    "--configuration": ("survival",),
+    **dict.fromkeys(("--query", "--budget", "--until", "--keep", "--strategy"), _CONTEXTS),
 }
 """Which views each argument of `show` is for."""
-_TYPED: Final = {"handle": "HANDLE", "kind": "--type"}
-"""How those are typed that are not typed as they are called."""
 
 
 @operation(
     "conversation show",
-    summary="Show a conversation: its messages, or one of seven views of them.",
-    synonyms=("topics", "summary", "open questions", "commitments"),
+    summary="Show a conversation: its messages, or one of nine views of them.",
+    synonyms=("topics", "summary", "open questions", "commitments", "survival", "compare contexts", "check a summary"),
     example="conversation show standup --view topics",
     pane="conversation",
 )
@@ -134,11 +151,16 @@ def show(
     view: Annotated[
         View,
         Option(
-            "--view", metavar="VIEW", help="messages, mentions, entities, topics, acts, memories, summary or stats."
+            "--view",
+            metavar="VIEW",
+            help="messages, mentions, entities, topics, acts, memories, summary, stats, survival or compare.",
         ),
     ] = "messages",
     limit: Annotated[
-        int | None, Option("--limit", metavar="N", min=1, help="Show at most N; default: 200 messages, 50 entities.")
+        int | None,
+        Option(
+            "--limit", metavar="N", min=1, help="At most N messages (200), entities (50), at hand (20), sentences (5)."
+        ),
     ] = None,
     least: Annotated[
         float | None,
@@ -146,16 +168,25 @@ def show(
     ] = None,
     kind: EntityType = None,
     closed: Annotated[bool, Option("--closed", help="Also show the acts that a later message closed.")] = False,
-    recent: Annotated[
-        int | None, Option("--recent", metavar="N", min=1, help="How many messages are at hand; default: 20.")
-    ] = None,
     level: Annotated[
         LevelName | None,
         Option("--level", metavar="NAME", help="Of a summary: turn, topic, session; default: cumulative, all."),
     ] = None,
-    sentences: Annotated[
-        int | None, Option("--sentences", metavar="N", min=1, help="Of a summary: at most N a part; default: 5.")
-    ] = None,
+    query: Annotated[
+        str, Option("--query", metavar="QUERY", help="Of a context: what it is read for; default: the last message.")
+    ] = "",
+    text: Annotated[
+        str, Option("--text", metavar="TEXT", help="Hold this text, as a model's summary, against the messages.")
+    ] = "",
+    against: Annotated[
+        StrategyName, Option("--against", metavar="NAME", help="The strategy to compare with; default: mask.")
+    ] = "mask",
+    previous: Previous = "",
+    budget: Budget = None,
+    strategy: Strategy = None,
+    configuration: Configuration = "default",
+    until: Until = None,
+    keep: Keep = None,
 ) -> (
     ConversationShown
     | ConversationEntities
@@ -164,6 +195,8 @@ def show(
     | ConversationMemories
     | ConversationExtract
     | ConversationStats
+    | ConversationSurvival
+    | ContextComparison
 ):
     """Show the latest messages of a conversation, or those that a handle names, as they were said; or one view of it.
 
@@ -176,29 +209,40 @@ def show(
     - topics: in the order of time; those of one thread are on the same thing: `conversation show standup --view topics`
     - acts: what was asked, wanted and promised and is still open: `conversation show standup --view acts --closed`
     - memories: what is at hand, what is open, what is held by session, and the topics:
-      `conversation show standup --view memories --recent 20`
+      `conversation show standup --view memories --limit 20`
     - summary: sentences, decisions, open questions, names, numbers, dates, paths and commands, always from the messages
       themselves: `conversation show standup --view summary --level topic`
     - stats: messages, tokens by role, calls of tools, and what waits: `conversation show standup --view stats`
+    - survival: of how many decisions, names, numbers, dates, paths, … a context of `conversation optimise` has word for
+      word, how many are one handle away, and what is lost: `conversation show standup --view survival --budget 800`;
+      with --text, what that text has, and what it makes up:
+      `conversation show standup --view survival --text "Ana repairs the pump."`
+    - compare: which messages one strategy keeps and another does not:
+      `conversation show standup --view compare --budget 800 --against mask`
 
     A handle restores its messages; nothing is written.
     """
-    given = {
-        "handle": handle,
-        "limit": limit,
-        "least": least,
-        "kind": kind,
-        "closed": closed,
-        "recent": recent,
-        "level": level,
-        "sentences": sentences,
+    used = {
+        "HANDLE": handle,
+        "--type": kind,
+        "--limit": limit,
+        "--least": least,
+        "--closed": closed,
+        "--level": level,
+        "--query": query,
+        "--text": text,
+        "--previous": previous,
+        "--against": against if against != "mask" else "",
+        "--configuration": configuration if configuration != "default" else "",
+        "--budget": budget,
+        "--until": until,
+        "--keep": keep,
+        "--strategy": strategy,
     }
-    for name, value in given.items():
+    for name, value in used.items():
         if value not in (None, "", False) and view not in _OF_VIEW[name]:
             views = " and ".join(f"`--view {each}`" for each in _OF_VIEW[name])
-            raise UsageError(
-                f"{_TYPED.get(name, f'--{name}')} means nothing with `--view {view}`.", way_out=f"It is for {views}."
-            )
+            raise UsageError(f"{name} means nothing with `--view {view}`.", way_out=f"It is for {views}.")
     held = engine.memory.conversation
     least = 0.75 if least is None else least
     match view:
@@ -210,11 +254,27 @@ def show(
         case "acts":
             return held.acts(conversation, closed=closed)
         case "memories":
-            return held.memories(conversation, recent=recent or 20)
+            return held.memories(conversation, recent=limit or 20)
         case "summary":
-            return held.summary(conversation, level or "cumulative", sentences=sentences or 5)
+            return held.summary(conversation, level or "cumulative", sentences=limit or 5)
         case "stats":
             return held.stats(conversation)
+        case "survival" if text:
+            return held.validate(conversation, text, handle)
+        case "survival":
+            return held.survival(
+                conversation,
+                query,
+                budget=budget,
+                strategy=strategy,
+                configuration=configuration,
+                previous=previous,
+                until=until,
+                keep=keep or (),
+            )
+        case "compare":
+            strategies = (against, strategy or "extractive")
+            return held.compare(conversation, query, budget=budget, strategies=strategies, until=until, keep=keep or ())
     found = held.show(conversation, handle)
     shown = found[-(limit or 200) :]
     if view == "messages" or not shown:
@@ -240,36 +300,22 @@ def resolve(engine: Engine, conversation: Name) -> ConversationResolved:
 
 @operation(
     "conversation optimise",
-    summary="Choose what of a conversation a model should read, or compare two strategies.",
+    summary="Choose what of a conversation a model should read.",
     synonyms=("compact", "compress", "shorten"),
     example='conversation optimise standup "who repairs the pump?" --budget 800',
     pane="conversation",
 )
 def optimise(
-    engine: Engine,
-    conversation: Name,
-    query: Query = "",
-    *,
-    previous: Previous = "",
-    against: Annotated[
-        StrategyName | None,
-        Option("--against", metavar="NAME", help="Compare with what this strategy keeps at the same budget."),
-    ] = None,
-    **given: Unpack[ContextGiven],
-) -> OptimisedContext | ContextComparison:
+    engine: Engine, conversation: Name, query: Query = "", *, previous: Previous = "", **given: Unpack[ContextGiven]
+) -> OptimisedContext:
     """Show what is kept for a query, what becomes one line and what is left out, each with its reason and handle, and
     what each stage does to the tokens.
 
     Nothing is changed. What must be kept is kept whatever the query is: system prompts, pinned messages, the active
-    task, and what --keep names. A call of a tool is kept with its results or not at all. `conversation restore` gives
-    back what is left out.
-
-    With --against, show which messages one strategy keeps and the other does not.
+    task, who the user is, and what --keep names. A call of a tool is kept with its results or not at all. `conversation
+    restore` gives back what is left out; `conversation show --view survival` counts what stands, `--view compare` holds
+    two strategies beside each other.
     """
-    if against is not None:
-        strategies = (against, given["strategy"] or "extractive")
-        shared = {name: value for name, value in read_context(given).items() if name in ("budget", "until", "keep")}
-        return engine.memory.conversation.compare(conversation, query, strategies=strategies, **shared)
     return engine.memory.conversation.optimise(conversation, query, previous=previous, **read_context(given))
 
 
@@ -339,40 +385,6 @@ def keep(
     through the gateway, and what `conversation optimise` shows. `undo` takes it back.
     """
     return engine.memory.conversation.keep(conversation, handle, drop=drop, budget=budget)
-
-
-@operation(
-    "conversation survival",
-    summary="Count what of a conversation a context keeps, by class.",
-    example='conversation survival standup "who repairs the pump?" --budget 800',
-    pane="conversation",
-)
-def survival(
-    engine: Engine, conversation: Name, query: Query = "", *, previous: Previous = "", **given: Unpack[ContextGiven]
-) -> ConversationSurvival:
-    """Show of how many decisions, commitments, names, numbers, dates, paths, commands and ids stand in the context of
-    `conversation optimise` word for word, how many are one handle away, and what is lost. Sentences that deny something
-    are a class of their own.
-    """
-    return engine.memory.conversation.survival(conversation, query, previous=previous, **read_context(given))
-
-
-@operation(
-    "conversation validate",
-    summary="Check a summary against a conversation.",
-    example='conversation validate standup "Ana repairs the pump."',
-)
-def validate(
-    engine: Engine,
-    conversation: Name,
-    text: Annotated[str, Arg(metavar="TEXT", help="What was made of it, as a model's summary.")],
-    *,
-    handle: Annotated[str, Option("--handle", metavar="HANDLE", help="The messages it summarises; default: all.")] = "",
-) -> ConversationSurvival:
-    """Show what of a conversation a text has word for word, what its handles bring back, what is lost, and each name,
-    number, date, path, command and id that it makes up.
-    """
-    return engine.memory.conversation.validate(conversation, text, handle)
 
 
 @operation(

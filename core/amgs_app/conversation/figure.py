@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from rich.style import Style
 
 from amgs.text.plural import plural
 from amgs.types.conversation import (
     SPAN_FATES,
+    ContextComparison,
     ContextSpan,
-    ContextStrategy,
+    FateChange,
     LedgerRow,
     Message,
     OptimisedContext,
@@ -20,9 +21,11 @@ from amgs.types.conversation import (
 )
 from amgs.types.mentions import ResolvedMention
 from amgs_app.conversation.figure_transcript import meanings
+from amgs_app.conversation.rows import CHANGES, SPANS
 from amgs_app.render.canvas import Canvas, Figure, Region, clean, cut, ink, width_of
-from amgs_app.render.format import count, milliseconds, share
-from amgs_app.render.glyphs import LEVELS, HeaderPart, ListPage, bar, facts_line, gauge_pieces, wrap
+from amgs_app.render.format import count, milliseconds
+from amgs_app.render.glyphs import LEVELS, HeaderPart, facts_line, gauge_pieces, wrap
+from amgs_app.render.rows import RowList
 from amgs_app.terminal.themes import Palette
 
 SIGNS: Final[dict[SpanFate, str]] = {"kept": "█", "masked": "▒", "digested": "▓", "dropped": "·"}
@@ -78,7 +81,7 @@ def figure(
         rest = rest.part(0, 0, None, rest.height - high)
     if rest.width >= _BESIDE and rest.height >= 8:
         left = rest.width * 11 // 20
-        _spans(rest.part(0, 0, left), spans, cursor, result.strategy)
+        _list(rest.part(0, 0, left), SPANS.of("", spans), cursor)
         side = rest.part(left + 2, 0)
         tall = len(result.ledger) + 2
         _ledger(side.part(0, 0, None, tall), result.ledger)
@@ -89,12 +92,49 @@ def figure(
         detail = 0
     ledger = len(result.ledger) + 2 if rest.height >= 20 else 1 if rest.height >= 5 else 0
     listed = max(0, rest.height - detail - ledger)
-    _spans(rest.part(0, 0, None, listed), spans, cursor, result.strategy)
+    _list(rest.part(0, 0, None, listed), SPANS.of("", spans), cursor)
     if ledger == 1:
         _ledger_line(rest.part(0, listed, None, 1), result.ledger)
     elif ledger:
         _ledger(rest.part(0, listed, None, ledger), result.ledger)
     _beside(rest.part(0, listed + ledger), chosen, originals, mentions, beside)
+    return sheet
+
+
+def compare(
+    result: ContextComparison,
+    canvas: Canvas,
+    changes: Sequence[FateChange],
+    cursor: int | None = None,
+    originals: Sequence[Message] = (),
+) -> Figure:
+    """Two contexts of one conversation, one strip under the other, and the messages that fare differently. changes:
+    those that are listed; originals: what the one under the cursor says.
+    """
+    sheet = Figure(canvas)
+    palette, a = sheet.palette, result.a
+    chosen = changes[cursor] if cursor is not None and 0 <= cursor < len(changes) else None
+    differ = plural(sum(one.last - one.first + 1 for one in result.changes), "message")
+    facts = [
+        HeaderPart(1, ((cut(clean(a.conversation), 40), ink(palette.accent, bold=True)),)),
+        HeaderPart(0, ((f"{differ} differ", ink(palette.text)),)),
+        HeaderPart(2, ((f"budget {count(a.budget)} tok", ink(palette.muted)),)),
+    ]
+    facts_line(sheet, 0, facts, x=1)
+    x = sheet.put(1, 1, "? ", ink(palette.accent, bold=True))
+    sheet.put(x, 1, clean(a.query) or "no question", ink(palette.text), width=sheet.width - x - 1)
+    y = 2
+    for name, one in (("A", a), ("B", result.b)):
+        told = f"{name} {one.strategy}  {count(one.tokens)} tok"
+        sheet.put(1, y, told, ink(palette.text, bold=True), width=sheet.width - 2)
+        y += 1 + _strip(sheet.part(1, y + 1, sheet.width - 2, 5), one, chosen)
+    rest = sheet.part(0, y)
+    detail = rest.height // 3 if rest.height >= 9 and chosen is not None else 0
+    _list(rest.part(0, 0, None, rest.height - detail), CHANGES.of("", changes), cursor)
+    if chosen is not None:
+        below = rest.part(0, rest.height - detail)
+        because = f"A {chosen.before}, B {chosen.after}"
+        draw_originals(below, chosen.handle, chosen.first, chosen.last, because, originals)
     return sheet
 
 
@@ -163,7 +203,7 @@ def strip_cells(result: OptimisedContext, most: int) -> tuple[list[StripCell], i
     return cells, size
 
 
-def _strip(region: Region, result: OptimisedContext, chosen: ContextSpan | None) -> int:
+def _strip(region: Region, result: OptimisedContext, chosen: ContextSpan | FateChange | None) -> int:
     """The history from left to right, its worths and the cursor under it, and what the signs mean; gives the lines
     that it takes.
     """
@@ -211,43 +251,17 @@ def _strip(region: Region, result: OptimisedContext, chosen: ContextSpan | None)
 # --- the spans --------------------------------------------------------------------------------------------
 
 
-def _spans(region: Region, spans: Sequence[ContextSpan], cursor: int | None, strategy: ContextStrategy) -> None:
-    if region.height < 1:
-        return
-    palette = region.palette
-    page = ListPage.around(spans, region.height - 1, cursor)
-    quiet, plain = ink(palette.muted), ink(palette.text)
-    handle_w = max([6, *(width_of(span.handle) for span in spans)])
-    wide = region.width >= 84
-    fate_x = 2 + handle_w + 1
-    tokens_x = fate_x + 11
-    shown_x = tokens_x + 8
-    worth_x = shown_x + 8
-    because_x = worth_x + (13 if wide else 6)
-    region.put(2, 0, "handle", quiet)
-    region.put(fate_x, 0, "fate", quiet)
-    region.put(tokens_x, 0, "tokens", quiet, width=7, align="right")
-    region.put(shown_x, 0, "sent", quiet, width=7, align="right")
-    region.put(worth_x, 0, "worth", quiet)
-    if page.note and region.width >= because_x + 20:
-        region.put(because_x, 0, "because", quiet)
-        region.put(region.width - width_of(page.note) - 1, 0, page.note, quiet)
-    else:
-        region.put(because_x, 0, page.note or "because", quiet, width=region.width - because_x)
+def _list(region: Region, listed: RowList[Any], cursor: int | None) -> None:
+    """The rows, and which of them stand here."""
+    if region.height >= 1:
+        note = listed.draw_rows(region, cursor)
+        region.put(region.width - width_of(note) - 1, 0, note, ink(region.palette.muted))
 
-    def paint(line: Region, span: ContextSpan, chosen: bool) -> None:
-        style = fate_style(span.fate, palette)
-        line.put(2, 0, span.handle, ink(palette.text, bold=chosen))
-        line.put(fate_x, 0, f"{SIGNS[span.fate]} {span.fate}", style)
-        line.put(tokens_x, 0, count(span.tokens), plain, width=7, align="right")
-        line.put(shown_x, 0, count(span.shown) if span.shown else "·", plain, width=7, align="right")
-        told = "·" if strategy == "mask" else share(span.worth)
-        x = line.put(worth_x, 0, told, plain, width=4)
-        if wide and span.worth > 0 and strategy != "mask":
-            line.put(x + 1, 0, bar(span.worth, 6, line.symbols), ink(palette.part_similarity))
-        line.put(because_x, 0, clean(span.because), quiet, width=line.width - because_x)
 
-    page.draw(region.part(0, 1), paint)
+def draw_list(region: Region, listed: RowList[Any]) -> None:
+    """A list below its title."""
+    region.rule(0, clean(listed.title), strong=True)
+    listed.draw_rows(region.part(0, 1))
 
 
 # --- the ledger -------------------------------------------------------------------------------------------

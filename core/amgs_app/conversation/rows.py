@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from amgs.text.plural import plural, tell_again
 from amgs.types.conversation import SPAN_FATES
 from amgs.types.conversation_views import MEMORY_KINDS
 from amgs_app.render.catalogue import entry, title_of
 from amgs_app.render.drawing import places, tabled
+from amgs_app.render.rows import RowList, Rows, Tone, join
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
@@ -20,9 +21,12 @@ if TYPE_CHECKING:
 
     from amgs.types.conversation import (
         ContextComparison,
+        ContextSpan,
         ConversationAdded,
         ConversationKept,
         ConversationStats,
+        ConversationSummary,
+        FateChange,
         Message,
         OptimisedContext,
         RestoredSpan,
@@ -30,32 +34,107 @@ if TYPE_CHECKING:
     )
     from amgs.types.conversation_views import (
         ClassSurvival,
+        ConversationAct,
         ConversationActs,
         ConversationExtract,
         ConversationMemories,
         ConversationSurvival,
+        ConversationTopic,
         ConversationTopics,
+        MemoryMember,
+        SummarySpan,
     )
-    from amgs.types.mentions import ConversationEntities, ConversationResolved
+    from amgs.types.mentions import ConversationEntities, ConversationEntity, ConversationResolved
     from amgs_app.render.canvas import Canvas
     from amgs_app.results.memory import ConversationList, ConversationShown
     from amgs_app.session.operator import Operator
 
-_MESSAGES = "#:n role speaker~ at:at~ text*"
 _TOLD = 3
 """Examples of what is missing that a row has room for."""
 LEAST_ODDS = 0.05
 """Log odds below this would be written as zero."""
+_MOST_HANDLES = 6
+_FATES: Final[dict[str, Tone]] = {"kept": "good", "masked": "warn", "digested": "accent"}
 
-
-def _rows(messages: tuple[Message, ...]) -> list[tuple[object, ...]]:
-    return [(m.number, m.role, m.speaker or None, m.at, _tell(m)) for m in messages]
+SPANS: Final = Rows["ContextSpan"](
+    "handle! fate! messages:n? tokens:n shown:n worth:score= because* first:n.",
+    lambda one: (
+        one.handle,
+        one.fate,
+        one.last - one.first + 1,
+        one.tokens,
+        one.shown,
+        one.worth,
+        one.because,
+        one.first,
+    ),
+    tones=_FATES,
+    pane="conversation",
+)
+CHANGES: Final = Rows["FateChange"](
+    "handle! A! B! messages:n? tokens:n first:n.",
+    lambda one: (one.handle, one.before, one.after, one.last - one.first + 1, one.tokens, one.first),
+    tones=_FATES,
+    empty=("Both make the same of every message.",),
+    pane="conversation",
+)
+LISTING: Final = join(SPANS, CHANGES)
+MESSAGES: Final = Rows["tuple[Message, str]"](
+    "#:n role speaker~ at:at~ text* resolved*~",
+    lambda one: (one[0].number, one[0].role, one[0].speaker or None, one[0].at, _tell(one[0]), one[1] or None),
+)
+HELD: Final = Rows["ConversationSummary"](
+    "name* messages:n first:at last:at",
+    lambda one: (one.name, one.messages, one.first, one.last),
+    empty=("`conversation add NAME FILE` keeps one.",),
+)
+ENTITIES: Final = Rows["ConversationEntity"](
+    "name* type mentions:n confidence:score messages",
+    lambda one: (one.name, _words(one.type), len(one.mentions), one.confidence, _handles(one.handles)),
+)
+CLASSES: Final = Rows["ClassSurvival"](
+    "class! there:n window:n handle:n lost:n stands:score=+ missing*",
+    lambda one: (
+        one.kind,
+        one.there,
+        one.in_window,
+        one.one_handle_away,
+        one.lost,
+        one.in_window / one.there if one.there else None,
+        ", ".join(f"{' '.join(value.split())} ({where})" for value, where in one.missing[:_TOLD]),
+    ),
+)
+TOPICS: Final = Rows["ConversationTopic"](
+    "handle! messages:n thread:n chance:score= terms*",
+    lambda one: (one.handle, one.messages, one.thread, one.chance, ", ".join(one.terms)),
+)
+MEMBERS: Final = Rows["MemoryMember"](
+    "memory! kind handle tokens:n surprise:score text*",
+    lambda one: (one.memory, one.kind, one.handle, one.tokens, one.surprise or None, one.text),
+)
+ACTS: Final = Rows["ConversationAct"](
+    "handle! kind! speaker~ status text*",
+    lambda one: (one.handle, one.kind, one.speaker, one.closed_by or "open", " ".join(one.text.split())),
+    tones={"open": "warn"},
+)
+EXTRACTS: Final = Rows["SummarySpan"](
+    "part slot! handle text*", lambda one: (one.part, one.slot, one.handle, " ".join(one.text.split()))
+)
 
 
 def _tell(message: Message) -> str:
     """What a message says, with its calls, on one line."""
     calls = [f"{call.name}({call.arguments})" for call in message.calls]
     return " ".join(" ".join((message.text, *calls)).split())
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _handles(handles: tuple[str, ...]) -> str:
+    more = len(handles) - _MOST_HANDLES
+    return " ".join(handles[:_MOST_HANDLES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 @entry(sentence=title_of)
@@ -70,11 +149,8 @@ def conversation_added(result: ConversationAdded) -> ResultTable:
 
 
 @entry(figure=tabled)
-def conversation_list(result: ConversationList) -> ResultTable:
-    rows = [(one.name, one.messages, one.first, one.last) for one in result.conversations]
-    note = "" if rows else "`conversation add NAME FILE` keeps one."
-    title = plural(len(rows), "conversation")
-    return sheet(title, "name* messages:n first:at last:at", rows, (note,))
+def conversation_list(result: ConversationList) -> RowList[ConversationSummary]:
+    return HELD.of(plural(len(result.conversations), "conversation"), result.conversations)
 
 
 def _read(result: ConversationShown, canvas: Canvas, now: datetime) -> RenderableType:
@@ -89,21 +165,15 @@ def _read(result: ConversationShown, canvas: Canvas, now: datetime) -> Renderabl
 
 
 @entry(figure=tabled, page=_read)
-def conversation_shown(result: ConversationShown) -> ResultTable:
+def conversation_shown(result: ConversationShown) -> RowList[tuple[Message, str]]:
     hidden = result.total - len(result.messages)
     notes = (f"{plural(hidden, 'earlier message')} not shown" if hidden else "", _waiting(result.waiting))
-    title = f"{result.conversation}: {plural(result.total, 'message')}"
-    if not result.mentions:
-        return sheet(title, _MESSAGES, _rows(result.messages), notes)
     beside: dict[int, list[str]] = defaultdict(list)
     for one in result.mentions:
         told = f"{one.text} = {', '.join(one.means)}" if one.means != (one.text,) else one.text
-        beside[one.number].append(f"{told} ({one.type.replace('_', ' ')})")
-    rows = [
-        (*row, "; ".join(beside[m.number]) or None)
-        for row, m in zip(_rows(result.messages), result.messages, strict=True)
-    ]
-    return sheet(title, f"{_MESSAGES} resolved*", rows, notes)
+        beside[one.number].append(f"{told} ({_words(one.type)})")
+    rows = [(message, "; ".join(beside[message.number])) for message in result.messages]
+    return MESSAGES.of(f"{result.conversation}: {plural(result.total, 'message')}", rows, notes)
 
 
 def _waiting(messages: int) -> str:
@@ -118,46 +188,29 @@ def conversation_resolved(result: ConversationResolved) -> ResultTable:
 
 
 @entry(figure=tabled)
-def conversation_entities(result: ConversationEntities) -> ResultTable:
-    rows = [
-        (one.name, one.type.replace("_", " "), len(one.mentions), one.confidence, _handles(one.handles))
-        for one in result.entities
-    ]
-    told = plural(len(rows), "entity", "entities")
-    title = f"{result.conversation}: {told} with a confidence of {result.least:g} or more"
+def conversation_entities(result: ConversationEntities) -> RowList[ConversationEntity]:
+    told = plural(len(result.entities), "entity", "entities")
     notes = (
         f"{plural(result.withheld, 'mention')} less sure, not shown" if result.withheld else "",
         _waiting(result.waiting),
     )
-    return sheet(title, "name* type mentions:n confidence:score messages", rows, notes)
-
-
-_MOST_HANDLES = 6
-
-
-def _handles(handles: tuple[str, ...]) -> str:
-    more = len(handles) - _MOST_HANDLES
-    return " ".join(handles[:_MOST_HANDLES]) + (f" and {more:,} more" if more > 0 else "")
+    title = f"{result.conversation}: {told} with a confidence of {result.least:g} or more"
+    return ENTITIES.of(title, result.entities, notes)
 
 
 def _draw_context(operator: Operator, result: OptimisedContext, canvas: Canvas) -> Text:
     from amgs_app.conversation.figure import figure
-    from amgs_app.panes.row_fields import of_spans
 
-    kept = places(operator, "conversation", of_spans(result.spans))
-    return figure(result, canvas, rows=None if kept is None else [result.spans[n] for n in kept]).render()
+    listed = SPANS.of("", result.spans)
+    return figure(result, canvas, rows=listed.keep(places(operator, "conversation", listed.fields)).items).render()
 
 
 @entry(figure=_draw_context, sentence=title_of)
-def optimised_context(result: OptimisedContext) -> ResultTable:
+def optimised_context(result: OptimisedContext) -> RowList[ContextSpan]:
     counts = {fate: result.count(fate) for fate in SPAN_FATES}
     told = ", ".join(f"{number:,} {fate}" for fate, number in counts.items() if number or fate == "kept")
     about = "estimated tokens" if result.estimated else "tokens"
     title = f"{result.conversation}: {result.tokens:,} of {result.history:,} {about}; messages: {told}"
-    rows = [
-        (one.handle, one.fate, one.last - one.first + 1, one.tokens, one.shown, one.worth, one.because)
-        for one in result.spans
-    ]
     stages = "; ".join(
         f"{row.stage} {row.before:,} − {row.taken:,} + {row.added:,} = {row.after:,}" for row in result.ledger
     )
@@ -168,31 +221,31 @@ def optimised_context(result: OptimisedContext) -> ResultTable:
         f"unchanged at the beginning: {result.stable_prefix:.1%}; {result.resent:,} tokens are sent anew"
         if result.stable_prefix < 1
         else "",
+        f"left out, above all: {result.dropped_summary}" if result.dropped_summary else "",
         f"plan: {result.plan}",
     )
-    return sheet(title, "handle fate messages:n tokens:n shown:n worth:score because*", rows, notes)
+    return SPANS.of(title, result.spans, notes)
 
 
 def _draw_comparison(operator: Operator, result: ContextComparison, canvas: Canvas) -> Text:
-    from amgs_app.conversation.figure_comparison import figure
-    from amgs_app.panes.row_fields import of_changes
+    from amgs_app.conversation.figure import compare
 
-    return figure(result, canvas, shown=places(operator, "conversation", of_changes(result.changes))).render()
+    listed = CHANGES.of("", result.changes)
+    return compare(result, canvas, listed.keep(places(operator, "conversation", listed.fields)).items).render()
 
 
 @entry(figure=_draw_comparison, sentence=title_of)
-def context_comparison(result: ContextComparison) -> ResultTable:
+def context_comparison(result: ContextComparison) -> RowList[FateChange]:
     a, b = result.a, result.b
     title = (
         f"{a.conversation}: A {a.strategy} {a.tokens:,}, B {b.strategy} {b.tokens:,} of {a.budget:,} tokens; "
         f"{plural(sum(one.last - one.first + 1 for one in result.changes), 'message')} fare differently"
     )
-    rows = [(one.handle, one.before, one.after, one.last - one.first + 1, one.tokens) for one in result.changes]
     counted = [
         f"{name}: " + ", ".join(f"{one.count(fate):,} {fate}" for fate in SPAN_FATES if one.count(fate))
         for name, one in (("A", a), ("B", b))
     ]
-    return sheet(title, "handle A B messages:n tokens:n", rows, counted)
+    return CHANGES.of(title, result.changes, counted)
 
 
 @entry(sentence=title_of)
@@ -250,7 +303,7 @@ def _draw_restored(result: RestoredSpan, canvas: Canvas, now: datetime) -> Rende
 def restored_span(result: RestoredSpan) -> ResultTable:
     if result.level == "complete":
         title = f"{result.conversation} {result.handle}: {plural(len(result.messages), 'message')}"
-        return sheet(title, _MESSAGES, _rows(result.messages))
+        return MESSAGES.of(title, [(message, "") for message in result.messages]).table()
     title = (
         f"{result.conversation} {result.handle}, {result.level}: {result.tokens:,} of {result.history:,} tokens; "
         f"{_verdict(result.verdict, result.survival)}"
@@ -265,33 +318,23 @@ def restored_span(result: RestoredSpan) -> ResultTable:
 
 
 def _draw_survival(operator: Operator, result: ConversationSurvival, canvas: Canvas) -> Text:
-    from amgs_app.conversation.figure_views import survival
-
     del operator
-    return survival(result, canvas)
+    return _survival(result).draw(canvas).render()
 
 
 @entry(figure=_draw_survival, sentence=title_of)
-def conversation_survival(result: ConversationSurvival) -> ResultTable:
+def conversation_survival(result: ConversationSurvival) -> RowList[ClassSurvival]:
+    return _survival(result)
+
+
+def _survival(result: ConversationSurvival) -> RowList[ClassSurvival]:
     about = "estimated tokens" if result.estimated else "tokens"
     title = (
         f"{result.conversation} {result.handle}: {_verdict(result.verdict, result.classes)}; "
         f"{result.tokens:,} of {result.history:,} {about}"
     )
-    rows = [
-        (
-            one.kind,
-            one.there,
-            one.in_window,
-            one.one_handle_away,
-            one.lost,
-            ", ".join(f"{' '.join(value.split())} ({where})" for value, where in one.missing[:_TOLD]),
-        )
-        for one in result.classes
-    ]
     notes = [f"invented {one.kind}: {', '.join(one.invented)}" for one in result.classes if one.invented]
-    columns = "class there:n window:n handle:n lost:n missing*"
-    return sheet(title, columns, rows, (result.of, *notes))
+    return CLASSES.of(title, result.classes, (result.of, *notes))
 
 
 def _verdict(verdict: str, classes: tuple[ClassSurvival, ...]) -> str:
@@ -332,15 +375,12 @@ def conversation_kept(result: ConversationKept) -> ResultTable:
 
 
 @entry(figure=tabled)
-def conversation_topics(result: ConversationTopics) -> ResultTable:
-    rows = [(one.handle, one.messages, one.thread, one.chance, ", ".join(one.terms)) for one in result.topics]
-    title = f"{result.conversation}: {plural(len(rows), 'topic')}"
-    return sheet(title, "handle messages:n thread:n chance:score terms*", rows)
+def conversation_topics(result: ConversationTopics) -> RowList[ConversationTopic]:
+    return TOPICS.of(f"{result.conversation}: {plural(len(result.topics), 'topic')}", result.topics)
 
 
 @entry(figure=tabled)
-def conversation_memories(result: ConversationMemories) -> ResultTable:
-    rows = [(one.memory, one.kind, one.handle, one.tokens, one.surprise or None, one.text) for one in result.members]
+def conversation_memories(result: ConversationMemories) -> RowList[MemoryMember]:
     counted = [(memory, result.of(memory)) for memory in MEMORY_KINDS]
     sizes = "; ".join(
         f"{memory}: {len(held):,}, {sum(one.tokens for one in held):,} tokens" for memory, held in counted
@@ -352,21 +392,16 @@ def conversation_memories(result: ConversationMemories) -> ResultTable:
         "the user is asked back" if result.asked_back else "",
     )
     title = f"{result.conversation}: {plural(len(result.of('working')), 'thing')} open, {plural(result.turns, 'turn')}"
-    return sheet(title, "memory kind handle tokens:n surprise:score text*", rows, notes)
+    return MEMBERS.of(title, result.members, notes)
 
 
 @entry(figure=tabled)
-def conversation_acts(result: ConversationActs) -> ResultTable:
-    rows = [
-        (one.handle, one.kind, one.speaker, one.closed_by or "open", " ".join(one.text.split())) for one in result.acts
-    ]
+def conversation_acts(result: ConversationActs) -> RowList[ConversationAct]:
     title = f"{result.conversation}: {sum(not one.closed_by for one in result.acts):,} open"
-    note = f"{result.closed:,} closed, not listed" if result.closed else ""
-    return sheet(title, "handle kind speaker~ status text*", rows, (note,))
+    return ACTS.of(title, result.acts, (f"{result.closed:,} closed, not listed" if result.closed else "",))
 
 
 @entry(figure=tabled)
-def conversation_extract(result: ConversationExtract) -> ResultTable:
-    rows = [(one.part, one.slot, one.handle, " ".join(one.text.split())) for one in result.spans]
-    title = f"{result.conversation}, by {result.level}: {plural(len(rows), 'span')} of {plural(result.parts, 'part')}"
-    return sheet(title, "part slot handle text*", rows)
+def conversation_extract(result: ConversationExtract) -> RowList[SummarySpan]:
+    told = f"{plural(len(result.spans), 'span')} of {plural(result.parts, 'part')}"
+    return EXTRACTS.of(f"{result.conversation}, by {result.level}: {told}", result.spans)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from amgs.types import Block, Candidate, Fate, Forecast, Frame, JournalEntry, Neighbourhood
-    from amgs.types.conversation import ContextSpan, FateChange
     from amgs_app.panes.layout import Pane
     from amgs_focus.views import EntryView
 
@@ -46,11 +45,12 @@ _LISTINGS: dict[Pane, Listing] = {
         ("score", "level", "tokens", "cost", "kept", "gain", "cooldown", "rank", "start"),
         ("score", "gain", "kept", "tokens", "title"),
     ),
-    "conversation": Listing(
-        ("handle", "fate", "reason"), ("worth", "tokens", "shown", "messages", "first"), ("worth", "tokens", "fate")
-    ),
 }
-LISTINGS = {"inbox": "amgs_app.lifecycle.rows:LISTING", "calibration": "amgs_app.calibration.rows:LISTING"}
+LISTINGS = {
+    "inbox": "amgs_app.lifecycle.rows:LISTING",
+    "calibration": "amgs_app.calibration.rows:LISTING",
+    "conversation": "amgs_app.conversation.rows:LISTING",
+}
 
 
 @cache
@@ -216,38 +216,6 @@ def of_entries(entries: Sequence[EntryView], titles: Mapping[str, str]) -> list[
             "start": each.start,
         }
         for each in entries
-    ]
-
-
-def of_spans(spans: Sequence[ContextSpan]) -> list[Row]:
-    """The rows of an optimised conversation. shown: tokens of what stands in its place. first: its first message."""
-    return [
-        {
-            "handle": span.handle,
-            "fate": span.fate,
-            "reason": span.because,
-            "worth": span.worth,
-            "tokens": span.tokens,
-            "shown": span.shown,
-            "messages": span.last - span.first + 1,
-            "first": span.first,
-        }
-        for span in spans
-    ]
-
-
-def of_changes(changes: Sequence[FateChange]) -> list[Row]:
-    """The rows of two contexts compared: the fate is that in the second one, the reason that in the first."""
-    return [
-        {
-            "handle": one.handle,
-            "fate": one.after,
-            "reason": f"{one.before} in A",
-            "tokens": one.tokens,
-            "messages": one.last - one.first + 1,
-            "first": one.first,
-        }
-        for one in changes
     ]
 
 

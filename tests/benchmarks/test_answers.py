@@ -13,7 +13,7 @@ from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
 from amgs_focus.model.tiny import TinyModel
 from benchmarks.bench_results import MemoryRig
-from benchmarks.conversation.answers import around, drawn, measure_answers, stretches
+from benchmarks.conversation.answers import drawn, measure_answers, stretches
 from benchmarks.focus_evaluation.answers import ContextReader
 
 THINGS = ("mast", "keel", "rope", "sail", "tide", "harbour", "lantern", "compass", "anchor", "deck")
@@ -59,12 +59,6 @@ def test_an_answer_costs_what_the_model_says_of_it_and_the_context_stays_as_it_w
         logs = torch.log_softmax(model.logits(states).double(), dim=-1)
     assert first == pytest.approx(-float(logs.gather(1, torch.tensor(said)[:, None]).mean()), abs=1e-4)
     assert reader.nll("Which colour?", ["blue", "red"])[1] == pytest.approx(first, abs=1e-4)
-
-
-def test_a_stretch_holds_the_evidence_and_the_nearest_sessions_that_fit() -> None:
-    assert around([2], [5, 5, 5, 5, 5], 16) == (1, 2, 3)
-    assert around([0, 4], [5, 5, 5, 5, 5], 12) == (0, 4)
-    assert around([2], [5, 5, 50, 5, 5], 16) == ()
 
 
 def test_answers_are_judged_after_every_context_beside_their_controls(data: Path) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
-
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
 from benchmarks.bench_results import MemoryRig
-from benchmarks.conversation.evidence import greedy, measure_evidence
+from benchmarks.conversation.evidence import measure_evidence
 
 THINGS = ("mast", "keel", "rope", "sail", "tide", "harbour", "lantern", "compass", "anchor", "deck")
 
@@ -42,8 +40,3 @@ def test_evidence_that_the_query_names_is_kept_and_chance_keeps_its_share(tmp_pa
     assert metrics["evidence_locomo_bm25_neighbours"] == 100.0
     assert 30.0 < metrics["evidence_kept_7_qmsum"] <= 100.0
     assert measure_evidence(MemoryRig(embedder=HashingEmbedder(), count_tokens=len), tmp_path / "qmsum") is None
-
-
-def test_greedy_keeps_the_best_that_fit() -> None:
-    kept = greedy(np.array([1.0, 3.0, 2.0]), np.array([5, 5, 5]), 10)
-    assert kept.tolist() == [False, True, True]

@@ -8,7 +8,6 @@ import pytest
 
 from amgs.errors import StoreError
 from amgs.storage.opening import open_storage
-from benchmarks.scaleout import writer
 from benchmarks.scaleout.kills import measure_kills
 from benchmarks.scaleout.parity import measure_parity
 from benchmarks.scaleout.setup import ScaleoutEffort, ScaleoutSetup
@@ -31,16 +30,6 @@ def test_what_a_killed_writer_acknowledged_is_there_and_a_promise_is_found_out(p
     assert found["writer_verified"] == 1 and found["writer_lost_control"] >= 1
     with pytest.raises(StoreError, match="no store"):
         open_storage(setup.place("kills"), read_only=True)  # nothing of the bench is left
-
-
-def test_writers_are_counted_by_what_they_acknowledged(
-    postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writer, "WRITERS", 2)
-    setup = ScaleoutSetup(postgres, tmp_path, effort=ScaleoutEffort(seconds=0.3, rounds=1))
-    found = writer.measure_writers(memory_rig(), setup).metrics
-    assert found["writes_per_s_1"] > 0 and found["writes_per_s_file"] > 0
-    assert found["writers_scale_8_over_1"] == found["writes_per_s_8"] / found["writes_per_s_1"]
 
 
 # --- the simulation of skew -------------------------------------------------------------------------------

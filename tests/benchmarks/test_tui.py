@@ -18,28 +18,3 @@ def test_a_walk_over_the_inbox_times_every_key_until_the_command_has_ended(tmp_p
         assert terminal.wait("never drawn", 0.2) is None
         assert terminal.resident() > 20
     assert terminal._child.poll() is not None
-
-
-class Held(Terminal):
-    """A program that holds one MiB more after each act."""
-
-    def __init__(self) -> None:
-        self.acts: list[str] = []
-        self.rested = 0.0
-
-    def press(self, keys: str) -> None:
-        self.acts.append(keys)
-
-    def read(self, seconds: float) -> None:
-        self.rested = seconds
-
-    def resident(self) -> float:
-        assert self.rested >= tui.REST
-        return float(len(self.acts))
-
-
-def test_memory_is_read_at_rest_after_each_share_of_the_acts() -> None:
-    held = Held()
-    assert tui._course(held, ("1", "2", "3"), [0, 2, 4, 8]) == [0, 2, 4, 8]
-    assert held.acts == ["1", "2", "3", "1", "2", "3", "1", "2"]
-    assert tui._rested(Held(), [0, 2, 4], 12.0) == [0, 0, 0]

@@ -10,19 +10,11 @@ import typer.core
 import typer.main
 
 from amgs_app.calls.groups import EXAMPLES
-from amgs_app.calls.operation import Operation
 from amgs_app.calls.standard import standard
 from amgs_app.cli import build
 from amgs_app.terminal.line import split
 
 OPERATIONS = tuple(standard())
-
-
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.name)
-def test_an_operation_shows_a_line_that_calls_it(operation: Operation[..., object]) -> None:
-    assert operation.example, f"{operation.name} shows no example in its help"
-    call = standard().parse(operation.example)
-    assert call is not None and call.operation is operation
 
 
 def _commands(group: typer.core.TyperGroup, words: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:

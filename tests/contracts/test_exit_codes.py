@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -53,11 +51,3 @@ def test_a_fault_of_the_program_does_not_end_like_a_check_that_does_not_hold(
     with pytest.raises(SystemExit) as left:
         program.main()
     assert left.value.code == ExitCode.FAILED and "RuntimeError: a fault" in capsys.readouterr().err
-
-
-def test_a_reader_that_leaves_early_is_no_check_that_does_not_hold() -> None:
-    command = [sys.executable, "-m", "amgs_tui", "help", "--all"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
-        assert running.stdout is not None
-        running.stdout.close()
-        assert running.wait(60) == ExitCode.PIPE_CLOSED

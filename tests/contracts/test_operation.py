@@ -30,8 +30,6 @@ from tests.tui.app_world import World
 if TYPE_CHECKING:
     from amgs.types import Progress
 
-APP = Path(__file__).parents[2] / "core" / "amgs_app"
-
 
 @dataclass(frozen=True, slots=True)
 class Tally:
@@ -185,8 +183,3 @@ def test_parameters_that_operations_share_stand_in_each_with_their_defaults(regi
     assert (call.arguments["budget"], call.arguments["questions"]) == (9, 20)
     with pytest.raises(TypeError, match="unexpected keyword argument"):
         fix("x", missed="y", budgets=9)
-
-
-def test_typer_is_known_to_the_command_line_and_to_its_adapter_alone() -> None:
-    users = {path.relative_to(APP).as_posix() for path in APP.rglob("*.py") if "import typer" in path.read_text()}
-    assert users == {"cli.py", "command_line/global_options.py", "calls/parsing.py"}

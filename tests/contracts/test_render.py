@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -19,10 +16,6 @@ from amgs_app.shell.output import as_text
 from amgs_tui.panes.by_key import PANE_TYPES
 from tests.tui.poison import NOW, made
 from tests.tui.result_types import every_type, results_of
-
-APP = Path(__file__).parents[2] / "core" / "amgs_app"
-HINTS = APP / "calls" / "hints.py"
-"""What a result lacks, and the command or the key for it: no matter of how it is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,32 +62,6 @@ def test_what_a_pane_shows_has_a_figure() -> None:
         if operation.pane is not None and not any(map(_has_picture, results_of(operation)))
     }
     assert without == set()
-
-
-def told_apart(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """The line and the name of each class that code asks for by isinstance, by match or by singledispatch."""
-    for node in ast.walk(tree):
-        asked: list[ast.expr] = []
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
-            asked = [node.args[1]]
-        elif isinstance(node, ast.MatchClass):
-            asked = [node.cls]
-        elif isinstance(node, ast.FunctionDef) and any("register" in ast.unparse(d) for d in node.decorator_list):
-            asked = [each.annotation for each in node.args.args if each.annotation is not None]
-        for one in asked:
-            for part in ast.walk(one):
-                name = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
-                yield getattr(node, "lineno", getattr(one, "lineno", 0)), name
-
-
-def test_nothing_else_tells_one_type_of_result_from_another() -> None:
-    found: list[str] = []
-    for path in sorted(APP.rglob("*.py")):
-        if path == HINTS:
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        found += [f"{path.relative_to(APP)}:{line}: {name}" for line, name in told_apart(tree) if name in entries()]
-    assert found == []
 
 
 @pytest.mark.parametrize("pane", PANES)

@@ -8,7 +8,6 @@ import pytest
 
 from amgs.calibration.answers import CHANCE, shared
 from amgs.clock import FixedClock
-from amgs.errors import UsageError
 from amgs.memory import Memory
 from amgs.settings import CalibrationSettings, Settings
 from amgs.types import BlockFilter
@@ -53,11 +52,6 @@ def test_what_an_answer_used_is_logged_with_the_forecasts_and_is_no_change(tmp_p
         assert len(memory.calibration.answers()) == len(uses) + 1
     with Memory.open(tmp_path / "a.duckdb", clock=FixedClock(NOW), read_only=True) as memory:
         assert memory.calibration.note_answer(ANSWER, query=QUERY) == ()
-
-
-def test_an_answer_to_a_query_that_no_frame_was_assembled_for_is_refused() -> None:
-    with harbour() as memory, pytest.raises(UsageError, match="No frame was assembled"):
-        memory.calibration.note_answer(ANSWER, query="another question")
 
 
 def test_nothing_is_logged_where_the_settings_say_so_and_the_log_keeps_the_latest() -> None:

@@ -97,15 +97,3 @@ def test_a_copy_is_scored_alike_and_an_erased_block_leaves_no_score(memory: Memo
         first = max(found, key=lambda block: found[block])
         erased = copy.erasure.erase([first])
         assert erased.rows["centrality"] == 1
-
-
-def test_closing_works_it_out_where_it_is_due(place: str, tmp_path: Path) -> None:
-    with open_memory(place, settings=LARGE) as memory:
-        memory.ingest_folder(write_notes(tmp_path / "notes"))
-        memory.consolidate()
-        assert set(scored(memory).values()) == {0.0}
-    with open_memory(place, settings=LARGE) as memory:
-        found, counter = scored(memory), memory.change_counter
-        assert max(found.values()) > 0.5
-    with open_memory(place, settings=LARGE) as memory:
-        assert scored(memory) == found and memory.change_counter == counter  # it was not due again

@@ -95,17 +95,6 @@ def test_a_superseded_fact_is_found_behind_many_that_say_nearly_the_same(memory:
     assert "the pre-filter leaves it out" in told["keyword"]
 
 
-def test_a_fact_that_no_word_of_the_question_leads_to(memory: Memory) -> None:
-    memory.add(f"{FACT}.")
-    memory.consolidate()
-    asked = "Kjrtz wpql?"
-    found = memory.diagnosis.diagnose("", FACT, question=asked, frame="ATTENTION")
-    assert found.cause == "not found"
-    told = {step.step: step.told for step in found.evidence}
-    assert told["consolidated"] == "it is consolidated, and nothing has superseded it"
-    assert found.trial is not None and (found.trial.fix.kind, found.trial.works) == ("also called", True)
-
-
 def test_a_fact_that_was_out_voted_by_what_repeats_the_question(memory: Memory) -> None:
     memory.add(f"{FACT}, said the sailmaker of Visby after a long winter in the loft.")
     for name in ("Ilse", "Tomasz", "Beppo"):
@@ -213,18 +202,6 @@ def test_the_other_answers_that_a_fix_moves_are_named(memory: Memory) -> None:
 
 def _given(memory: Memory, question: str) -> list[str]:
     return [c.block.id for c in memory.assemble("ATTENTION", query=question, reinforce=False).selected]
-
-
-def test_of_a_fix_that_does_not_work_no_other_question_is_asked(memory: Memory) -> None:
-    memory.add("The mainsail of the Gull is patched with red cloth.")
-    memory.consolidate()
-    take(memory, 1)
-    definition = next(each for each in memory.frame_definitions() if each.name == "ATTENTION")
-    memory.define_frame(definition.weighed(definition.weights))  # where the best hit need not come first
-    memory.assemble("ATTENTION", query="Who greases the pump?")
-    found = diagnosed(memory)
-    assert found.trial is not None and not found.trial.works
-    assert {one.questions for one in (found.trial, *found.others)} == {0}
 
 
 def test_the_same_of_somebody_else_is_another_fact_and_is_said_to_be_near(memory: Memory) -> None:

@@ -12,9 +12,8 @@ from amgs.api.frames import ComparisonSide
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.memory import Memory
-from amgs.storage.migrations import MIGRATIONS
 from amgs.types import BlockFilter, ChildFrame, SelectionRule, Weights
-from tests.engine.memory_world import NOW, consolidated, open_memory
+from tests.engine.memory_world import NOW, consolidated
 
 RECENT = Weights(recency=1, centrality=0, confidence=0, similarity=0, reinforcement=0)
 
@@ -186,16 +185,3 @@ def test_why_of_a_block_over_budget_names_the_budget_that_takes_it(tmp_path: Pat
                 assert (score.verdict == "passed") == (score.value >= score.needed)
         taken = frame.selected[0].block.id
         assert memory.why(frame.query, taken, frame=name, budget=budget).budget_change is None
-
-
-def test_an_older_store_gets_the_new_tables(tmp_path: Path) -> None:
-    import duckdb
-
-    path = tmp_path / "old.duckdb"
-    with duckdb.connect(str(path)) as old:
-        old.execute(MIGRATIONS[0])
-        old.execute("INSERT INTO meta VALUES ('schema_version', '1')")
-    with open_memory(path) as memory:
-        memory.ingest_text("The dome stalls.")
-        memory.assemble("INBOX")
-        assert memory.frames.history().total == 1 and memory.verify().ok

@@ -22,7 +22,7 @@ from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Impor
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.settings import IngestSettings
-from tests.engine.foreign_samples import CHATGPT, CLAUDE, MCP, MEM0, OPENAI, SAMPLES
+from tests.engine.foreign_samples import CHATGPT, MCP, MEM0, OPENAI, SAMPLES
 from tests.engine.memory_world import NOW, open_memory
 
 FORMATS: tuple[ForeignFormat, ...] = tuple(one.name for one in IMPORTERS)
@@ -119,27 +119,12 @@ def test_messages_keep_their_times_their_speakers_and_their_order() -> None:
     assert found[1].meta["original"]["metadata"] == {"model_slug": "gpt-4o"}
 
 
-def test_other_branches_of_a_conversation_are_named_or_kept() -> None:
-    found = read_document(CHATGPT, OPTIONS)
-    assert ("message", "[0].mapping.n2b") in {(one.kind, one.path) for one in found.left_out}
-    kept = read_document(CHATGPT, ImportOptions(IngestSettings(), branches=True))
-    assert "Assistant: I cannot tell." in by_text(kept) and kept.taken("message") == kept.found["message"] == 5
-    assert "follows" not in by_text(kept)["Assistant: I cannot tell."].meta
-
-
 def test_a_circle_of_parents_ends_and_is_named() -> None:
     data = copy.deepcopy(CHATGPT)
     data[0]["mapping"]["n1"]["parent"] = "n3"
     found = read_document(data, OPTIONS)
     assert any("circle" in one.reason for one in found.left_out)
     assert found.taken("message") == 4
-
-
-def test_without_a_current_message_the_last_branch_is_followed_and_that_is_said() -> None:
-    data = copy.deepcopy(CHATGPT)
-    del data[0]["current_node"]
-    found = read_document(data, OPTIONS)
-    assert found.taken("message") == 4 and "current_node" in {one.kind for one in found.left_out}
 
 
 def edited(*, leaf: str = "", times: bool = True) -> list[dict[str, Any]]:
@@ -178,27 +163,6 @@ def test_of_a_conversation_of_claude_the_last_branch_is_taken(leaf: str, says: l
     assert kept.taken("message") == 7 and not kept.left_out
 
 
-def test_what_a_tool_gave_in_claude_is_said_by_nobody() -> None:
-    (kept,) = read_document(CLAUDE, OPTIONS).conversations
-    roles = [(message.role, message.speaker, message.text) for message, _ in kept.messages]
-    assert ("tool", "search", "1 hit") in roles
-    assert not any("1 hit" in words for role, _, words in roles if role != "tool")
-
-
-@pytest.mark.parametrize("alone", [True, False])
-def test_the_memories_of_claude_are_taken(alone: bool) -> None:
-    own = {
-        "conversations_memory": "Alex fires pots.",
-        "project_memories": {"p1": "The kiln is new."},
-        "account_uuid": "a1",
-    }
-    found = read_document(own if alone else [own], OPTIONS)
-    assert [(one.content, one.meta.get("project")) for one in found.drafts["memory"]] == [
-        ("Alex fires pots.", None),
-        ("The kiln is new.", "p1"),
-    ]
-
-
 @pytest.mark.parametrize("ending", ["memory.json", "memory.jsonl"])
 @pytest.mark.parametrize("lines", [True, False])
 def test_the_graph_of_the_mcp_memory_server_is_read(ending: str, lines: bool, tmp_path: Path) -> None:
@@ -211,23 +175,6 @@ def test_the_graph_of_the_mcp_memory_server_is_read(ending: str, lines: bool, tm
     assert len(done.left_out) == lines  # the torn line
     told = {one.kind: (one.found, one.taken) for one in done.records}
     assert (told["entity"], told["observation"], told["relation"]) == ((1, 1), (2, 2), (1, 1))
-
-
-def test_what_chatgpt_was_instructed_and_remembers_is_not_said_by_the_user() -> None:
-    data = copy.deepcopy(CHATGPT)
-    message = data[0]["mapping"]["n1"]["message"]
-    for kind, field, who in (
-        ("user_editable_context", "user_instructions", "Instructions"),
-        ("model_editable_context", "model_set_context", "Memory"),
-    ):
-        message["content"] = {"content_type": kind, field: "Be brief."}
-        assert drafts(read_document(data, OPTIONS))[0].content == f"{who}: Be brief."
-
-
-def test_what_a_model_thought_and_files_without_content_are_named() -> None:
-    named = {(one.kind, one.path) for one in read_document(CLAUDE, OPTIONS).left_out}
-    assert ("reasoning", "[0].chat_messages[1].content[0]") in named
-    assert ("file", "[0].chat_messages[0].files[0]") in named
 
 
 def changed(*steps: tuple[str, str | None, str | None, str]) -> list[dict[str, Any]]:
@@ -266,23 +213,6 @@ def blocks(memory: Memory) -> list[Any]:
     place = [column.name for column in columns].index("id")
     ids = [row[place] for batch in store.tables.rows("memory_blocks", columns) for row in batch]
     return list(store.blocks.get(ids).values())
-
-
-def test_an_end_that_is_still_to_come_is_no_end() -> None:
-    puma = "Kendra prefers Puma shoes"
-    told = changed(("a", None, puma, "2025-01-01T09:00:00Z"), ("a", puma, None, "2090-01-01T00:00:00Z"))
-    with open_memory() as memory:
-        memory.exchange.load_foreign_documents([ForeignDocument("", told)])
-        assert not next(b for b in blocks(memory) if b.content == puma).superseded
-
-
-def test_a_text_that_another_record_says_holds_is_not_superseded() -> None:
-    adidas = "Kendra loves Adidas shoes"
-    ended = changed(("a", None, adidas, "2025-01-01T09:00:00Z"), ("a", adidas, None, "2025-02-02T09:00:00Z"))
-    held = changed(("b", None, adidas, "2025-01-03T09:00:00Z"))
-    with open_memory() as memory:
-        memory.exchange.load_foreign_documents([ForeignDocument("", [*ended, *held])])
-        assert not next(b for b in blocks(memory) if b.content == adidas).superseded
 
 
 def test_scopes_and_tags_are_kept_and_a_history_is_superseded() -> None:
@@ -343,15 +273,6 @@ def test_a_file_that_cannot_be_told_is_refused_with_a_way_out(tmp_path: Path, ra
             memory.exchange.load_foreign(file)
         assert told in str(caught.value) and caught.value.way_out
         assert memory.change_counter == counter
-
-
-def test_the_format_can_be_named_where_the_content_does_not_tell() -> None:
-    data = [CHATGPT[0] | {"chat_messages": []}]
-    with pytest.raises(InputError):
-        read_document(data, OPTIONS)
-    assert read_document(data, OPTIONS, "chatgpt").taken("message") == 4
-    with pytest.raises(InputError, match="Nothing was found"):
-        read_document({}, OPTIONS, "mem0")
 
 
 HOSTILE: st.SearchStrategy[Any] = st.sampled_from(

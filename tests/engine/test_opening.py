@@ -74,13 +74,3 @@ def test_consolidating_counts_what_all_batches_did_and_is_one_operation_to_undo(
         assert (operation.blocks, operation.edges) == (done.blocks, done.edges)
         memory.undo(operation.id)
         assert memory.counts()["raw"] == before - 1
-
-
-def test_a_context_is_the_frame_for_a_query_and_its_blocks_can_be_judged(tmp_path: Path) -> None:
-    with open_small() as memory:
-        memory.add(write_notes(tmp_path / "notes"))
-        memory.consolidate()
-        frame = memory.context("dome", frame="ATTENTION", budget=100)
-        assert frame.name == "ATTENTION" and frame.tokens <= 100 and frame.selected
-        assert memory.feedback(frame.selected[0].block.id, useful=True).actual == 1
-        assert memory.context("dome").name == "SESSION"

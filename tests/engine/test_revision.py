@@ -128,17 +128,6 @@ def test_one_undo_brings_everything_back(memory: Memory, tmp_path: Path) -> None
     assert not memory.verify().faults
 
 
-def test_pieces_that_became_neighbours_are_linked_and_those_that_were_are_not(memory: Memory, tmp_path: Path) -> None:
-    long = [f"# Part {n}\n\n" + f"Sentence {n} of the long note. " * 40 for n in range(3)]
-    memory.ingest_folder(write(tmp_path / "n", long_md="\n\n".join(long)))
-    memory.consolidate()
-    write(tmp_path / "n", long_md="\n\n".join([long[0], long[2]]))
-    sync(memory, tmp_path / "n")
-    titles = {b.id: b.title.rpartition(" › ")[2] for b in memory.blocks(EVERY)}
-    order = [(titles[e.source_id], titles[e.target_id]) for e in memory.edges() if e.relation_type == "next"]
-    assert order == [("Part 0", "Part 2")]
-
-
 def test_a_source_is_given_another_text_and_is_deleted_by_name(memory: Memory) -> None:
     memory.ingest_text(DOOR, meta={"source": "ticket #12"})
     memory.ingest_text(HOURS, meta={"source": "ticket #13"})

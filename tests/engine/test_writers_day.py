@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from amgs.clock import FixedClock, MachineZone, parse_instant
+from amgs.clock import FixedClock, parse_instant
 from amgs.memory import Memory
 from amgs.settings import Settings
 from amgs.types import Block, BlockFilter
@@ -150,22 +148,3 @@ def test_a_question_asks_for_the_days_of_who_asks_and_finds_those_of_who_wrote()
         assert "prefilter" in hits[0].layers
         others = [hit for hit in hits[1:] if "prefilter" in hit.layers]
         assert not others
-
-
-@pytest.fixture
-def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", "America/New_York")
-        time.tzset()
-        yield
-    time.tzset()
-
-
-@pytest.mark.usefixtures("new_york")
-def test_the_machines_zone_knows_its_summer_time() -> None:
-    for hour in ("2026-03-08T06:59", "2026-03-08T07:00", "2026-11-01T05:30", "2026-11-01T06:30", "0001-01-01T00:00"):
-        at = datetime.fromisoformat(f"{hour}+00:00")
-        there = at.astimezone(MachineZone())
-        assert there.astimezone(UTC) == at
-        if at.year > 1:
-            assert there.utcoffset() == at.astimezone().utcoffset()

@@ -100,13 +100,6 @@ def test_cancelling_leaves_the_lifetime_as_it_was() -> None:
     assert (tree.digest(), tree.spans(), tree.count(1)) == before
 
 
-def test_a_token_outside_the_vocabulary_is_refused() -> None:
-    tree = small_tree(3)
-    with pytest.raises(FocusError, match="vocabulary"):
-        tree.append([65, 260])
-    assert tree.length == 3
-
-
 class Newer(PointerEncoder):
     """The same gist under another version."""
 

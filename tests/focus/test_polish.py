@@ -130,25 +130,6 @@ def test_a_gist_that_was_not_written_before_the_process_died_is_written_from_the
         LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=4)
 
 
-def test_a_polish_that_is_cancelled_changes_nothing() -> None:
-    class StoppedError(Exception):
-        pass
-
-    calls = 0
-
-    def check() -> None:
-        nonlocal calls
-        calls += 1
-        if calls == 3:
-            raise StoppedError
-
-    tree = small_tree(40)
-    begun = tree.gists(1, 0, 10)
-    with pytest.raises(StoppedError):
-        polish(tree, [1, 2], at="", by="", plan=PLAN, check=check)
-    assert torch.equal(tree.gists(1, 0, 10), begun) and not tree.catalogue.span_metadata.acts
-
-
 def test_a_replay_reads_the_same_gists(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     writer = TraceWriter(path, header_of(small_runtime()))

@@ -28,16 +28,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> BaseModel:
     return loading.load(str(write_model(tmp_path_factory.mktemp("llama"))), precision="fp32")
 
 
-def test_a_chat_model_opens_the_user_turn_and_stops_at_its_end(model: BaseModel) -> None:
-    sinks = model.sinks()
-    assert len(sinks) == 4
-    assert model.decode(sinks).startswith("<|endoftext|><|im_start|>")
-    assert model.turn("Who?").endswith("<|im_end|>\n<|im_start|>assistant\n")
-    assert model.encode("<|im_end|>")[0] in model.stops
-    assert model.reopen(ended=True) == "\n<|im_start|>user\n"
-    assert model.reopen(ended=False) == "<|im_end|>\n<|im_start|>user\n"
-
-
 LLAMA_LIKE = (
     "{{ '<s>' }}{% for m in messages %}"
     "{{ '<|head|>' + m['role'] + '<|body|>' + m['content'] + '<|over|>' }}{% endfor %}"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_focus.model.tiny import VOCABULARY, TinyModel
+from amgs_focus.model.tiny import TinyModel
 from tests.focus.focus_world import MODEL
 
 
@@ -61,10 +59,3 @@ def test_it_is_causal_and_uses_every_entry() -> None:
         after = MODEL.forward(changed)
         assert torch.allclose(after[:, :place], base[:, :place])
         assert not torch.allclose(after[:, -1], base[:, -1])
-
-
-def test_its_weights_are_whole_steps_of_one_unit() -> None:
-    """No transcendental function makes a weight, so no machine's rounding can change one."""
-    weights = MODEL.embed(torch.arange(VOCABULARY)).numpy()
-    unit = 0.2 * np.sqrt(3) / 2**20
-    assert weights / unit == pytest.approx(np.round(weights / unit), abs=1e-6)

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from amgs_focus.errors import FocusError
-from amgs_focus.records import NodeRef, Segment
+from amgs_focus.records import NodeRef
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.views import REASON_LETTERS, REASON_SENTENCES
@@ -114,25 +114,3 @@ def test_every_reason_has_a_letter_and_a_sentence() -> None:
     assert len(REASON_LETTERS) == 11
     shown = [letter for letter in REASON_LETTERS.values() if letter]
     assert len(shown) == len(set(shown))
-
-
-def test_text_is_what_was_said_since_the_question() -> None:
-    runtime = running()
-    runtime.decode(4)
-    runtime.question("again?")
-    assert runtime.snapshot().text == ""
-    record = runtime.step()
-    assert runtime.snapshot().text == record.text
-    runtime.ingest([Segment("new")])
-    assert (runtime.snapshot().text, runtime.snapshot().question) == ("", "")
-
-
-def test_tokens_are_read_one_by_one_and_join_to_the_text() -> None:
-    runtime = running()
-    runtime.decode(5)
-    length = runtime.tree.length
-    read = runtime.tokens(length - 40, length + 99)
-    assert (read.start, read.end) == (length - 40, length)
-    assert "".join(read.texts) == runtime.tree.text(length - 40, length)
-    assert read.sources == runtime.tree.sources(length - 40, length)
-    assert runtime.tokens(length + 5, length + 9).texts == ()

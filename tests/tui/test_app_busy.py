@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from amgs.clock import FixedClock
 from amgs.text.embedding import HashingEmbedder
 from amgs_app.engine import Engine
 from amgs_app.session.operator import Operator
@@ -134,34 +132,3 @@ async def test_an_error_is_said_once_and_gives_way_to_the_next_action(tmp_path: 
         assert not [toast.message for toast in driven.app._notifications]
         await driven.type("status", "enter")
         assert "No block id starts with" not in driven.text
-
-
-async def test_what_has_waited_is_consolidated_by_itself_where_the_settings_ask_for_it(
-    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AMGS_MEMORY__CONSOLIDATION__AUTOMATIC", "true")
-    monkeypatch.setenv("AMGS_MEMORY__CONSOLIDATION__INTERVAL_MINUTES", "20000")
-    given = options(tmp_path / "s.duckdb", notes)
-    engines: list[Engine] = []
-
-    def make() -> Operator:
-        engines.append(Engine(given))
-        return Operator(engines[0])
-
-    async with on_session(make, (80, 24)) as driven:
-        driven.app.act_when_due()
-        await driven.settle()
-        assert "4 raw" in driven.lines[0]
-        clock = engines[0].clock
-        assert isinstance(clock, FixedClock)
-        clock.advance(timedelta(days=14))
-        driven.app.act_when_due()
-        await driven.settle()
-        assert "0 raw" in driven.lines[0] and "as it was due" in driven.text
-        driven.app.state.consolidates = False
-        await driven.press("colon")
-        await driven.type('ingest "The crane was oiled."', "enter")
-        clock.advance(timedelta(days=14))
-        driven.app.act_when_due()
-        await driven.settle()
-        assert "1 raw" in driven.lines[0]

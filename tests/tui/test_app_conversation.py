@@ -83,42 +83,6 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         assert pane_of(driven).comparison is None and pane_of(driven).wish.until == 48
 
 
-async def test_a_restored_span_stays_until_it_is_let_go_and_what_cannot_be_changes_nothing() -> None:
-    async with drive(talking("ship"), (120, 40)) as driven:
-        await driven.press("8", "b")
-        await driven.type("600", "enter")
-        pane = pane_of(driven)
-        assert pane.context is not None
-        place = next(n for n, one in enumerate(pane.spans) if fate_of(one) in ("dropped", "masked"))
-        await driven.press("home", *["down"] * place, "b")
-        await driven.type("1300", "enter")
-        span = pane.span
-        while span is not None and fate_of(span) == "kept":
-            await driven.press("down")
-            span = pane.span
-        assert span is not None
-        await driven.press("enter")
-        assert isinstance(driven.app.screen, TextReader) and f"ship {span.handle}" in driven.text
-        await driven.press("escape", "r")
-        assert pane.wish.keep == (span.handle,) and pane.context.tokens <= 1300
-        assert f"{span.handle} is back" in driven.text
-        back = {n for one in pane.context.spans if one.fate == "kept" for n in range(one.first, one.last + 1)}
-        assert {*range(span.first, span.last + 1)} <= back and "restored" in driven.text
-
-        await driven.press("b")
-        await driven.type("20", "enter")
-        assert pane.context.budget == 1300 and "must be kept" in driven.text
-        await driven.press("r")
-        assert not pane_of(driven).wish.keep
-
-        await driven.press("b")
-        await driven.type("300", "enter")
-        place = next(n for n, one in enumerate(pane.spans) if fate_of(one) == "dropped" and one.tokens > 300)
-        await driven.press("home", *["down"] * place, "K")
-        assert "a context of this budget cannot keep" in driven.text
-        assert pane.wish.conversation == "ship" and pane.context.budget == 300
-
-
 async def test_the_gateway_is_followed_until_something_is_looked_at() -> None:
     world = talking("chat-1", "chat-2")
     async with drive(world, (120, 40)) as driven:

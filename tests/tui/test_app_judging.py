@@ -12,7 +12,6 @@ import pytest
 
 from amgs_app.engine import Engine
 from amgs_app.session.operator import Operator
-from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.calibration import CalibrationPane
 from amgs_tui.panes.frame import FramePane
 from tests.tui.app_drive import Drive
@@ -65,22 +64,6 @@ async def test_the_rows_that_answer_come_first_part_by_part_and_in_before_out(tm
         every = sum(child == "ATTENTION" for child, _ in order)
         assert f"ATTENTION ▾ {chosen} of {every} in" in driven.text
         assert "! " not in driven.text and "there is no query" not in driven.text
-
-
-async def test_w_explains_the_row_under_the_cursor_as_a_candidate_of_its_part(tmp_path: Path, notes: Path) -> None:
-    async with asked(tmp_path, notes) as (driven, pane):
-        first = pane.candidates[0]
-        await driven.press("w")
-        assert isinstance(driven.app.screen, TextReader)
-        assert first.block.title in driven.text and "in ATTENTION" in driven.text
-        assert "motor hummed.”" in " ".join(driven.text.split()), "the quotation is there to its end"
-        assert "it holds “dome”, “stall”: “" in driven.text.replace("\n", " ")
-        await driven.press("escape")
-        selfish = next(n for n, row in enumerate(pane.candidates) if row.child == "SELF")
-        pane.move_to(selfish)
-        await driven.settle()
-        await driven.press("w")
-        assert "in SELF" in driven.text and "whatever is asked" in driven.text
 
 
 # --- 5 Calibration ----------------------------------------------------------------------------------------

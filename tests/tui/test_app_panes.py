@@ -9,7 +9,6 @@ import pytest
 from amgs_app.calls.standard import standard
 from amgs_app.results.memory import ReviewList
 from amgs_focus.views import FocusView
-from amgs_tui.messages import Answer, EngineRequest, Finished
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.frame import FramePane
@@ -244,22 +243,6 @@ async def test_undo_asks_and_takes_the_change_under_the_cursor_back() -> None:
 
 
 # --- traffic ----------------------------------------------------------------------------------------------
-
-
-async def test_a_result_that_a_newer_request_has_replaced_is_dropped() -> None:
-    world = World(consolidated=8)
-    async with drive(world, (200, 60)) as driven:
-        app = driven.app
-        first, second = world.raw[1].id, world.raw[2].id
-        old = EngineRequest(
-            10_000, "graph neighbours", {"block": first, "hops": 1}, slot="graph:graph neighbours", origin="screen"
-        )
-        app.pick(second)
-        await driven.settle()
-        answer = Answer("graph neighbours", world.ask(f"graph neighbours {first}"))
-        app.dispatcher.receive(Finished(old, answer), app.router)
-        graph = app.main.pane("graph")
-        assert isinstance(graph, GraphPane) and graph.found is not None and graph.found.center.id == second
 
 
 async def test_a_pane_that_cannot_look_says_why_and_recovers() -> None:

@@ -12,7 +12,7 @@ import pytest
 from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.session.operator import Operator
-from amgs_focus.errors import CtxError, TraceError, WindowBudgetError
+from amgs_focus.errors import CtxError, TraceError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard
@@ -40,42 +40,6 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     made = Desk(tmp_path)
     yield made
     made.session.close()
-
-
-@pytest.mark.parametrize("text", ["", "x", "\n", "aaaaaaaa" * 60, "\x00\x1b[31m" * 40, "שלום \u202e"])
-def test_a_text_of_nothing_of_one_token_or_of_one_token_repeated_goes_all_the_way(desk: Desk, text: str) -> None:
-    (desk.folder / "odd.txt").write_text(text, encoding="utf-8")
-    desk("focus open DIR/odd.txt --lifetime DIR/life --question why")
-    desk("focus step 5")
-    view = desk("focus view")
-    assert view.entries[0].start == 0 and view.entries[-1].end == view.lifetime
-    desk("focus why 0")
-    desk("focus spans")
-    desk("focus forget --dry-run")
-    desk("focus telemetry")
-    desk("focus back 5")
-    desk("focus open --lifetime DIR/life")
-    assert not desk("focus open DIR --dry-run").plan.bridges
-
-
-@pytest.mark.parametrize("window", ["1", "5", "60", "68"])
-def test_a_window_too_small_for_sinks_and_tail_is_refused_and_the_lifetime_open_before_stays(
-    desk: Desk, window: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    desk("focus open DIR/night.txt")
-    before = desk("focus view")
-    with pytest.raises(WindowBudgetError):
-        desk(f"focus set window {window}")
-    assert desk("focus view") == before
-    monkeypatch.setenv("AMGS_FOCUS__WINDOW", window)
-    small = Operator(Engine(Options(store=str(desk.folder / "y.duckdb"), model="tiny")))
-    call = standard().parse(f"focus open {desk.folder / 'night.txt'} --lifetime {desk.folder / 'life'}")
-    assert call is not None
-    with pytest.raises(WindowBudgetError) as refused:
-        small.run(call)
-    assert refused.value.way_out and refused.value.exit_code == 2
-    small.close()
-    desk("focus check DIR/life")  # what was begun is whole, and nobody holds it
 
 
 class OtherVocabulary(TinyModel):

@@ -14,11 +14,10 @@ from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import draw
-from amgs_app.results.focus import BranchList, Replayed, RunPosition
+from amgs_app.results.focus import Replayed
 from amgs_app.session.operator import Operator
 from amgs_app.shell.output import write
 from amgs_focus.errors import TraceError
-from amgs_focus.trace.lineage import TraceDiff
 from amgs_focus.views import REASON_SENTENCES
 
 TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night and the motor stopped. "
@@ -49,26 +48,6 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     made = Desk(tmp_path)
     yield made
     made.session.close()
-
-
-def test_what_is_done_in_the_past_begins_a_branch_that_the_trace_tells(desk: Desk) -> None:
-    desk("focus step 40")
-    desk("focus back 20")
-    assert desk("focus set tau_expand 0.05").view.branch == "branch-1"
-    desk("focus step 30")
-    listed = desk("focus switch")
-    assert isinstance(listed, BranchList)
-    assert [(one.name, one.at, one.steps) for one in listed.branches] == [("main", 0, 40), ("branch-1", 20, 50)]
-    parted = desk("focus diff main branch-1")
-    assert isinstance(parted, TraceDiff)
-    assert (parted.shared, parted.what, parted.theirs_did) == (20, "setting", "sets tau_expand to 0.05")
-    moved = desk("focus switch main")
-    assert isinstance(moved, RunPosition)
-    back = moved.view
-    assert (back.position, back.branch, back.tau_expand) == (40, "main", 0.2)
-    summary = desk(f"focus trace {desk.trace}")
-    assert [one.name for one in summary.branches] == ["main", "branch-1"]
-    assert not summary.complete
 
 
 def test_a_closed_trace_replays_and_its_branches_can_be_compared_without_a_model(desk: Desk) -> None:
@@ -183,19 +162,3 @@ def test_one_command_at_a_time_goes_on_where_the_last_one_stood(tmp_path: Path) 
     assert again.view.step == 8
     with pytest.raises(UsageError, match="open already"):
         alone("focus resume", "focus resume")
-
-
-def test_a_kept_lifetime_is_resumed_from_its_folder(tmp_path: Path) -> None:
-    (tmp_path / "night.txt").write_text("the lamp was lit again and the night was long. " * 40)
-    store = str(tmp_path / "s.duckdb")
-    with Operator(Engine(Options(store=store, model="tiny"))) as session:
-        for line in (f"focus open {tmp_path / 'night.txt'} --lifetime {tmp_path / 'life'}", "focus step 3"):
-            call = standard().parse(line)
-            assert call is not None
-            session.run(call)
-        length = session.engine.focus.tree.length
-    with Operator(Engine(Options(store=store, model="tiny"))) as session:
-        left = session.engine.last_run()
-        assert left.trace is not None and left.kept == str(tmp_path / "life")
-        session.engine.resume_focus()
-        assert session.engine.focus.tree.length == length

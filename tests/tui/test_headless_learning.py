@@ -14,27 +14,6 @@ def asked(amgs: Amgs, *words: str) -> Any:
     return json.loads(amgs.out)
 
 
-def test_a_frame_of_ones_own_is_defined_assembled_and_deleted(amgs: Amgs) -> None:
-    made = asked(
-        amgs, "frame", "define", "domes", "--from", "TASK", "--status", "consolidated", "--meta", "source=stall.md",
-        "--select", "top_k", "--limit", "1", "--assembly", "raw", "--budget", "90", "--weights", "0,0,0,1,0",
-        "--window", "9000", "--pool", "5", "--hops", "0", "--refresh-hours", "2", "--purpose", "the dome",
-    )  # fmt: skip
-    assert (made["name"], made["budget"], made["rule"]["top_k"]) == ("DOMES", 90, 1)
-    frame = asked(amgs, "frame", "assemble", "DOMES", "--query", "dome")
-    assert [c["block"]["meta"]["source"] for c in frame["candidates"]] == ["stall.md"]
-    for merge, strategy in (("union", "static"), ("intersection", "dynamic"), ("priority_chain", "priority")):
-        words = ("--child", "SELF:0.5", "--child", "DOMES:0.5", "--merge", merge, "--budget-strategy", strategy)
-        assert amgs("frame", "define", "BOTH", *words) == 0
-        both = asked(amgs, "frame", "assemble", "BOTH", "--query", "dome", "--budget", "300")
-        assert both["tokens"] <= 300 and [one["child"] for one in both["ledger"]] == ["SELF", "DOMES"]
-    assert amgs("frame", "define", "DOMES", "--child", "BOTH") == 2 and "contain" in amgs.err
-    assert amgs("frame", "define", "DOMES", "--weights", "1,1,1,1,1") == 2
-    assert amgs("frame", "delete", "DOMES") == 2 and "child of BOTH" in amgs.err
-    assert amgs("frame", "delete", "BOTH") == 0 and amgs("frame", "delete", "DOMES") == 0
-    assert "DOMES" not in {one["name"] for one in asked(amgs, "frame", "list")["definitions"]}
-
-
 def test_every_field_of_a_definition_has_its_option_and_none_takes_a_limit_away(amgs: Amgs) -> None:
     given = "--purpose p --weights .2,.2,.2,.2,.2 --category task --status raw --meta kind=note --self-only"
     given += " --since 2026-01-01 --until 2026-02-01 --used-since 2026-01-02 --window 9 --gather filter --pool 7"

@@ -6,7 +6,6 @@ import json
 import re
 from datetime import UTC, datetime
 from io import StringIO
-from pathlib import Path
 
 import pytest
 from rich.color import Color
@@ -18,32 +17,6 @@ from amgs_app.render.catalogue import page_of
 from amgs_app.shell.output import as_text
 from amgs_app.terminal.themes import Palette
 from tests.tui.headless_world import Amgs
-
-
-def test_why_gives_the_gap_and_the_weights_that_close_it(amgs: Amgs) -> None:
-    assert amgs("why", "dome encoder stalled", "stall.md", "--limit", "1", "--format", "json") == 0
-    first = json.loads(amgs.out)
-    assert amgs("why", "dome encoder stalled", "motor.md", "--limit", "1", "--format", "json") == 0
-    second = json.loads(amgs.out)
-    lost = first if first["fell_at"] else second
-    assert lost["fell_at"] == "score"
-    assert lost["by"] == pytest.approx(lost["needed"] - lost["score"], rel=1e-3)
-    if lost["change"] is not None:
-        assert sum(lost["change"]["weights"].values()) == pytest.approx(1.0, abs=1e-4)
-        assert lost["change"]["rank"] == 1
-
-
-def test_why_of_a_block_over_budget_names_a_budget_that_takes_it(amgs: Amgs) -> None:
-    asked = ("dome encoder stalled", "--budget")
-    assert amgs("frame", "assemble", "ATTENTION", "--query", *asked, "50", "--format", "json") == 0
-    over = [c["block"]["id"] for c in json.loads(amgs.out)["candidates"] if c["fate"] == "over_budget"]
-    assert over
-    assert amgs("why", asked[0], over[0], "--frame", "ATTENTION", "--budget", "50") == 0
-    assert "fuzzy      skipped" in amgs.out and "no change of weights" not in amgs.out
-    (more,) = re.findall(r"^(\d+) more tokens? in the budget would admit it", amgs.out, re.MULTILINE)
-    for least, said in ((int(more) - 1, "over budget"), (int(more), "admitted for")):
-        assert amgs("why", asked[0], over[0], "--frame", "ATTENTION", "--budget", str(50 + least)) == 0
-        assert said in amgs.out
 
 
 @pytest.mark.parametrize("option", ["--similarity-share", "--threshold"])
@@ -101,16 +74,3 @@ def test_what_a_layer_said_is_a_coloured_sign_and_the_same_one_everywhere() -> N
     for sign, colour in (("✓", palette.good), ("✗", palette.bad), ("·", palette.muted)):
         style = drawn[sign]
         assert style is not None and style.color == Color.parse(colour)
-
-
-def test_of_an_answer_something_is_said_only_where_such_estimates_were_right(amgs: Amgs, tmp_path: Path) -> None:
-    unanswered = "why did the zeppelin land in Kathmandu?"
-    assert amgs("search", unanswered) == 0
-    assert "answer" not in amgs.out, "the notes are no parts of a document"
-    steps = [f"## Step {n}\n\n" + f"Turn the {n}th valve of the boiler by hand. " * 12 for n in range(12)]
-    (tmp_path / "manual.md").write_text("\n\n".join(steps), encoding="utf-8")
-    assert amgs("ingest", "--file", str(tmp_path / "manual.md")) == 0
-    assert amgs("consolidate") == 0
-    assert amgs("search", "which valve of the boiler is turned by hand?") == 0
-    assert "an answer is likely in memory (estimated)" in amgs.out
-    assert "%" not in amgs.out.split("an answer is likely")[1]

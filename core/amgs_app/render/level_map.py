@@ -35,7 +35,7 @@ _REASON_WORDS: Mapping[Reason, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class MapRows:
     """Lines given to each row of the map; 0 leaves it out."""
 
     lod: int
@@ -52,7 +52,7 @@ class Rows:
         return self.lod + self.source + self.axis + self.heat + self.act + self.gain + self.past + self.legend
 
 
-def plan_rows(view: FocusView, height: int) -> Rows:
+def plan_rows(view: FocusView, height: int) -> MapRows:
     """Share out the lines: level, heat, action and what the signs mean always, the past last and most."""
     measured = any(entry.delta_nll is not None for entry in view.entries)
     wanted = {"lod": 1, "source": 0, "axis": 0, "heat": 0, "act": 0, "gain": 0, "past": 0, "legend": 0}
@@ -80,7 +80,7 @@ def plan_rows(view: FocusView, height: int) -> Rows:
         if lines <= left:
             wanted[name] += lines
             left -= lines
-    return Rows(**wanted)
+    return MapRows(**wanted)
 
 
 def draw_map(
@@ -92,7 +92,7 @@ def draw_map(
     offset: int,
     selected: int | None,
     titles: Mapping[str, str],
-    rows: Rows,
+    rows: MapRows,
 ) -> Columns:
     """Draw the rows from the top of the region and return how it was cut."""
     field = region.part(GUTTER, 0)

@@ -142,25 +142,6 @@ def test_a_stale_plan_changes_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
         assert memory.change_counter == counter
 
 
-def test_a_forecast_is_told_with_who_asked_and_by_which_edges_it_was_reached(tmp_path: Path) -> None:
-    with judged(tmp_path) as memory:
-        memory.assemble("TASK", query="valve QX-7741-B")
-        every = memory.calibration.cases()
-        waiting, settled = memory.calibration.cases(settled=False), memory.calibration.cases(settled=True)
-        assert len(waiting) + len(settled) == len(every) and waiting
-        assert {case.asked for case in waiting} == {"valve QX-7741-B"}
-        assert {case.asked for case in settled} == {"dome valve QX-7741-B stalls"}
-        assert all(case.title == memory.block(case.outcome.block_id).title for case in every)
-        groups = {(g.kind, g.name): g for g in memory.calibration.groups().groups}
-        for (kind, name), group in groups.items():
-            if kind == "relation":
-                found = memory.calibration.cases(by="relation", value=name)
-                assert len(found) == group.forecasts and all(name in case.relations for case in found)
-        assert len(memory.calibration.cases(limit=1)) == 1
-        with pytest.raises(UsageError, match="A bin"):
-            memory.calibration.cases(in_bin=(-1, 10))
-
-
 def test_a_calibration_maps_later_forecasts_and_undoing_it_ends_that(tmp_path: Path) -> None:
     with judged(tmp_path, never=True) as memory:
         plan = memory.calibration.plan()

@@ -209,16 +209,6 @@ def test_self_takes_the_tagged_the_anchored_and_the_emergent_and_says_which() ->
     assert made.selected[2].because.startswith("central and reinforced")
 
 
-def test_the_tagged_come_first_however_they_score() -> None:
-    blocks = [
-        note("I am careful.", is_self_component=True, decay_lambda=0.0001, confidence=0.1, hours_ago=9000),
-        note("The keeper checks twice.", decay_lambda=0.0001, confidence=1.0, hours_ago=0),
-    ]
-    made = frame(world(blocks, [Link(1, 2)], reinforcements={2: 50}), "SELF")
-    assert [c.block for c in made.selected] == blocks
-    assert made.candidates[0].score < made.candidates[1].score
-
-
 # --- ATTENTION and SHORT_TERM -----------------------------------------------------------------------------
 
 

@@ -65,20 +65,6 @@ def test_what_was_trained_on_a_model_is_found_for_its_copy_of_another_name_and_p
     assert lens_checkpoint.for_model(copy, own=own).name == "my-lens"
 
 
-def test_another_model_of_the_same_name_gets_none_of_it(tmp_path: Path, own: Path) -> None:
-    original = load(tmp_path / "here" / "llama")
-    gists(own / "mine.safetensors", original)
-    lens(own / "my-lens.safetensors", original)
-    other = load(tmp_path / "there" / "llama", seed=1)
-    assert other.card.name == original.card.name
-    assert isinstance(gist_checkpoint.for_model(other, own=own), PointerEncoder)
-    assert isinstance(lens_checkpoint.for_model(other, own=own), TailSimilarity)
-    with pytest.raises(CheckpointError, match=r"mine.safetensors was trained on llama.*other embeddings"):
-        gist_checkpoint.load_checkpoint(own / "mine.safetensors", other)
-    with pytest.raises(CheckpointError, match=r"my-lens.safetensors was trained on llama.*other embeddings"):
-        lens_checkpoint.for_model(other, str(own / "my-lens.safetensors"))
-
-
 def test_an_adapter_follows_the_embeddings_and_not_the_name(tmp_path: Path) -> None:
     original = load(tmp_path / "here" / "llama")
     attach(original, AdapterShape(rank=2)).save(tmp_path / "small.safetensors")

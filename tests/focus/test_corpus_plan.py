@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.scoring import BridgedScorer, LensView
-from amgs_focus.records import NodeRef
-from amgs_focus.runtime.replay import header_of
-from amgs_focus.trace.trace import TraceWriter, read
 from amgs_focus.tree.corpus import Document, plan_corpus
-from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.layout import coarsest
-from amgs_focus.window.working_context import WorkingContext, aggregate
-from tests.focus.focus_world import MODEL, Told, notes, small_runtime
 
 GUARD = "import time\n\n@once\ndef stall_guard(motor):\n    motor.stop()\n\n\nclass Watch:\n    pass\n"
 FILES = (
@@ -104,43 +92,3 @@ def test_what_is_there_already_is_not_read_in_again_and_what_changed_replaces() 
     plan = plan_corpus(changed, known=known)
     assert plan.replaced == ("src/guard.py",) and {one.path for one in plan.sections} == {"src/guard.py"}
     assert len(plan.unchanged) == len(FILES) - 1
-
-
-def read_in() -> tuple[LifetimeTree, WorkingContext, dict[str, NodeRef]]:
-    """Each section a block of 32 bytes in a window of level-1 gists, and the gist of each section."""
-    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=32)
-    plan = plan_corpus(FILES, name="dome")
-    gists = {}
-    for section in plan.sections:
-        segment = section.segment
-        gists[section.key] = NodeRef(1, tree.length // 32)
-        tree.append_segment(type(segment)(segment.text[:32].ljust(32), meta=segment.meta))
-    tree.append([97] * 70)
-    context = coarsest(tree, 512, 2)
-    return tree, context, gists
-
-
-def test_what_is_wanted_lifts_what_it_has_a_bridge_to_and_nothing_else() -> None:
-    tree, context, gists = read_in()
-    design, guard = gists["docs/design.md#Design"], gists["src/guard.py#stall_guard"]
-    inner = Told({design: 0.6}, default=-0.1)
-    view = LensView(context, tree)
-    plain, bridged = inner.score(view), BridgedScorer(inner, 0.25).score(view)
-    gained = aggregate(context, bridged.values) - aggregate(context, plain.values)
-    place = context.position(guard)
-    assert place is not None and gained[place] == pytest.approx(0.25 * 0.6)
-    assert np.flatnonzero(gained).tolist() == [place]
-    assert sum(part for part in bridged.parts.values()) == pytest.approx(bridged.values)
-    assert (BridgedScorer(inner, 0.25).name, BridgedScorer(inner, 0.25).version) == (inner.name, inner.version)
-
-
-def test_the_share_that_crosses_a_bridge_is_part_of_the_state_and_older_traces_had_a_half() -> None:
-    runtime = small_runtime()
-    runtime.ingest(notes(4))
-    other = runtime.settings.model_copy(update={"bridge_share": 0.25})
-    state = runtime.state
-    assert state.digest("") != dataclasses.replace(state, settings=other).digest("")
-    header = header_of(runtime)
-    bare = {name: value for name, value in header.settings.items() if name != "bridge_share"}
-    writer = TraceWriter(None, dataclasses.replace(header, settings=bare))
-    assert read(writer.raw(), allow_incomplete=True).header.settings["bridge_share"] == 0.5

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from amgs_app import cli
 from amgs_app.calls.standard import standard
-from amgs_app.engine import Engine, Options
-from amgs_app.session.operator import Operator
 
 NOW = "2026-03-01T09:00:00Z"
-SAMPLE_HOUR = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -44,23 +39,6 @@ def script(folder: Path, text: str) -> Path:
 # --- which store ------------------------------------------------------------------------------------------
 
 
-def test_own_notes_never_go_into_the_sample_s_store(
-    home: Path, notes: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("ingest", "--sample") == 0
-    sample = capsys.readouterr().out
-    assert run("ingest", "--batch", str(notes)) == 0
-    assert run("ingest", "remember the milk") == 0
-    capsys.readouterr()
-    assert run("status", "--format", "json") == 0
-    status = json.loads(capsys.readouterr().out)
-    assert status["store"]["path"].endswith("memory.duckdb")
-    assert status["store"]["blocks"] == {"raw": 2}
-    assert status["corpus"] == ""
-    with Operator(Engine(Options(store=str(home / "observatory.duckdb"), model="tiny"))) as session:
-        assert f"{session.engine.memory.status().blocks['raw']} new" in sample.replace(",", "")
-
-
 @pytest.mark.parametrize("refused", [("import", "/etc/passwd"), ("ingest", "--file", "/etc"), ("ingest", " ")])
 def test_a_refused_import_or_ingest_leaves_no_new_store(
     home: Path, notes: Path, tmp_path: Path, refused: tuple[str, ...]
@@ -75,26 +53,6 @@ def test_a_refused_import_or_ingest_leaves_no_new_store(
 
 
 # --- the sample's clock -----------------------------------------------------------------------------------
-
-
-def test_the_sample_s_clock_goes_on_where_it_stood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = str(tmp_path / "sample.duckdb")
-    registry = standard()
-
-    def do(session: Operator, line: str) -> None:
-        call = registry.parse(line)
-        assert call is not None
-        session.run(call)
-
-    with Operator(Engine(Options(store=store, model="tiny"))) as session:
-        do(session, "ingest --sample")
-        assert session.engine.clock.now() - SAMPLE_HOUR < timedelta(minutes=5)
-        real = datetime.now(UTC)
-        monkeypatch.setattr("amgs.clock.SystemClock.now", lambda self: real + timedelta(minutes=20))
-    with Operator(Engine(Options(store=store, model="tiny"))) as again:
-        _ = again.engine.memory
-        assert again.engine.sample_time
-        assert timedelta(minutes=20) <= again.engine.clock.now() - SAMPLE_HOUR < timedelta(minutes=30)
 
 
 # --- errors -----------------------------------------------------------------------------------------------

@@ -65,13 +65,3 @@ def test_the_figure_of_a_block_reads_the_ends_of_its_edges(session: Operator, mo
     with blocks_read(monkeypatch) as read:
         draw(session, result, Canvas(100, 30), session.look_at)
     assert read == ends
-
-
-def test_the_figure_of_a_plan_reads_the_ends_of_its_edges(session: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    session.engine.memory.ingest_text("# A third look\n\nThe dome stalled again, as [[dome]] says.")
-    result = carried_out(session, "consolidate --dry-run")
-    ends = {end for item in result.items for edge in item.edges for end in (edge.source_id, edge.target_id)}
-    assert ends
-    with blocks_read(monkeypatch) as read:
-        draw(session, result, Canvas(100, 30), session.look_at)
-    assert read <= ends and len(read) < 20

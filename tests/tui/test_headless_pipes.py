@@ -29,18 +29,6 @@ def test_what_is_piped_is_whole_and_can_be_read_back(result: object) -> None:
     assert isinstance(json.loads(to_json(result)), dict)
 
 
-def test_one_word_that_names_a_folder_is_taken_in_as_the_folder(
-    amgs: Amgs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "notes").mkdir()
-    for name, text in (("valves.md", "A valve stuck."), ("pumps.md", "A pump leaks.")):
-        (tmp_path / "notes" / name).write_text(text, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    assert amgs("ingest", "notes") == 0 and "2 new" in amgs.out
-    assert amgs("ingest", "notes on valves") == 0 and "1 new" in amgs.out
-    assert amgs("ingest", "valves") == 0 and "1 new" in amgs.out
-
-
 def test_a_pipe_into_something_else_is_said_before_anything_is_done(amgs: Amgs, tmp_path: Path) -> None:
     script = tmp_path / "pipes.amgs"
     script.write_text("ingest 'a thought'\nsearch dome | xml\n", encoding="utf-8")

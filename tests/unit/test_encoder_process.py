@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import importlib
 import os
 import signal
 import subprocess
@@ -17,8 +15,7 @@ import numpy as np
 import pytest
 
 from amgs.errors import ModelError
-from amgs.text.bert import one_thread
-from amgs.text.encoder_process import EncoderLoadError, EncoderProcess, encoder_process
+from amgs.text.encoder_process import EncoderLoadError, EncoderProcess
 from amgs.text.minilm import MiniLM
 
 TEXTS = [f"Note {n} about the router in the attic, which drops packets when it rains." for n in range(8)]
@@ -85,19 +82,6 @@ def test_a_model_that_cannot_be_read_is_told_by_its_reason(tmp_path: Path) -> No
         EncoderProcess(str(tmp_path), "float32").encode(["a text"])
 
 
-def test_encoders_of_one_model_share_a_process_that_ends_with_the_last_of_them() -> None:
-    one, other = encoder_process("/a/model", "float32"), encoder_process("/a/model", "float32")
-    assert one is other
-    assert encoder_process("/a/model", "bfloat16") is not one
-    pid = one._running().pid
-    del one
-    gc.collect()
-    assert alive(pid)
-    del other
-    gc.collect()
-    assert not alive(pid)
-
-
 def test_the_process_ends_where_the_program_was_killed() -> None:
     program = (
         "import time; from amgs.text.encoder_process import EncoderProcess; p = EncoderProcess('/a/model', 'float32'); "
@@ -111,37 +95,3 @@ def test_the_process_ends_where_the_program_was_killed() -> None:
         assert alive(pid)
         parent.kill()
     until(lambda: not alive(pid))
-
-
-def test_a_questions_products_are_not_split_and_others_are_again_afterwards() -> None:
-    library = importlib.import_module("threadpoolctl")
-
-    def threads() -> list[int]:
-        return [one.num_threads for one in library.ThreadpoolController().select(user_api="blas").lib_controllers]
-
-    before = threads()
-    inside, leave = threading.Event(), threading.Event()
-
-    def asking() -> None:
-        with one_thread():
-            inside.set()
-            leave.wait()
-
-    asked = threading.Thread(target=asking)
-    with one_thread():
-        asked.start()
-        inside.wait()
-        assert set(threads()) == {1}
-    assert set(threads()) == {1}  # the other one is still inside
-    leave.set()
-    asked.join()
-    assert threads() == before
-    alone = threading.Thread(target=asking)  # the main thread was the first to set a limit, and has left
-    inside.clear()
-    leave.clear()
-    alone.start()
-    inside.wait()
-    assert set(threads()) == {1}
-    leave.set()
-    alone.join()
-    assert threads() == before

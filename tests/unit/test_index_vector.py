@@ -47,13 +47,6 @@ def test_it_agrees_with_the_plain_computation(seed: int, size: int, limit: int) 
     assert index.numbers.tolist() == sorted(held)
 
 
-def test_cosines_are_given_for_blocks_that_have_a_vector() -> None:
-    index = VectorIndex(2)
-    index.add([7], np.array([[3.0, 4.0]], dtype=np.float32))
-    assert index.cosines(np.array([1.0, 0.0], dtype=np.float32), [7, 8]) == {7: pytest.approx(0.6)}
-    assert index.cosines(np.array([1.0, 0.0], dtype=np.float32), []) == {}
-
-
 # --- a base beside the store ------------------------------------------------------------------------------
 
 

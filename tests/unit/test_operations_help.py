@@ -10,7 +10,6 @@ import pytest
 import typer.main
 
 from amgs_app.calls.registry import Registry
-from amgs_app.calls.shared_options import SHARED_OPTIONS, flag_of
 from amgs_app.calls.standard import standard
 from amgs_app.cli import build
 from amgs_app.results.session import CommandGroups, HelpList
@@ -83,15 +82,3 @@ def test_the_help_of_every_command_is_broken_once_at_any_width(
             if len(line) + 1 + len(following.split()[0]) <= width - 2
         ]
     assert len(commands) > 100 and ragged == []
-
-
-def test_the_options_of_every_command_are_one_line_in_the_help_of_each_and_are_listed_by_help_options(
-    registry: Registry, commands: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
-    for words in ("amgs session", "amgs conversation show", "amgs run", "amgs token new"):
-        commands[words].main(["--help"], prog_name=words, standalone_mode=False)
-        told_of = capsys.readouterr().out
-        assert "`amgs help options`" in told_of
-        assert "--corpus" not in told_of, words
-    (shared,) = told(registry, "help options").verbs  # type: ignore[union-attr]
-    assert [label.split()[0] for label, _ in shared.parameters] == [flag_of(name) for name in SHARED_OPTIONS]

@@ -18,15 +18,6 @@ from amgs_app.calls.registry import Registry
 from amgs_app.calls.standard import standard
 from amgs_app.terminal.line import LineError
 
-SPINE = """
-status|ingest|inbox list|consolidate|block show|block find|search|frame list|frame assemble|frame open
-graph neighbours|graph stats|graph inspect|decay curve|decay forecast|feedback|calibration
-focus open|focus step|focus refocus|focus back|focus why|focus view
-focus steer|focus measure|focus set
-focus branch|focus switch|focus diff|focus trace|focus telemetry
-operations|undo|verify|select|show|snapshot|expect|theme|help
-"""
-
 
 @pytest.fixture(scope="module")
 def registry() -> Registry:
@@ -81,15 +72,6 @@ def test_the_line_of_a_call_parses_to_the_same_call(call: Call[Any]) -> None:
     assert again.line() == call.line()
 
 
-def test_every_verb_of_the_spine_is_there_and_explains_itself(registry: Registry) -> None:
-    names = [name for line in SPINE.strip().split("\n") for name in line.split("|")]
-    assert [name for name in names if name not in registry] == []
-    for verb in registry:
-        assert verb.summary.endswith("."), verb.name
-        assert verb.help, verb.name
-        assert all(parameter.help for parameter in verb.parameters), verb.name
-
-
 @pytest.mark.parametrize(
     ("line", "column", "says"),
     [
@@ -119,12 +101,3 @@ def test_an_error_names_the_word(registry: Registry, line: str, column: int, say
     assert caught.value.column == column
     assert says in str(caught.value)
     assert caught.value.exit_code == 2
-
-
-def test_a_call_from_values_checks_the_names(registry: Registry) -> None:
-    call = registry.call("search", query="dome", top_k=3)
-    assert call == registry.parse("search dome --limit 3")
-    with pytest.raises(LineError, match="has no argument 'querry'"):
-        registry.call("search", querry="dome")
-    with pytest.raises(LineError, match="no command"):
-        registry.call("dance")

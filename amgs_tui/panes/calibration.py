@@ -185,11 +185,6 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         """The forecast under the cursor."""
         return self.row if self.plan is None else None
 
-    def follow_cursor(self) -> None:
-        """The block under the cursor becomes the selection; an edge has none."""
-        if (case := self._case) is not None:
-            self.post_message(self.Picked(case.outcome.block_id))
-
     @property
     def empty(self) -> bool:
         nothing = self.table is not None and not self.table.forecasts and self.group is None

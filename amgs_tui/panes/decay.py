@@ -8,21 +8,21 @@ from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs_app import operations
-from amgs_app.panes.row_fields import of_falling
-from amgs_app.render.canvas import Canvas
+from amgs_app.decay.rows import list_falling
+from amgs_app.render.canvas import Canvas, Figure
 from amgs_app.render.empty_state import notice
 from amgs_tui.dialogs.questions import confirm
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from amgs.lifecycle.decay_forecast import DecayPreview
-    from amgs.types import CategoryCurves, DecayCurve, Forecast, ForecastRow
+    from amgs.types import CategoryCurves, DecayCurve, Forecast
     from amgs_app.calls.arguments import ProfileName
     from amgs_app.calls.call import Call
-    from amgs_app.panes.row_filter import Row
+    from amgs_app.render.rows import RowList
     from amgs_tui.host import Host
 
 REACHES = (1.0, 3.0, 7.0, 14.0, 30.0, 90.0, 180.0, 365.0, 1095.0)
@@ -70,6 +70,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         self.curve: DecayCurve | None = None
         self.curves: CategoryCurves | None = None
         self.forecast: Forecast | None = None
+        self._page: RowList[Any] | None = None
         self.preview: DecayPreview | None = None
         self.reach = 30.0
         self.days = 30.0
@@ -120,25 +121,16 @@ decay profile of the selected block, c applies it. Moving in the list selects th
             case CategoryCurves():
                 self.curves = result
             case Forecast():
-                chosen = self.at_cursor(self.listed)
-                self.forecast = result
+                chosen = self.block_at_cursor()
+                self.forecast, self._page = result, list_falling(result)
                 self.clip_cursor()
-                self.place_on(chosen is not None and row.block.id == chosen.block.id for row in self.listed)
+                self.place_on(row.block.id == chosen for row, _ in self.items)
 
     # --- the list -------------------------------------------------------------------------------------------
 
-    def all_rows(self) -> Sequence[Row]:
-        return of_falling(self.forecast) if self.forecast is not None else ()
-
     @property
-    def listed(self) -> Sequence[ForecastRow]:
-        """What drops below the threshold, as the filter leaves it and in its order."""
-        rows = self.forecast.rows if self.forecast is not None else ()
-        return self.sift_rows(rows)
-
-    @property
-    def rows(self) -> int:
-        return len(self.listed)
+    def page(self) -> RowList[Any] | None:
+        return self._page
 
     def subtitle(self) -> str:
         if self.forecast is None:
@@ -147,12 +139,8 @@ decay profile of the selected block, c applies it. Moving in the list selects th
             return f"what if {self.supposed} · w another · c applies it"
         return f"in {self.days:g} of {self.reach:g} days · ← → time · [ ] reach"
 
-    def follow_cursor(self) -> None:
-        if self.rows:
-            self.post_message(self.Picked(self.listed[self.cursor].block.id))
-
     def selection_changed(self, block_id: str | None) -> None:
-        self.place_on(row.block.id == block_id for row in self.listed)
+        self.place_on(row.block.id == block_id for row, _ in self.items)
         was_supposed, self.supposed, self.preview = self.supposed, "", None
         if block_id is None or not self.has_place:
             self.stale = True
@@ -169,6 +157,9 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         if self.curve is None and self.curves is not None and not self.curves.curves:
             keys = ("1  the inbox: c consolidates it", "/  find a block to see its curve")
             return notice(canvas, "Nothing fades yet", keys, "Blocks fade once they are consolidated.")
+        return super().draw(canvas)
+
+    def figure(self, canvas: Canvas) -> Figure | None:
         from amgs_app.decay import figure as decay
 
         curve = self.curve if self.view != "categories" else None
@@ -184,8 +175,8 @@ decay profile of the selected block, c applies it. Moving in the list selects th
             curve=curve,
             forecast=self.forecast,
             categories=categories,
-            selected=self._marked,
-            shown=self.shown_places,
+            listed=self.kept,
+            cursor=self.kept.place_of(self._marked) if self.kept is not None else None,
             supposed=supposed,
             at_days=self.days,
         )
@@ -197,8 +188,8 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         """
         selected = self.host.selected
         if selected is None and self.rows:
-            return self.listed[self.cursor].block.id
-        return selected if any(row.block.id == selected for row in self.listed) else None
+            return self.block_at_cursor()
+        return selected if any(row.block.id == selected for row, _ in self.items) else None
 
     # --- what the keys do -----------------------------------------------------------------------------------
 
@@ -271,8 +262,8 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         self.repaint()
 
     def action_read(self) -> None:
-        if self.rows and self.host.selected is None:
-            self.host.pick(self.listed[self.cursor].block.id)
+        if self.host.selected is None and (block := self.block_at_cursor()) is not None:
+            self.host.pick(block)
         self.host.read_block()
 
     def _look_ahead(self) -> None:
@@ -286,7 +277,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         lines = [
             f"{row.falls_at:%Y-%m-%d %H:%M}  {row.relevance_now:.3f} → {row.relevance_then:.3f}  "
             f"{row.block.category}  {row.block.title}  {row.block.id[:12]}"
-            for row in self.listed
+            for row, _ in self.items
         ]
         drop = "drops" if len(lines) == 1 else "drop"
         head = f"{plural(len(lines), 'block')} {drop} below {self.forecast.threshold:g} within {self.days:g} days"

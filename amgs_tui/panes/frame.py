@@ -8,8 +8,8 @@ from rich.text import Text
 from textual import events
 
 from amgs_app import operations
-from amgs_app.panes.row_fields import listed, of_candidates
-from amgs_app.render.canvas import Canvas
+from amgs_app.render.candidates import list_frame, list_hits
+from amgs_app.render.canvas import Canvas, Figure
 from amgs_app.render.empty_state import notice
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
@@ -17,12 +17,13 @@ from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.weight_editor import WEIGHING, FrameWeighing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from amgs.types import Candidate, Frame, SearchResult
     from amgs_app.calibration.commands import Verdict
     from amgs_app.calls.call import Call
-    from amgs_app.panes.row_filter import Row
+    from amgs_app.render.candidates import CandidateRow
+    from amgs_app.render.rows import RowList
     from amgs_app.results.memory import FrameList, LastFrame
     from amgs_tui.host import Host
 
@@ -71,8 +72,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.weighing = FrameWeighing(self, lambda: self.frame)
         self.adopt(self.weighing)
         self.verdicts: Mapping[str, float] = {}
-        self.every: Sequence[Candidate] = ()
-        """The candidates in the order in which they are listed, or the hits."""
+        self._page: RowList[CandidateRow] | None = None
         self._missing = False
 
     def asks(self) -> Iterable[Call[Any]]:
@@ -94,7 +94,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
                 self._take_rows(held if self.weighing.weights is not None else None)
             case SearchResult():
                 self.search = result
-                self.every = result.hits
+                self._page = list_hits(result)
                 self._take_rows(None)
 
     def _take_rows(self, held: Candidate | None) -> None:
@@ -102,7 +102,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.text_offset = 0
         self.cursor = 0
         if held is not None:
-            self.place_on(_key(each) == _key(held) for each in self.candidates)
+            self.place_on(_key(row.item) == _key(held) for row in self.items)
         self.follow_cursor()
 
     def _take_last(self, result: LastFrame) -> None:
@@ -111,10 +111,10 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             return
         if self.frame is None:
             self.frame, self.chosen = result.frame, result.frame.name
-            if self.search is None:
-                self.every = listed(result.frame)
         if (self.frame.name, self.frame.query) == (result.frame.name, result.frame.query):
             self.verdicts = result.verdicts
+        if self.search is None:
+            self._page = list_frame(self.frame, self.verdicts)
 
     def _take_frame(self, frame: Frame) -> None:
         same = self.frame is not None and (self.frame.name, self.frame.query) == (frame.name, frame.query)
@@ -122,25 +122,17 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         if not same:
             self.verdicts = {}
         self.frame, self.search = frame, None
-        self.every = listed(frame)
+        self._page = list_frame(frame, self.verdicts)
         self.chosen = frame.name
+
+    @property
+    def page(self) -> RowList[CandidateRow] | None:
+        return self._page
 
     @property
     def _row(self) -> Candidate | None:
         """The candidate under the cursor."""
-        return self.at_cursor(self.candidates)
-
-    @property
-    def candidates(self) -> Sequence[Candidate]:
-        """The rows of the table: those that the filter leaves, in the operator's order."""
-        return self.sift_rows(self.every)
-
-    def all_rows(self) -> Sequence[Row]:
-        return of_candidates(self.every)
-
-    @property
-    def rows(self) -> int:
-        return len(self.candidates)
+        return self.row.item if self.row is not None else None
 
     def subtitle(self) -> str:
         if self.weighing.weights is not None and self.frame is not None:
@@ -153,11 +145,6 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             return self.frame.text
         return super().copy_text()
 
-    def follow_cursor(self) -> None:
-        row = self._row
-        if row is not None:
-            self.post_message(self.Picked(row.block.id))
-
     def on_focus(self) -> None:
         """Whoever comes here with nothing selected selects the row under the cursor: the other panes show it too."""
         if self.host.selected is None:
@@ -167,19 +154,8 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         """Go to the selected block, unless the cursor stands on it: a composite may list it once a part."""
         row = self._row
         if row is None or row.block.id != block_id:
-            self.place_on(one.block.id == block_id for one in self.candidates)
+            self.place_on(row.item.block.id == block_id for row in self.items)
             self.repaint()
-
-    def rows_on_screen(self) -> Mapping[int, int] | None:
-        from amgs_app.frames import figure as frame
-        from amgs_app.search import figure as search
-
-        places = self.shown_places
-        if self.search is not None:
-            return search.rows_of_search(self.search, self.canvas(), cursor=self.cursor, shown=places)
-        if self.frame is None:
-            return {}
-        return frame.rows_of_frame(self.frame, self.canvas(), cursor=self.cursor, show=self.show, shown=places)
 
     def action_move(self, by: int) -> None:
         if self.show == "text" and self.search is None:
@@ -211,21 +187,16 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
                 keys,
                 "A frame is the text that a question gets: what memory holds on it, within a budget.",
             )
+        return super().draw(canvas)
+
+    def figure(self, canvas: Canvas) -> Figure | None:
         from amgs_app.frames import figure as frame
         from amgs_app.search import figure as search
 
-        places = self.shown_places
         if self.search is not None:
-            return search.search(self.search, canvas, cursor=self.cursor, shown=places)
+            return search.search(self.search, canvas, self.kept, self.cursor)
         return frame.frame(
-            self.frame,
-            canvas,
-            cursor=self.cursor,
-            show=self.show,
-            text_offset=self.text_offset,
-            shown=places,
-            verdicts=self.verdicts,
-            lacks=self._lacks,
+            self.frame, canvas, self.kept, self.cursor, show=self.show, text_offset=self.text_offset, lacks=self._lacks
         )
 
     @property
@@ -245,8 +216,8 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         if action == "missed":
             return self.search is not None or (self.frame is not None and bool(self.frame.query))
         if action == "why":
-            return bool(self.candidates)
-        return bool(self.candidates) if action == "feedback" else True
+            return bool(self.items)
+        return bool(self.items) if action == "feedback" else True
 
     def action_ask(self) -> None:
         self._missing = False
@@ -331,13 +302,16 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         if row is None:
             return
         block = row.block.id
-        if self.search is None and not any(c.block.id == block for c in self.every if c.fate == "selected"):
+        if self.search is None and not self._is_in(block):
             self.notify("Only a block that is in the frame has a forecast.", title="Nothing to judge")
         elif self.search is None and block in self.verdicts:
             said = "useful" if self.verdicts[block] >= 0.5 else "useless"
             self.notify(f"You judged this block {said} for this question.", title="Already judged")
         else:
             self.ask(operations.calibration.feedback(verdict, block))
+
+    def _is_in(self, block_id: str) -> bool:
+        return self.frame is not None and any(one.block.id == block_id for one in self.frame.selected)
 
     def action_view(self) -> None:
         self.show = SHOWS[(SHOWS.index(self.show) + 1) % len(SHOWS)]

@@ -94,7 +94,9 @@ class ListPane(Pane):
     # --- the cursor -----------------------------------------------------------------------------------------
 
     def follow_cursor(self) -> None:
-        """The cursor stands on another row."""
+        """The cursor stands on another row: its block becomes the selection."""
+        if (block := self.block_at_cursor()) is not None:
+            self.post_message(self.Picked(block))
 
     def follow_filter(self) -> None:
         self.cursor = 0

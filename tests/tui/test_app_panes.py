@@ -150,9 +150,9 @@ async def test_a_question_assembles_the_frame_and_its_first_candidate_is_selecte
     async with drive(world, (120, 40)) as driven:
         pane = await assemble(driven)
         assert "why did the dome stall" in driven.text and "ATTENTION ▾ " in driven.text
-        assert driven.app.selected == pane.candidates[0].block.id
+        assert driven.app.selected == pane.items[0].item.block.id
         await driven.press("down")
-        assert driven.app.selected == pane.candidates[1].block.id
+        assert driven.app.selected == pane.items[1].item.block.id
 
 
 async def test_verdicts_go_to_the_candidate_under_the_cursor() -> None:
@@ -163,7 +163,7 @@ async def test_verdicts_go_to_the_candidate_under_the_cursor() -> None:
         asked = next(request for request in world.calls if request.command == "feedback")
         assert asked.arguments == {
             "verdict": "useful",
-            "block": pane.candidates[1].block.id,
+            "block": pane.items[1].item.block.id,
             "forecast": None,
             "assembly": None,
             "query": "",

@@ -14,17 +14,17 @@ async def test_f_leaves_the_rows_that_pass_says_so_and_a_blank_line_brings_all_b
     async with drive(world, (120, 40)) as driven:
         pane = await assemble(driven)
         await driven.press("F")
-        every = len(pane.candidates)
+        every = len(pane.items)
         await driven.type("fate:out tokens>40", "enter")
-        shown = len(pane.candidates)
+        shown = len(pane.items)
         assert 0 < shown < every
-        assert all(each.fate != "selected" and each.tokens > 40 for each in pane.candidates)
+        assert all(row.item.fate != "selected" and row.item.tokens > 40 for row in pane.items)
         assert "only fate:out tokens>40" in driven.text
         assert f"{shown} shown of {every} candidates" in driven.text
-        assert driven.app.selected == pane.candidates[0].block.id
+        assert driven.app.selected == pane.items[0].item.block.id
         assert world.ask("layout").sifts == {"frame": ListFilter(("fate:out", "tokens>40"))}
         await driven.press("F", "ctrl+u", "enter")
-        assert len(pane.candidates) == every and "shown of" not in driven.text
+        assert len(pane.items) == every and "shown of" not in driven.text
 
 
 async def test_the_arrows_walk_only_the_entries_that_pass_in_their_order() -> None:

@@ -31,12 +31,12 @@ def _line(plain: str, words: str) -> str:
 @pytest.mark.parametrize("canvas", SIZES, ids=lambda canvas: f"{canvas.width}x{canvas.height}")
 def test_key_facts_stay_at_every_size(canvas: Canvas) -> None:
     drawn = {
-        "886/1,024 tok": frame.frame(FRAME, canvas),
-        "8 in, 6 out": frame.frame(FRAME, canvas),
+        "886/1,024 tok": frame.frame(FRAME, canvas).render(),
+        "8 in, 6 out": frame.frame(FRAME, canvas).render(),
         "Dome motor log": graph.neighbourhood(samples.neighbourhood(), canvas),
         "23 neighbours": graph.neighbourhood(samples.neighbourhood(), canvas),
-        "drops below 0.05 in 11 d": decay.decay(canvas, now=samples.NOW, curve=samples.curve()),
-        "12 blocks drop below 0.05": decay.decay(canvas, now=samples.NOW, forecast=samples.forecast()),
+        "drops below 0.05 in 11 d": decay.decay(canvas, now=samples.NOW, curve=samples.curve()).render(),
+        "12 blocks drop below 0.05": decay.decay(canvas, now=samples.NOW, forecast=samples.forecast()).render(),
         "Brier .113": calibration.calibration(samples.reliability(), canvas).render(),
         "160 of 412": calibration.calibration(samples.reliability(), canvas).render(),
         "37 raw": overview.overview(samples.status(), canvas),

@@ -32,9 +32,9 @@ PICTURES: dict[str, Draw] = {
         NEAR.center, c, now=samples.NOW, edges=[live.edge for live in NEAR.edges], titles=samples.TITLES
     ),
     "block odd": lambda c: block.block(ODD, c, now=samples.NOW),
-    "frame": lambda c: frame.frame(FRAME, c, selected=FRAME.candidates[3].block.id),
-    "frame text": lambda c: frame.frame(FRAME, c, show="text", text_offset=3),
-    "search": lambda c: hits.search(samples.search(), c, selected=samples.search().hits[20].block.id),
+    "frame": lambda c: frame.frame(FRAME, c, cursor=3).render(),
+    "frame text": lambda c: frame.frame(FRAME, c, show="text", text_offset=3).render(),
+    "search": lambda c: hits.search(samples.search(), c, cursor=20).render(),
     "diagnosis": lambda c: diagnosis.diagnosis(samples.diagnosis(), c),
     "candidate": lambda c: frame.candidate(FRAME.candidates[0], FRAME.weights, c),
     "graph": lambda c: graph.neighbourhood(NEAR, c, now=samples.NOW, selected=NEAR.blocks[5].id),
@@ -42,20 +42,13 @@ PICTURES: dict[str, Draw] = {
     "stats": lambda c: graph.stats(samples.STATS, c),
     "decay": lambda c: decay.decay(
         c, now=samples.NOW, curve=samples.curve(), forecast=samples.forecast(), categories=samples.category_curves()
-    ),
+    ).render(),
     "decay supposed": lambda c: decay.decay(
-        c,
-        now=samples.NOW,
-        curve=samples.curve(),
-        forecast=samples.supposed(),
-        supposed=samples.curve(),
-        shown=(3, 1),
-        at_days=12.0,
-    ),
+        c, now=samples.NOW, curve=samples.curve(), forecast=samples.supposed(), supposed=samples.curve(), at_days=12.0
+    ).render(),
     "decay categories": lambda c: decay.decay(
         c, now=samples.NOW, forecast=samples.forecast(), categories=samples.category_curves()
-    ),
-    "forecast": lambda c: decay.forecast(samples.forecast(), c),
+    ).render(),
     "calibration": lambda c: calibration.calibration(samples.reliability(), c, CASES, 2).render(),
     "calibration bin": lambda c: calibration.calibration(
         samples.reliability(), c, CASES, chosen=6, of="frame SESSION", every=30
@@ -81,12 +74,11 @@ PICTURES: dict[str, Draw] = {
 }
 EMPTY: dict[str, Draw] = {
     "block": lambda c: block.block(None, c, now=samples.NOW),
-    "frame": lambda c: frame.frame(None, c),
-    "search": lambda c: hits.search(None, c),
+    "frame": lambda c: frame.frame(None, c).render(),
+    "search": lambda c: hits.search(None, c).render(),
     "graph": lambda c: graph.neighbourhood(None, c),
     "graph alone": lambda c: graph.neighbourhood(samples.neighbourhood(0, 0), c),
-    "decay": lambda c: decay.decay(c, now=samples.NOW),
-    "forecast": lambda c: decay.forecast(None, c),
+    "decay": lambda c: decay.decay(c, now=samples.NOW).render(),
     "calibration": lambda c: calibration.calibration(samples.EMPTY_RELIABILITY, c).render(),
     "focus": lambda c: focus.focus(None, c),
     "overview": lambda c: overview.overview(None, c),

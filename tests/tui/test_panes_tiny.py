@@ -51,7 +51,7 @@ async def test_the_cursor_of_the_list_never_stands_on_another_block_than_the_cur
         await driven.press("4", *["right_square_bracket"] * 5)
         pane = driven.app.main.pane("decay")
         assert isinstance(pane, DecayPane) and pane.rows > 1
-        outside, inside = (row.block for row in pane.listed[:2])
+        outside, inside = (row.block for row, _ in pane.items[:2])
         pane.use_sift(pane.sift.filtered(f'"title={inside.title}"'))
         await driven.settle()
         driven.app.pick(outside.id)
@@ -59,7 +59,7 @@ async def test_the_cursor_of_the_list_never_stands_on_another_block_than_the_cur
         assert pane.curve is not None and pane.curve.block.id == outside.id
         assert pane._marked is None
         await driven.press("down")
-        assert pane._marked == pane.listed[0].block.id == driven.app.selected
+        assert pane._marked == pane.block_at_cursor() == driven.app.selected
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_words_are_never_drawn_in_the_faint_colour() -> None:
     canvas = Canvas(120, 40)
     pictures = (
         overview.overview(samples.status(), canvas, operations=samples.operations(), health=samples.health()),
-        decay_picture.decay(canvas, now=samples.NOW, curve=samples.curve(), forecast=samples.forecast()),
+        decay_picture.decay(canvas, now=samples.NOW, curve=samples.curve(), forecast=samples.forecast()).render(),
         graph_picture.neighbourhood(samples.neighbourhood(), canvas),
-        frame_picture.frame(samples.frame(), canvas),
+        frame_picture.frame(samples.frame(), canvas).render(),
     )
     for drawn in pictures:
         for span in drawn.spans:

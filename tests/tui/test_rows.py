@@ -92,7 +92,7 @@ def test_the_table_has_what_is_listed_and_the_filter_what_is_not_an_instant() ->
     assert to_csv(listed.table()).splitlines()[0] == "#,id,since,title,score,words,mood"
     listing = NOTES.listing
     assert listing.texts == ("title", "mood", "content") and listing.numbers == ("days", "score", "words", "length")
-    assert listing.sorts == ("days", "title", "score", "words", "mood")
+    assert listing.sorts == ("days", "title", "score", "words", "content")
     found = places(listed.fields, listing, ListFilter(("title:bed", "days<3"), "score"))
     assert [row[3] for row in listed.keep(found).items] == [2, 1, 0]
     assert join(NOTES, Rows[Note]("title* ago:n", lambda row: (row[0], 1))).numbers == (*listing.numbers, "ago")

@@ -7,19 +7,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from amgs.decay import profile_name
 from amgs.text.plural import plural
-from amgs.types import CategoryCurves, DecayCurve, Forecast
+from amgs.types import CategoryCurves, DecayCurve, Forecast, ForecastRow
 from amgs_app.decay.figure_forecast import outlook
 from amgs_app.render.canvas import Canvas, Figure, Region, clean, cut, ink, width_of
-from amgs_app.render.empty_state import notice, notice_in
+from amgs_app.render.empty_state import notice_in
 from amgs_app.render.format import day, half_life, share, span
 from amgs_app.render.glyphs import HeaderPart, facts_line
 from amgs_app.render.plot import Axes, PlotCurve, PlotLine, column_of, draw, write_letters
 from amgs_app.terminal.themes import READABLE, Palette, contrast
+
+if TYPE_CHECKING:
+    from amgs_app.render.rows import RowList
 
 Series = tuple[Sequence[float], Sequence[float]]
 """Hours relative to now, and the relevance at each."""
@@ -46,58 +48,46 @@ def decay(
     curve: DecayCurve | None = None,
     forecast: Forecast | None = None,
     categories: Mapping[str, Series] | None = None,
-    selected: str | None = None,
-    shown: Sequence[int] | None = None,
+    listed: RowList[tuple[ForecastRow, float]] | None = None,
+    cursor: int | None = None,
     supposed: DecayCurve | None = None,
     at_days: float | None = None,
-) -> Text:
+) -> Figure:
     """The chosen block's curve above, the forecast and the categories below (beside it when wide).
 
-    categories: mean curves by category. selected, shown: in the forecast's table. supposed: the block's curve
+    categories: mean curves by category. listed: the forecast's rows that a filter leaves, None
+    for all; cursor: the chosen one. supposed: the block's curve
     with another decay. at_days: the instant ahead that the forecast tells of, marked in the plot.
     """
+    sheet = Figure(canvas)
     if curve is None and forecast is None and not categories:
-        return notice(
-            canvas,
+        notice_in(
+            sheet,
             "Nothing fades yet",
             ("consolidate", "decay curve ID", "decay forecast --days 30"),
             "A block's relevance halves with every half-life; each use sets it back to 1.",
         )
-    sheet = Figure(canvas)
+        return sheet
     plot = _Plot(curve, categories or {}, supposed, at_days)
     if forecast is None:
         _curve(sheet, plot, now)
     elif curve is None and not categories:
-        outlook(sheet, forecast, selected, shown)
+        outlook(sheet, forecast, listed, cursor)
     elif sheet.width >= 116:
         left = sheet.width * 11 // 20
         _curve(sheet.part(0, 0, left), plot, now)
-        outlook(sheet.part(left + 2, 0), forecast, selected, shown)
+        outlook(sheet.part(left + 2, 0), forecast, listed, cursor)
     else:
         top = max(8, sheet.height * (9 if sheet.height >= 18 else 11) // 20)
         _curve(sheet.part(0, 0, None, top), plot, now)
-        outlook(sheet.part(0, top), forecast, selected, shown)
-    return sheet.render()
+        outlook(sheet.part(0, top), forecast, listed, cursor)
+    return sheet
 
 
 def series_of(curves: CategoryCurves, own: str = "", most: int = MOST_CATEGORIES) -> dict[str, Series]:
     """The curves of the largest categories, and of `own` among them, as a plot takes them."""
     ranked = sorted(curves.curves, key=lambda each: each.category != own)[:most]
     return {each.category: (each.hours, each.relevance) for each in ranked if each.hours}
-
-
-def forecast(result: Forecast | None, canvas: Canvas) -> Text:
-    """What drops below the threshold within the days asked, and the histogram now and then."""
-    if result is None:
-        return notice(
-            canvas,
-            "No forecast yet",
-            ("decay forecast --days 30",),
-            "It names the blocks that drop below the threshold, and when.",
-        )
-    sheet = Figure(canvas)
-    outlook(sheet, result)
-    return sheet.render()
 
 
 # --- the curve --------------------------------------------------------------------------------------------

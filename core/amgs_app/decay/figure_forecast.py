@@ -6,27 +6,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from amgs.clock import earlier
 from amgs.decay import profile_name
 from amgs.text.plural import plural
 from amgs.types import CategoryOutlook, Forecast, ForecastRow
+from amgs_app.decay.rows import list_falling
 from amgs_app.render.canvas import Piece, Region, clean, ink, width_of
-from amgs_app.render.format import count, day, days_told, half_life, share, short_count, span
-from amgs_app.render.glyphs import HeaderPart, ListPage, bar, facts_line, gauge, histogram
+from amgs_app.render.format import count, day, days_told, half_life, share
+from amgs_app.render.glyphs import HeaderPart, bar, facts_line, histogram
+
+if TYPE_CHECKING:
+    from amgs_app.render.rows import RowList
 
 _CATEGORIES = 12
 """Categories that are listed at most."""
 
 
-def outlook(region: Region, result: Forecast, selected: str | None = None, shown: Sequence[int] | None = None) -> None:
+def outlook(
+    region: Region,
+    result: Forecast,
+    listed: RowList[tuple[ForecastRow, float]] | None = None,
+    cursor: int | None = None,
+) -> None:
     """The forecast: its facts, the blocks that drop below the threshold, the categories, the histograms, as far as
-    there is room.
-
-    shown: places of the rows that are listed, in their order; None for all.
+    there is room. listed: the rows that a filter leaves; None for all.
     """
-    rows = result.rows if shown is None else [result.rows[place] for place in shown]
+    every = list_falling(result)
+    listed = every if listed is None else listed
+    rows = listed.items
     _facts(region, result)
     top = 1
     if region.height >= 8:
@@ -37,7 +48,7 @@ def outlook(region: Region, result: Forecast, selected: str | None = None, shown
         top += 1
     free = region.height - top
     kinds = min(len(result.categories), _CATEGORIES) + 1 if result.categories else 0
-    table = min(free, max(3, len(rows) + 1))
+    table = min(free, max(3, len(rows) + 2))
     kinds = min(kinds, max(0, free - min(table, 6)), max(0, free // 2)) if free >= 9 else 0
     kinds = kinds if kinds >= 3 else 0
     table = min(table, free - kinds)
@@ -46,7 +57,8 @@ def outlook(region: Region, result: Forecast, selected: str | None = None, shown
         table, graph = table - (5 - graph), 5
     graph = min(graph, 20) if graph >= 3 else 0
     if rows and table >= 2:
-        _falling(region.part(0, top, None, table), result, rows, selected)
+        more = f": {len(rows):,} of {result.falling:,} are listed" if len(rows) < result.falling else ""
+        replace(listed, title=f"drop below it{more}").draw_under(region.part(0, top, None, table), cursor)
     elif not rows and free >= 2:
         words = "No row matches the filter." if result.rows else "No block drops below it in this time."
         region.put(1, top + 1, words, ink(region.palette.muted))
@@ -138,65 +150,6 @@ def _kept(region: Region, x: int, row: int, wide: int, each: CategoryOutlook) ->
     region.put(x, row, bar(each.alive_then / each.blocks, wide, region.symbols), ink(palette.accent))
     if now > then:
         region.fill(x + then, row, now - then, "░", ink(palette.warn))
-
-
-def _falling(region: Region, result: Forecast, rows: Sequence[ForecastRow], selected: str | None) -> None:
-    """The blocks that drop below the threshold, with what they were good for."""
-    palette = region.palette
-    muted = ink(palette.muted)
-    place = next((at for at, row in enumerate(rows) if row.block.id == selected), None)
-    unused = _unused_from(rows)
-    page = ListPage.around(rows, region.height - 1 - bool(unused), place)
-    bar_w = min(20, region.width // 8) if region.width >= 76 else 0
-    date_w = 11 if region.width >= 84 else 0
-    title_x = 1 + date_w + 6 + 2
-    end = region.width - (bar_w + 2 if bar_w else 1)
-    values_x, links_x, uses_x = end - 12, end - 19, end - 25
-    title_w = uses_x - title_x - 1
-    category_w = max((width_of(clean(row.block.category)) for row in page.rows), default=0) if title_w >= 36 else 0
-    note = page.note
-    if len(rows) < len(result.rows) or len(result.rows) < result.falling:
-        note = f"{note or len(rows)} listed"
-    if date_w:
-        region.put(1, 0, "on", muted)
-    region.put(1 + date_w, 0, "in", muted, width=6, align="right")
-    region.put(region.put(title_x, 0, "block", muted) + 2, 0, note, muted, width=max(0, title_w - 7))
-    for x, wide, name in ((uses_x, 5, "uses"), (links_x, 6, "links"), (values_x, 12, "now → then")):
-        region.put(x, 0, name, muted, width=wide, align="right")
-
-    def paint(line: Region, row: ForecastRow, chosen: bool) -> None:
-        left = (row.falls_at - result.as_of).total_seconds()
-        if date_w:
-            line.put(1, 0, day(row.falls_at), muted)
-        line.put(1 + date_w, 0, span(left), ink(palette.text), width=6, align="right")
-        title = ink(palette.text, bold=chosen or row.useful > 0)
-        line.put(title_x, 0, clean(row.block.title), title, width=title_w - category_w - bool(category_w))
-        if category_w:
-            line.put(title_x + title_w - category_w, 0, clean(row.block.category), muted, width=category_w)
-        uses = f"{short_count(row.uses)}{'✓' if row.useful else ''}" if row.uses else "·"
-        line.put(uses_x, 0, uses, ink(palette.good) if row.useful else muted, width=5, align="right")
-        line.put(links_x, 0, short_count(row.links) if row.links else "·", muted, width=6, align="right")
-        told = f"{share(row.relevance_now):>4} → {share(row.relevance_then):>4}"
-        line.put(values_x, 0, told, muted, width=12, align="right")
-        if bar_w:
-            gauge(line, end + 1, 0, bar_w, row.relevance_now, ink(palette.heat_high))
-
-    above = max(0, min(unused - page.first, len(page.rows))) if unused else len(page.rows)
-    used, rest = page.parted(above)
-    used.draw(region.part(0, 1), paint)
-    if unused and rest.rows:
-        if page.first <= unused:
-            region.rule(1 + above, "never used")
-            above += 1
-        rest.draw(region.part(0, 1 + above), paint)
-
-
-def _unused_from(rows: Sequence[ForecastRow]) -> int:
-    """The place from which on the rows are of blocks that were never used, where used ones stand before them; 0 where
-    the rows do not fall into these two groups.
-    """
-    first = next((place for place, row in enumerate(rows) if not row.uses), 0)
-    return 0 if any(row.uses for row in rows[first:]) else first
 
 
 def _histograms(region: Region, result: Forecast) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from amgs.decay import half_life_hours, profile_name
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
+from amgs_app.render.rows import RowList, Rows
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
@@ -15,9 +16,39 @@ if TYPE_CHECKING:
 
     from amgs.lifecycle.decay_forecast import DecayPreview
     from amgs.simulation import Simulation
-    from amgs.types import CategoryCurves, DecayCurve, Forecast
+    from amgs.types import CategoryCurves, DecayCurve, Forecast, ForecastRow
     from amgs_app.render.canvas import Canvas
     from amgs_app.session.operator import Operator
+
+
+FALLING: Final = Rows["tuple[ForecastRow, float]"](
+    "id:id- title*! category??+ drops:day?? days:n!+ now:score= then:score uses:n links:n? useful:n. content."
+    " confidence:n.",
+    lambda row: (
+        row[0].block.id,
+        row[0].block.title,
+        row[0].block.category,
+        row[0].falls_at,
+        row[1],
+        row[0].relevance_now,
+        row[0].relevance_then,
+        row[0].uses,
+        row[0].links,
+        row[0].useful,
+        row[0].block.content,
+        row[0].block.confidence,
+    ),
+    key=lambda row: row[0].block.id,
+    empty=("No block drops below it in this time.",),
+    pane="decay",
+)
+LISTING: Final = FALLING.listing
+
+
+def list_falling(result: Forecast) -> RowList[tuple[ForecastRow, float]]:
+    """The blocks that drop below the threshold, each with the days until then; those that were used come first."""
+    rows = [(row, (row.falls_at - result.as_of).total_seconds() / 86400) for row in result.rows]
+    return FALLING.of("drop below it", rows)
 
 
 _POINTS_SHOWN = 16
@@ -30,11 +61,12 @@ _BESIDE = 4
 
 def _fading(operator: Operator, canvas: Canvas, forecast: Forecast, **drawn: Any) -> Text:
     from amgs_app.decay.figure import decay
-    from amgs_app.panes.row_fields import of_falling
     from amgs_app.render.drawing import places
 
-    rows = places(operator, "decay", of_falling(forecast))
-    return decay(canvas, now=operator.engine.clock.now(), forecast=forecast, shown=rows, at_days=forecast.days, **drawn)
+    every, selected = list_falling(forecast), drawn.pop("selected")
+    left = every.keep(places(operator, "decay", every.fields))
+    drawn |= {"listed": left, "cursor": left.place_of(selected), "at_days": forecast.days}
+    return decay(canvas, now=operator.engine.clock.now(), forecast=forecast, **drawn).render()
 
 
 def _drawn_curve(operator: Operator, result: DecayCurve, canvas: Canvas) -> Text:
@@ -66,10 +98,6 @@ def _drawn_forecast(operator: Operator, result: Forecast, canvas: Canvas) -> Tex
 
 @entry(figure=_drawn_forecast)
 def forecast(result: Forecast) -> ResultTable:
-    rows = [
-        (row.block.id, row.block.title, row.falls_at, row.relevance_now, row.relevance_then, row.uses, row.links)
-        for row in result.rows
-    ]
     drop = "block drops" if result.falling == 1 else "blocks drop"
     falling = f"{result.falling:,} {drop} below {result.threshold:g} within {result.days:g} days"
     if result.supposed is not None:
@@ -80,7 +108,7 @@ def forecast(result: Forecast) -> ResultTable:
         f"mean {each.mean_now:.2f} → {each.mean_then:.2f}"
         for each in result.categories
     ]
-    return sheet(title, "id:id title* drops:at now:score then:score uses:n links:n", rows, notes)
+    return replace(list_falling(result).table(), title=title, notes=tuple(notes))
 
 
 def _drawn_categories(operator: Operator, result: CategoryCurves, canvas: Canvas) -> Text:

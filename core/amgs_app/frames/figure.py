@@ -4,84 +4,56 @@ each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs.types import Candidate, Frame, LedgerEntry, Weights
-from amgs_app.panes.row_fields import listed
-from amgs_app.render.candidates import (
-    Listed,
-    draw_candidate,
-    draw_table,
-    draw_waterfall,
-    place_of_marked,
-    title_of_rows,
-)
+from amgs_app.render.candidates import draw_candidate, draw_waterfall, list_frame
 from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
-from amgs_app.render.empty_state import notice
+from amgs_app.render.empty_state import notice_in
 from amgs_app.render.format import count, milliseconds
 from amgs_app.render.glyphs import HeaderPart, facts_line, gauge_pieces, scroll_note, wrap
 from amgs_app.render.sentences import coverage_told
 
+if TYPE_CHECKING:
+    from amgs_app.render.candidates import CandidateRow
+    from amgs_app.render.rows import RowList
+
 Show = Literal["both", "candidates", "text"]
 
 _NONE = "No block qualified."
-_FILTERED = "No row matches the filter. F changes it; a blank one clears it."
 
 
 def frame(
     result: Frame | None,
     canvas: Canvas,
-    *,
-    selected: str | None = None,
+    listed: RowList[CandidateRow] | None = None,
     cursor: int | None = None,
+    *,
     show: Show = "both",
     text_offset: int = 0,
-    shown: Sequence[int] | None = None,
-    verdicts: Mapping[str, float] = MappingProxyType({}),
     lacks: str = "",
-) -> Text:
+) -> Figure:
     """An assembled frame: waterfall, budget, candidates with scores and fates, the text with its blocks.
 
-    The candidates stand as `listed` has them. shown: places of those that the table has, in its order; None for all.
-    cursor: the marked one's place in the table; else the first that is the block `selected`. show: the table, the text,
-    or both as far as there is room. text_offset: first text line. verdicts: by block id, 1 useful, 0 useless. lacks:
-    what is said, where no block qualified, of those that could not.
+    listed: the candidates that a filter leaves; None for all. cursor: the marked one's place. show: the table, the
+    text, or both as far as there is room. text_offset: first text line. lacks: what is said, where no block qualified,
+    of those that could not.
     """
+    sheet = Figure(canvas)
     if result is None:
-        return notice(
-            canvas,
+        notice_in(
+            sheet,
             "No frame yet",
             ("frame assemble SESSION --query “…”",),
             "A frame is the text that a "
             "question gets: what the memory holds on it, chosen by score within a budget of tokens.",
         )
-    marked = selected if cursor is None else cursor
-    return _frame(result, canvas, marked, show, text_offset, shown, verdicts, lacks).render()
-
-
-def rows_of_frame(
-    result: Frame, canvas: Canvas, *, cursor: int | None = None, show: Show = "both", shown: Sequence[int] | None = None
-) -> Mapping[int, int]:
-    """Which row of the table each line of the picture shows."""
-    return _frame(result, canvas, cursor, show, 0, shown, MappingProxyType({})).rows
-
-
-def _frame(
-    result: Frame,
-    canvas: Canvas,
-    marked: int | str | None,
-    show: Show,
-    text_offset: int,
-    shown: Sequence[int] | None,
-    verdicts: Mapping[str, float],
-    lacks: str = "",
-) -> Figure:
-    sheet = Figure(canvas)
+        return sheet
     _head(sheet, result)
     y = 1 + draw_waterfall(sheet, 1, result.layers)
     y += _ledger(sheet, y, result.ledger)
@@ -93,46 +65,29 @@ def _frame(
     if foot and result.coverage:
         words = coverage_told(result.coverage)
         sheet.put(1, sheet.height - 1, words, ink(sheet.palette.muted), width=sheet.width - 2)
-    every = listed(result)
-    rows = tuple(range(len(every))) if shown is None else tuple(shown)
-    items = [every[place] for place in rows]
-    cursor = place_of_marked(items, marked)
-    several = len({item.child for item in every}) > 1
-    table_of = Listed(
-        items,
-        [place + 1 for place in rows],
-        _weights_of(result),
-        cursor,
-        several and list(rows) == sorted(rows),
-        verdicts,
-    )
-    table, detail, text = _split(sheet.part(0, y, None, sheet.height - y - foot), len(table_of.lines), show)
+    every = list_frame(result)
+    rows = every if listed is None else listed
+    table, detail, text = _split(sheet.part(0, y, None, sheet.height - y - foot), len(rows.items) + 1, show)
     if table is not None:
-        chosen = len(result.selected)
-        title = f"{chosen} in, {len(every) - chosen} out"
-        if canvas.width >= 72:
-            title = f"{plural(len(every), 'candidate')}: {title}"
-        title = title_of_rows(title, rows, len(every))
-        none = f"{_NONE} {clean(lacks)}".rstrip()
-        draw_table(table, table_of, title, empty=_FILTERED if every else none)
-    if detail is not None and items:
-        item = items[cursor or 0]
-        draw_candidate(detail, item, table_of.weights(item))
+        hidden = len(every.items) - len(rows.items)
+        told = every.title if canvas.width >= 72 else every.title.partition(": ")[2]
+        told = f"{len(rows.items):,} shown of {told}" if hidden else told
+        replace(rows, title=told).draw_under(table, cursor)
+        if not rows.items:
+            none = "No row matches the filter. F changes it." if every.items else f"{_NONE} {clean(lacks)}".rstrip()
+            table.put(1, 1, none, ink(sheet.palette.muted), width=table.width - 2)
+    chosen = rows.at(cursor or 0)
+    if detail is not None and chosen is not None:
+        draw_candidate(detail, chosen.item, chosen.weights)
     if text is not None:
         numbers: dict[str, int] = {}
-        for place, hit in enumerate(every, start=1):
+        for row in every.items:
             # A composite may list a block once a part: the text came from the one that was selected.
-            if hit.fate == "selected" or hit.block.id not in numbers:
-                numbers[hit.block.id] = place
-        block = items[cursor].block.id if cursor is not None else None
-        _text(text, result, numbers, block, text_offset)
+            if row.item.fate == "selected" or row.item.block.id not in numbers:
+                numbers[row.item.block.id] = row.number
+        marked = rows.at(cursor)
+        _text(text, result, numbers, marked.item.block.id if marked is not None else None, text_offset)
     return sheet
-
-
-def _weights_of(result: Frame) -> Callable[[Candidate], Weights]:
-    """What each candidate was scored with."""
-    parts = {part.name: part.weights for part in result.parts}
-    return lambda item: parts.get(item.child, result.weights)
 
 
 def candidate(item: Candidate, weights: Weights, canvas: Canvas) -> Text:

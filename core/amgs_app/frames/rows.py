@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from amgs.text.plural import plural
 from amgs.types import COMPONENTS
-from amgs_app.panes.row_fields import fate_of, listed, reason_of
 from amgs_app.render.catalogue import FigureOf, entry, sentence_of, table_of
-from amgs_app.render.format import title_told
 from amgs_app.render.sentences import coverage_told, layers_told
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
@@ -20,22 +18,14 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.frames.results import CachedFrame, FrameComparison, History, Replay
-    from amgs.types import Candidate, Frame, FrameDefinition, SelectionRule, Weights
+    from amgs.types import Frame, FrameDefinition, SelectionRule, Weights
     from amgs_app.render.canvas import Canvas
     from amgs_app.results.memory import FrameList, LastFrame
     from amgs_app.session.operator import Operator
 
 
-_REJECTED_SHOWN = 12
-"""Rejected candidates that a frame's table shows; CSV and JSON hold them all."""
-
 _PLAIN = ("shipped", "yours")
 _WEIGHTS = "recency:score centr:score conf:score simil:score reinf:score"
-
-
-def _fate(each: Candidate) -> str:
-    reason = reason_of(each)
-    return f"{fate_of(each)} · {reason}" if reason else fate_of(each)
 
 
 def _weights(weights: Weights | None) -> str:
@@ -82,25 +72,22 @@ def frame_list(result: FrameList) -> ResultTable:
 
 
 def _drawn(operator: Operator, result: Frame, canvas: Canvas, verdicts: Mapping[str, float] | None = None) -> Text:
-    from amgs_app.frames import figure as frame
-    from amgs_app.panes.row_fields import of_candidates
+    from amgs_app.frames.figure import frame
+    from amgs_app.render.candidates import list_frame
     from amgs_app.render.drawing import places
 
-    rows = places(operator, "frame", of_candidates(listed(result)))
-    return frame.frame(result, canvas, selected=operator.selection, shown=rows, verdicts=verdicts or {})
+    every = list_frame(result, verdicts or {})
+    left = every.keep(places(operator, "frame", every.fields))
+    return frame(result, canvas, left, left.place_of(operator.selection)).render()
 
 
 @entry(figure=_drawn)
 def frame(result: Frame) -> ResultTable:
-    numbered = [
-        (n, each.block.id, title_told(each.block), each.score, each.tokens, each.child, _fate(each), each.fate)
-        for n, each in enumerate(listed(result), 1)
-    ]
-    # What is in comes first; the numbers stay those of the whole list, which `@2` refers to.
-    numbered.sort(key=lambda row: row[-1] != "selected")
+    from amgs_app.render.candidates import list_frame
+
     asked = f" for {result.query!r}" if result.query else ""
-    chosen = f"{len(result.selected)} of {len(numbered)} blocks"
-    title = f"{result.name}{asked}: {chosen}, {result.tokens:,} of {result.budget:,} tokens"
+    every = list_frame(result)
+    chosen = f"{len(result.selected)} of {len(every.items)} blocks"
     ledger = "; ".join(f"{each.child} {each.used}/{each.budget} tokens" for each in result.ledger)
     notes = (
         f"{ledger}; entropy {result.entropy_bits:.2f} bit" if ledger else "",
@@ -109,15 +96,15 @@ def frame(result: Frame) -> ResultTable:
         *result.remarks,
         *((f"\n{result.text.rstrip()}",) if result.text.strip() else ()),
     )
-    made = sheet(title, "#:n id:id title* score:score tokens:n frame fate*", [row[:-1] for row in numbered], notes)
-    return replace(made, digest=made.rows[: len(result.selected) + _REJECTED_SHOWN])
+    title = f"{result.name}{asked}: {chosen}, {result.tokens:,} of {result.budget:,} tokens"
+    return replace(every.table(), title=title, notes=tuple(filter(None, notes)))
 
 
 def _drawn_last(operator: Operator, result: LastFrame, canvas: Canvas) -> Text:
-    from amgs_app.frames import figure as frame
+    from amgs_app.frames.figure import frame
 
     if result.frame is None:
-        return frame.frame(None, canvas)
+        return frame(None, canvas).render()
     return _drawn(operator, result.frame, canvas, result.verdicts)
 
 

@@ -54,7 +54,7 @@ def _origin(block: Block) -> list[Line]:
 
 
 INBOX: Final = Rows["Block"](
-    "id:id- created:age title*! source*~? content. words:n. more*+~??",
+    "id:id- created:age title*! source*? content. words:n. more*+~??",
     lambda block: (
         block.id,
         block.created_at,

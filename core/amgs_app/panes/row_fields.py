@@ -13,31 +13,18 @@ from amgs_app.wing_views import views
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from amgs.types import Block, Candidate, Fate, Forecast, Frame, JournalEntry, Neighbourhood
+    from amgs.types import Block, Candidate, Fate, Frame, JournalEntry, Neighbourhood
     from amgs_app.panes.layout import Pane
     from amgs_focus.views import EntryView
-
-PARTS = ("recency", "centrality", "confidence", "similarity", "reinforcement")
-"""The parts of a score, as `amgs.types.COMPONENTS` names them; written out, for this is read before any engine."""
 
 MEASURES = ("degree", "pagerank", "eigenvector", "betweenness")
 """The centralities of a block."""
 
 _LISTINGS: dict[Pane, Listing] = {
-    "frame": Listing(
-        ("title", "content", "category", "fate", "reason", "child", "layer"),
-        ("score", "tokens", *PARTS),
-        ("title", "tokens", "fate", *PARTS),
-    ),
     "graph": Listing(
         ("title", "content", "category", "relation"),
         ("strength", "hops", *MEASURES),
         ("strength", "title", "relation", "pagerank", "betweenness"),
-    ),
-    "decay": Listing(
-        ("title", "content", "category"),
-        ("now", "then", "days", "uses", "useful", "links", "confidence"),
-        ("days", "uses", "links", "now", "title", "category"),
     ),
     "overview": Listing(("kind", "summary", "state"), ("id", "blocks", "edges", "days"), ("kind", "blocks", "edges")),
     "focus": Listing(
@@ -48,7 +35,9 @@ _LISTINGS: dict[Pane, Listing] = {
 }
 LISTINGS = {
     "inbox": "amgs_app.lifecycle.rows:LISTING",
+    "frame": "amgs_app.render.candidates:LISTING",
     "calibration": "amgs_app.calibration.rows:LISTING",
+    "decay": "amgs_app.decay.rows:LISTING",
     "conversation": "amgs_app.conversation.rows:LISTING",
 }
 
@@ -97,23 +86,6 @@ def reason_of(each: Candidate) -> str:
     if not word or because.startswith(word) or (because and each.fate == "duplicate"):
         return because
     return f"{word} ({because})" if because else word
-
-
-def of_candidates(candidates: Sequence[Candidate]) -> list[Row]:
-    """The rows of a frame or of a search. fate: in or out; reason: why."""
-    return [
-        {
-            **_of_block(each.block),
-            "fate": fate_of(each),
-            "reason": reason_of(each),
-            "child": each.child,
-            "layer": " ".join(each.layers),
-            "score": each.score,
-            "tokens": each.tokens,
-            **{name: getattr(each.parts, name) for name in PARTS},
-        }
-        for each in candidates
-    ]
 
 
 def shown_neighbours(found: Neighbourhood, sift: ListFilter) -> list[str]:
@@ -168,23 +140,6 @@ def of_operations(operations: Sequence[JournalEntry], now: datetime) -> list[Row
             "days": (now - each.at).total_seconds() / 86400,
         }
         for each in operations
-    ]
-
-
-def of_falling(forecast: Forecast) -> list[Row]:
-    """The rows of a forecast. now, then: relevance. days: until it drops below the threshold."""
-    return [
-        {
-            **_of_block(row.block),
-            "now": row.relevance_now,
-            "then": row.relevance_then,
-            "days": (row.falls_at - forecast.as_of).total_seconds() / 86400,
-            "uses": row.uses,
-            "useful": row.useful,
-            "links": row.links,
-            "confidence": row.block.confidence,
-        }
-        for row in forecast.rows
     ]
 
 

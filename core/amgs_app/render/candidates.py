@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from rich.style import Style
 
-from amgs.types import COMPONENTS, Candidate, LayerReport, Weights
-from amgs_app.panes.row_fields import fate_of, reason_of, state_of
+from amgs.text.plural import plural
+from amgs.types import COMPONENTS, Candidate, Frame, LayerReport, SearchResult, Weights
+from amgs_app.panes.row_fields import fate_of, listed, reason_of, state_of
 from amgs_app.render.canvas import Figure, Piece, Region, clean, ink, width_of
-from amgs_app.render.format import count, milliseconds, share, short_id
-from amgs_app.render.glyphs import apportion, scroll_note, verdict_sign, window_of, wrap
+from amgs_app.render.format import milliseconds, share, short_id, title_told
+from amgs_app.render.glyphs import HOLDS_SIGNS, apportion, wrap
 from amgs_app.render.passage import Run, in_lines, runs_of
+from amgs_app.render.rows import RowList, Rows, join
+from amgs_app.render.sheet import Marked
 
 PART_SIGNS: Mapping[str, str] = {
     "recency": "█",
@@ -37,151 +41,101 @@ _PART_WORDS = {
 }
 _NOTHING: Mapping[str, float] = {}
 
+_REJECTED = 12
+"""Rejected candidates that a frame's table shows; CSV and JSON hold them all."""
 _LAYER_WORDS = {"prefilter": "pre-filter"}
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """Candidates as a table has them.
-
-    numbers: what stands before each. cursor: the place of the marked one. groups: whether they stand part by part, each
-    under a heading. weights: what each part scored with. verdicts: what was said of blocks, by id: 1 useful, 0 useless.
+class CandidateRow:
+    """A candidate as a list has it. number: its place. weights: what its parts scored with. verdict: what was said of
+    the block: 1 useful, 0 useless.
     """
 
-    items: Sequence[Candidate]
-    numbers: Sequence[int]
-    weights: Callable[[Candidate], Weights]
-    cursor: int | None = None
-    groups: bool = False
-    verdicts: Mapping[str, float] = field(default_factory=lambda: _NOTHING)
-
-    @property
-    def lines(self) -> list[int | str]:
-        """Places of candidates, and the headings between them."""
-        if not self.groups:
-            return list(range(len(self.items)))
-        lines: list[int | str] = []
-        for place, item in enumerate(self.items):
-            if not place or item.child != self.items[place - 1].child:
-                lines.append(self._heading(item.child))
-            lines.append(place)
-        return lines
-
-    def _heading(self, child: str) -> str:
-        group = [item for item in self.items if item.child == child]
-        chosen = sum(item.fate == "selected" for item in group)
-        return f"{clean(child)} ▾ {count(chosen)} of {count(len(group))} in"
-
-
-def draw_table(region: Region, listed: Listed, title: str, *, empty: str) -> None:
-    """The candidates on the page with the marked one; their content below each where there is room for
-    all. empty: what is said where there is none."""
-    palette = region.palette
-    items, lines = listed.items, listed.lines
-    region.rule(0, title)
-    room = region.height - 1
-    each = 2 if items and room >= len(lines) + len(items) else 1
-    if not items and room >= 1:
-        region.put(1, 1, empty, ink(palette.muted))
-    if room < 1 or not items:
-        return
-    place = lines.index(listed.cursor) if listed.cursor is not None else None
-    first = window_of(len(lines), room if each == 1 else len(lines), place)
-    shown = lines[first : first + room]
-    rows = [line for line in shown if isinstance(line, int)]
-    _head(region, title, scroll_note(rows[0], len(rows), len(items)) if rows else "")
-    widths = _measure(region, [items[row] for row in rows], listed)
-    y = 1
-    for line in shown:
-        if isinstance(line, str):
-            region.put(1, y, line, ink(palette.accent, bold=True), width=region.width - 2)
-            y += 1
-            continue
-        for down in range(each):
-            region.lists(y + down, line)
-        _row(region.part(0, y, None, each), listed, line, widths)
-        y += each
-
-
-def _head(region: Region, title: str, note: str) -> None:
-    """The legend and the place in the list, at the right of the table's rule."""
-    muted = ink(region.palette.muted)
-    room = region.width - width_of(title) - 7 - (width_of(note) + 3 if note else 0)
-    legend = _legend(region, room)
-    x = region.width - 1 - sum(width_of(text) for text, _ in legend)
-    if note:
-        x -= width_of(note) + 3
-        region.put(region.width - width_of(note) - 3, 0, f" {note} ", muted)
-    if legend:
-        region.put(x - 1, 0, " ")
-        region.pieces(x, 0, legend)
-
-
-@dataclass(frozen=True, slots=True)
-class _Widths:
-    """Cells of each column of the table; 0 leaves it out."""
-
     number: int
-    verdict: int
-    title: int
-    bar: int
-    tokens: int
-    found: int
-    fate: int
+    item: Candidate
+    weights: Weights
+    verdict: float | None = None
 
 
-def _measure(region: Region, items: Sequence[Candidate], listed: Listed) -> _Widths:
-    """Share out the line: what does not fit is taken from titles and fates; the bar keeps its part."""
-    wide = region.width
-    number = len(str(max(listed.numbers))) + 1
-    verdict = 2 if any(item.block.id in listed.verdicts for item in listed.items) else 0
-    tokens = 5 if any(item.tokens for item in items) else 0
-    decided = any(item.fate != "selected" or item.child for item in items)
-    fate = max((width_of(_fate(item, named=not listed.groups)) for item in items), default=0) if decided else 0
-    found = 0 if decided or wide < 100 else max(len(_found(item)) for item in items)
-    title = max((width_of(clean(item.block.title)) for item in items), default=0)
-    room = wide - (number + verdict + 9 + tokens + (2 if fate else 0) + (found + 2 if found else 0))
-    least = min(24, max(10, room // 4))
-    fate = min(fate, max(12, room - least - min(title, max(24, wide * 3 // 10))))
-    title = max(8, min(title, room - least - fate))
-    return _Widths(number, verdict, title, max(6, min(80, room - fate - title)), tokens, found, fate)
+_FILTERS = " content. category. layer. " + " ".join(f"{name}:n." for name in COMPONENTS)
 
 
-def _row(region: Region, listed: Listed, place: int, widths: _Widths) -> None:
-    item, chosen = listed.items[place], place == listed.cursor
-    palette = region.palette
-    muted = ink(palette.muted)
-    taken = item.fate == "selected"
-    x = region.put(0, 0, str(listed.numbers[place]), muted, width=widths.number + 1, align="right") + 1
-    if region.height > 1:
-        told = _about(item) if item.passage is not None else ""
-        at = region.put(x, 1, f"{told}  ", muted, width=width_of(told) + 2) if told else x
-        for line in in_lines(runs_of(item), max(region.width - at - 1, 8), 1):
-            region.pieces(at, 1, _inked(line, muted, region), width=region.width - at - 1)
-    region.put(0, 0, "▸" if chosen else " ", ink(palette.accent, bold=True))
-    if widths.verdict:
-        said = listed.verdicts.get(item.block.id)
-        if said is not None:
-            region.put(x, 0, *verdict_sign(said, palette))
-        x += widths.verdict
-    main = ink(palette.text, bold=chosen) if taken else muted
-    x = region.put(x, 0, clean(item.block.title), main, width=widths.title) + 1
-    score = ink(palette.text, bold=True) if taken else muted
-    x = region.put(x, 0, share(item.score, 3), score, width=5, align="right") + 1
-    stack = _stack(region, item, listed.weights(item), widths.bar, faded=not taken)
-    region.pieces(x, 0, stack, width=widths.bar)
-    x += widths.bar
-    if widths.tokens:
-        told = str(item.tokens) if item.tokens else "·"
-        x = region.put(x, 0, told, muted, width=widths.tokens, align="right")
-    if widths.found:
-        x = region.put(x + 2, 0, _found(item), muted, width=widths.found)
-    if widths.fate:
-        colour = palette.good if taken else palette.warn if item.fate == "over_budget" else palette.muted
-        region.put(x + 2, 0, _fate(item, named=not listed.groups), ink(colour), width=region.width - x - 2)
-    if chosen:
-        for row in range(region.height):
-            region.shade(row, palette.selection)
+def _asked(item: Candidate) -> tuple[Any, ...]:
+    """What a candidate is filtered by besides what is shown of it."""
+    parts = (getattr(item.parts, name) for name in COMPONENTS)
+    return item.block.content, item.block.category, " ".join(item.layers), *parts
+
+
+def draw_stack(region: Region, x: int, cells: int, row: CandidateRow) -> None:
+    """The five weighted parts of a score as one bar."""
+    pieces = _stack(region, row.item, row.weights, cells, faded=row.item.fate != "selected")
+    region.pieces(x, 0, pieces, width=cells)
+
+
+CANDIDATES: Final = Rows[CandidateRow](
+    "#:n id:id- verdict~+ title*! score:score!= tokens:n? frame~? fate! reason*" + _FILTERS,
+    lambda row: (
+        row.number,
+        row.item.block.id,
+        None if row.verdict is None else HOLDS_SIGNS[row.verdict >= 0.5],
+        title_told(row.item.block),
+        row.item.score,
+        row.item.tokens,
+        row.item.child or None,
+        fate_of(row.item),
+        reason_of(row.item),
+        *_asked(row.item),
+    ),
+    key=lambda row: row.item.block.id,
+    tones={"in": "good", "✓": "good", "✗": "bad"},
+    empty=("No block qualified.",),
+    pane="frame",
+    bar=draw_stack,
+)
+HITS: Final = Rows[CandidateRow](
+    "#:n id:id- title*! source*~? date:day-? state~? score:score!= recency:score?- centr:score?- conf:score?-"
+    " simil:score?- reinf:score?- found_by? passage/" + _FILTERS,
+    lambda row: (
+        row.number,
+        row.item.block.id,
+        row.item.block.title,
+        row.item.source,
+        row.item.block.created_at,
+        state_of(row.item.block),
+        row.item.score,
+        *(getattr(row.item.parts, name) for name in COMPONENTS),
+        "+".join(row.item.layers),
+        Marked(runs_of(row.item)),
+        *_asked(row.item),
+    ),
+    key=lambda row: row.item.block.id,
+    empty=("Nothing was found. Fewer or other words may; archived blocks are not searched.",),
+    pane="frame",
+    bar=draw_stack,
+)
+LISTING: Final = join(CANDIDATES, HITS)
+
+
+def list_frame(result: Frame, verdicts: Mapping[str, float] = _NOTHING) -> RowList[CandidateRow]:
+    """The candidates of a frame, part by part; people are shown what is in, and the first that are out. verdicts: by
+    block id, 1 useful, 0 useless.
+    """
+    parts = {part.name: part.weights for part in result.parts}
+    rows = [
+        CandidateRow(number, item, parts.get(item.child, result.weights), verdicts.get(item.block.id))
+        for number, item in enumerate(listed(result), 1)
+    ]
+    taken = [row for row in rows if row.item.fate == "selected"]
+    out = [row for row in rows if row.item.fate != "selected"]
+    title = f"{plural(len(rows), 'candidate')}: {len(taken)} in, {len(out)} out"
+    return CANDIDATES.of(title, rows, digest=(*taken, *out[:_REJECTED]))
+
+
+def list_hits(result: SearchResult) -> RowList[CandidateRow]:
+    """The hits of a search, in falling score."""
+    rows = [CandidateRow(number, item, result.weights) for number, item in enumerate(result.hits, 1)]
+    return HITS.of(plural(len(rows), "hit"), rows)
 
 
 def _about(item: Candidate) -> str:
@@ -195,35 +149,14 @@ def _inked(line: Sequence[Run], style: Style, region: Region) -> list[Piece]:
     return [(text, ink(region.palette.accent, bold=True) if asked else style) for text, asked in line]
 
 
-def _found(item: Candidate) -> str:
-    """The layers that found it, in three letters each."""
-    return "+".join(layer[:3] for layer in item.layers)
-
-
-def _fate(item: Candidate, *, named: bool) -> str:
-    """`out · over budget: 199 tokens, 84 left`; named: with the part that it is a candidate of."""
-    parts = (fate_of(item), clean(item.child) if named else "", clean(reason_of(item)))
+def _fate(item: Candidate) -> str:
+    """`out · over budget: 199 tokens, 84 left`, with the part that it is a candidate of."""
+    parts = (fate_of(item), clean(item.child), clean(reason_of(item)))
     return " · ".join(part for part in parts if part)
 
 
 def _sign(region: Region, part: str) -> str:
     return (_PART_SIGNS_ASCII if region.symbols == "ascii" else PART_SIGNS)[part]
-
-
-def _legend(region: Region, room: int) -> list[Piece]:
-    """The five parts with their signs, in words as long as they fit."""
-    gap = " " if region.symbols == "ascii" else ""  # letters beside letters: `R recency  C centrality`
-    for letters in (13, 3, 1):
-        pieces: list[Piece] = []
-        for name in COMPONENTS:
-            colour = ink(region.palette.part(name))
-            pieces += [
-                (_sign(region, name), colour),
-                (f"{gap}{_PART_WORDS[name][:letters]}{gap} ", ink(region.palette.muted)),
-            ]
-        if sum(width_of(text) for text, _ in pieces) <= room:
-            return pieces
-    return []
 
 
 def _stack(region: Region, item: Candidate, weights: Weights, cells: int, *, faded: bool = False) -> list[Piece]:
@@ -245,7 +178,7 @@ def _stack(region: Region, item: Candidate, weights: Weights, cells: int, *, fad
 def draw_candidate(region: Region, item: Candidate, weights: Weights) -> None:
     """The five products behind a score, then where it was found and its content."""
     palette = region.palette
-    fate = f" · {_fate(item, named=True)}" if item.child or item.fate != "selected" else ""
+    fate = f" · {_fate(item)}" if item.child or item.fate != "selected" else ""
     region.rule(0, clean(item.block.title), short_id(item.block.id) + fate, strong=True)
     lines = region.height - 1
     beside = region.width >= 90 and lines >= 3
@@ -353,15 +286,3 @@ def _waterfall_line(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> Non
         number_ink = ink(palette.muted if off else palette.text, bold=not off)
         sheet.pieces(x, y, [(f"{name} ", ink(palette.muted)), (number, number_ink)], width=sheet.width - x)
         x += width_of(f"{name} {number}") + len(arrow)
-
-
-def place_of_marked(items: Sequence[Candidate], marked: int | str | None) -> int | None:
-    """The place of the marked candidate: given, or of the first that is this block."""
-    if isinstance(marked, int):
-        return marked if marked < len(items) else None
-    return next((at for at, item in enumerate(items) if item.block.id == marked), None)
-
-
-def title_of_rows(title: str, rows: Sequence[int], every: int) -> str:
-    """A table's title; how many of the rows are shown when it is not all."""
-    return title if len(rows) == every else f"{count(len(rows))} shown of {title}"

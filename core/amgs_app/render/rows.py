@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from amgs_app.panes.row_filter import Listing, Row
-from amgs_app.render.sheet import Column, ResultTable, columns_of, cut_columns, is_number
+from amgs_app.render.sheet import Column, Marked, ResultTable, columns_of, cut_columns, is_number
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -37,6 +37,7 @@ class Rows(Generic[T]):
     """A kind of list. columns: as `sheet` reads them; cells: what stands in them, raw. key: the id of the block that a
     row is about. detail: the chosen row in full, its first line a heading. tones: the colour of a word, by its
     beginning. empty: what is said of no rows, and commands that make some. pane: the one whose filter it obeys.
+    bar: draws that of a row, in so many cells of its line, in place of a plain one.
     """
 
     columns: str
@@ -46,6 +47,7 @@ class Rows(Generic[T]):
     tones: Mapping[str, Tone] = field(default_factory=dict)
     empty: Sequence[str] = ("Nothing is here.",)
     pane: str = ""
+    bar: Callable[[Region, int, int, T], object] | None = None
 
     @cached_property
     def fields(self) -> tuple[Column, ...]:
@@ -62,7 +64,7 @@ class Rows(Generic[T]):
             if column.kind in ("instant", "day", "id") or column.name == "#":
                 continue
             (numbers if is_number(column) or column.kind == "age" else texts).append(column.field)
-            if column.shown and not (column.wide and column.rank):
+            if column.shown and not column.rare and not (column.wide and column.rank > 2):
                 sorts.append(column.field)
         return Listing(tuple(texts), tuple(numbers), tuple(sorts))
 
@@ -186,63 +188,81 @@ class RowList(Generic[T]):
 
     def draw_rows(self, region: Region, cursor: int | None = None) -> str:
         """The heads and the page of rows that holds the cursor, as wide as the region; gives what part they are of
-        all: `1–12 of 97`.
+        all: `1–12 of 97`. What stands below a row is there where all rows have room for it.
         """
         from amgs_app.render.canvas import clean, ink
-        from amgs_app.render.glyphs import ListPage, window_of
+        from amgs_app.render.glyphs import scroll_note, window_of
+        from amgs_app.render.passage import in_lines
 
         palette, headed = region.palette, region.height >= 4 and bool(self.items)
         room = max(0, region.height - headed)
+        under = next((n for n, column in enumerate(self.kind.fields) if column.below), None)
+        step = 2 if under is not None and 2 * len(self.items) <= room else 1
         total = len(self.items) if self.total is None else self.total
         first = max(window_of(total, room, cursor, self.before) - self.before, 0)
-        page = ListPage(self.items[first : first + room], self.before + first, total, cursor)
-        raw = [self._cells(item) for item in page.rows]
-        seen = [n for n, column in enumerate(self.kind.fields) if column.shown and column.fills(row[n] for row in raw)]
+        items = self.items[first : first + room]
+        raw = [self._cells(item) for item in items]
+        seen = [
+            n
+            for n, column in enumerate(self.kind.fields)
+            if column.shown and not column.below and column.fills(row[n] for row in raw)
+        ]
         columns = [self.kind.fields[n] for n in seen]
         shown = [[clean(column.show(row[n], self.now)) for n, column in zip(seen, columns, strict=True)] for row in raw]
         heads = [column.name for column in columns]
         gap = 1 if region.width < 80 else 2
-        gauged = region.width >= _GAUGES_FROM
-        bars = sum((_GAUGE + 1) * column.gauge for column in columns) if gauged else 0
+        bar = 0 if region.width < _GAUGES_FROM else _GAUGE if self.kind.bar is None else region.width // 6
+        bars = sum((bar + 1) * column.gauge for column in columns) if bar else 0
         every = [heads, *shown] if headed else shown
         kept, widths = cut_columns(columns, every, region.width - 1 - bars, gap, drops=True)
 
-        def write(line: Region, cells: Sequence[str], styles: Sequence[Style], values: Sequence[Any] = ()) -> None:
-            x = 1
+        def write(line: Region, cells: Sequence[str], styles: Sequence[Style]) -> int:
+            """Write the columns; gives where the bar stands."""
+            x, at = 1, 0
             for n, width in zip(kept, widths, strict=True):
                 right = is_number(columns[n]) or columns[n].kind == "age"
-                line.put(x, 0, cells[n], styles[n], width=width, align="right" if right else "left")
-                x += width + gap
-                if gauged and columns[n].gauge:
-                    self._draw_gauge(line, x - gap + 1, values[n] if values else None)
-                    x += _GAUGE + 1
+                x = line.put(x, 0, cells[n], styles[n], width=width, align="right" if right else "left") + gap
+                if bar and columns[n].gauge:
+                    at, x = x - gap + 1, x + bar + 1
+            return at
 
         if headed:
             write(region.part(0, 0, None, 1), heads, [ink(palette.muted)] * len(heads))
-        texts = {id(row): (cells, values) for row, cells, values in zip(page.rows, shown, raw, strict=True)}
-
-        def paint(line: Region, item: T, chosen: bool) -> None:
-            cells, values = texts[id(item)]
+        for y, (item, cells, values) in enumerate(zip(items, shown, raw, strict=True)):
+            place = self.before + first + y
+            chosen = place == cursor
+            line = region.part(0, headed + y * step, None, step)
+            for down in range(step):
+                region.lists(headed + y * step + down, place)
+            line.put(0, 0, "▸" if chosen else " ", ink(palette.accent, bold=True))
             styles = [self._style(palette, c, cell, chosen) for c, cell in zip(columns, cells, strict=True)]
-            write(line, cells, styles, [values[n] for n in seen])
-
-        page.draw(region.part(0, int(headed)), paint)
+            if x := write(line, cells, styles):
+                value = next(values[n] for n in seen if self.kind.fields[n].gauge)
+                self._draw_bar(line, x, bar, item, value)
+            if step == 2 and under is not None and (told := values[under]) is not None:
+                runs = in_lines(told.runs if isinstance(told, Marked) else ((str(told), False),), line.width - 6, 1)
+                for run in runs[:1]:
+                    line.pieces(5, 1, [(text, ink(palette.accent if asked else palette.muted)) for text, asked in run])
+            for down in range(step if chosen else 0):
+                line.shade(down, palette.selection)
         if not self.items:
             region.put(1, 0, self.kind.empty[0], ink(palette.muted), width=region.width - 2)
-        return page.note
+        return scroll_note(self.before + first, len(items), total)
+
+    def _draw_bar(self, line: Region, x: int, cells: int, item: T, value: float | None) -> None:
+        from amgs_app.render.canvas import ink
+        from amgs_app.render.glyphs import gauge
+
+        if self.kind.bar is not None:
+            self.kind.bar(line, x, cells, item)
+        elif value is not None:
+            gauge(line, x, 0, cells, value, ink(line.palette.accent))
 
     def draw_under(self, region: Region, cursor: int | None = None) -> None:
         """The list under a rule with its title, as a part of a larger picture."""
         from amgs_app.render.canvas import clean
 
         region.rule(0, clean(self.title), self.draw_rows(region.part(0, 1), cursor))
-
-    def _draw_gauge(self, line: Region, x: int, value: float | None) -> None:
-        from amgs_app.render.canvas import ink
-        from amgs_app.render.glyphs import gauge
-
-        if value is not None:
-            gauge(line, x, 0, _GAUGE, value, ink(line.palette.accent))
 
     def _style(self, palette: Palette, column: Column, cell: str, chosen: bool) -> Style:
         from amgs_app.render.canvas import ink

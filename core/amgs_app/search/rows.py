@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amgs.text.plural import plural
 from amgs.types import COMPONENTS
-from amgs_app.panes.row_fields import state_of
 from amgs_app.render.catalogue import entry, table_of
 from amgs_app.render.glyphs import HOLDS_SIGNS, holds_sign
-from amgs_app.render.passage import runs_of
 from amgs_app.render.sentences import answer_told, layers_told
-from amgs_app.render.sheet import Marked, ResultTable, cut, sheet
+from amgs_app.render.sheet import ResultTable, cut, sheet
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -20,49 +19,32 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-    from amgs.types import Candidate, Explanation, SearchResult
+    from amgs.types import Explanation, SearchResult
     from amgs.types.explanation import MinimumChange, Verdict
     from amgs_app.render.canvas import Canvas
     from amgs_app.results.memory import SearchList
     from amgs_app.session.operator import Operator
 
 
-def _parts(candidate: Candidate) -> tuple[float, ...]:
-    return tuple(getattr(candidate.parts, name) for name in COMPONENTS)
-
-
 def _drawn(operator: Operator, result: SearchResult, canvas: Canvas) -> Text:
-    from amgs_app.panes.row_fields import of_candidates
+    from amgs_app.render.candidates import list_hits
     from amgs_app.render.drawing import places
     from amgs_app.search.figure import search
 
-    rows = places(operator, "frame", of_candidates(result.hits))
-    return search(result, canvas, selected=operator.selection, shown=rows)
+    every = list_hits(result)
+    left = every.keep(places(operator, "frame", every.fields))
+    return search(result, canvas, left, left.place_of(operator.selection)).render()
 
 
 @entry(figure=_drawn)
 def search_result(result: SearchResult) -> ResultTable:
-    rows = [
-        (
-            n,
-            hit.block.id,
-            hit.block.title,
-            hit.source,
-            hit.block.created_at,
-            state_of(hit.block),
-            hit.score,
-            *_parts(hit),
-            "+".join(hit.layers),
-            Marked(runs_of(hit)),
-        )
-        for n, hit in enumerate(result.hits, 1)
-    ]
-    parts = "recency:score? centr:score? conf:score? simil:score? reinf:score?"
-    columns = f"#:n id:id title* source* date:day state~ score:score {parts} found_by? passage/"
+    from amgs_app.render.candidates import list_hits
+
     notes = [layers_told(result.layers)]
     notes += [f"{each.written!r} was read as {each.read_as!r}" for each in result.readings]
     notes += answer_told(result)
-    return sheet(f"{plural(len(rows), 'hit')} for {result.query!r}", columns, rows, notes)
+    title = f"{plural(len(result.hits), 'hit')} for {result.query!r}"
+    return replace(list_hits(result).table(), title=title, notes=tuple(filter(None, notes)))
 
 
 @entry()

@@ -7,15 +7,14 @@ and `AMGS_CACHE` are short for the two folders in `[paths]`.
 from __future__ import annotations
 
 import inspect
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from amgs.errors import UsageError
 from amgs.settings import Settings, SettingsSection
@@ -26,6 +25,11 @@ _SHORT = MappingProxyType({"AMGS_DATA": "data", "AMGS_CACHE": "cache"})
 """Variables that are short for a field of `[paths]`."""
 _SECRETS = frozenset({"AMGS_TOKEN", "AMGS_MODEL_KEY"})
 """Variables that hold keys, which stand in no file; they are no settings."""
+
+
+def _number(value: Any) -> Any:
+    """A variable's figure as the number that a choice of numbers takes."""
+    return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
 class ModelSettings(SettingsSection):
@@ -48,7 +52,7 @@ class ModelSettings(SettingsSection):
         description="A file of trained gists; empty for the latest of the model in "
         "`paths.checkpoints`, else the one shipped for it.",
     )
-    slots: Literal[1, 2, 4, 8] = Field(
+    slots: Annotated[Literal[1, 2, 4, 8], BeforeValidator(_number)] = Field(
         default=1,
         description="Gists per block; where only one was trained, "
         "the block's last tokens take the place of the others.",
@@ -189,7 +193,8 @@ def _given(file: Path, *, named: bool) -> dict[str, Any]:
     """What the file says, which need not be there unless it was named, with the variables laid over it."""
     _refuse_unknown_variables()
     given = _read(file) if named or file.is_file() else {}
-    return _over(_over(given, _short_names()), _variables())
+    short = {field: os.environ[name] for name, field in _SHORT.items() if name in os.environ}
+    return _over(_over(given, {"paths": short} if short else {}), _variables())
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,55 +261,33 @@ def default_file() -> Path:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    import tomllib
+    from pydantic_settings import BaseSettings, TomlConfigSettingsSource
 
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb"):  # a file that was named must be there
+            return TomlConfigSettingsSource(cast("type[BaseSettings]", WorkstationSettings), path)()
     except (OSError, ValueError) as error:
         raise UsageError(
             f"{path} cannot be read: {error}.", title="The settings cannot be read", way_out="Give a TOML file."
         ) from error
 
 
-def _short_names() -> dict[str, Any]:
-    """What AMGS_DATA and AMGS_CACHE say, as the settings they are short for."""
-    paths = {field: os.environ[name] for name, field in _SHORT.items() if name in os.environ}
-    return {"paths": paths} if paths else {}
-
-
 def _variables() -> dict[str, Any]:
     """What the variables say, as a file would; those of a single key win over those of its section."""
-    found: dict[str, Any] = {}
-    named = ((name.upper(), value) for name, value in os.environ.items())
-    ours = [
-        (upper.removeprefix(_PREFIX).lower().split(_DELIMITER), value)
-        for upper, value in named
-        if upper.startswith(_PREFIX) and upper not in _SHORT and upper not in _SECRETS
-    ]
-    for steps, value in sorted(ours, key=lambda each: len(each[0])):
-        given: Any = _value(steps, value)
-        for step in reversed(steps):
-            given = {step: given}
-        found = _over(found, given)
-    return found
+    ours = {name: text for name, text in os.environ.items() if name.upper().startswith(_PREFIX)}
+    if not {name.upper() for name in ours} - _SECRETS - set(_SHORT):
+        return {}  # the library takes 40 ms of every start
+    from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsError
 
-
-def _value(steps: Sequence[str], value: str) -> Any:
-    """A variable's value as its key takes it: JSON for a section, a table or a choice of numbers, else the words."""
-    kind: Any = WorkstationSettings
-    for step in steps:
-        field = kind.model_fields.get(step) if isinstance(kind, type) and issubclass(kind, BaseModel) else None
-        kind = None if field is None else field.annotation
-    table = get_origin(kind) is dict or (isinstance(kind, type) and issubclass(kind, BaseModel))
-    if not table and not (get_origin(kind) is Literal and not isinstance(get_args(kind)[0], str)):
-        return value
+    kind = cast("type[BaseSettings]", WorkstationSettings)
     try:
-        return json.loads(value)
-    except ValueError as error:
-        if not table:
-            return value
+        return EnvSettingsSource(kind, env_prefix=_PREFIX, env_nested_delimiter=_DELIMITER)()
+    except SettingsError as error:
+        value = getattr(error.__cause__, "doc", "")  # what was no JSON
+        name = next((name for name, text in ours.items() if text == value), _PREFIX)
+        key = name.upper().removeprefix(_PREFIX).lower().replace(_DELIMITER, ".")
         raise UsageError(
-            f"{_PREFIX}{_DELIMITER.join(steps).upper()}={value} does not give {'.'.join(steps)} a table.",
+            f"{name}={value} does not give {key} a table.",
             title="Invalid setting",
             way_out=f"Give a single value, as in {_PREFIX}MEMORY{_DELIMITER}DECAY{_DELIMITER}THRESHOLD=0.1.",
         ) from error

@@ -8,10 +8,8 @@ itself is loaded.
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Callable, Iterator, Sized
-from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -24,10 +22,6 @@ _STRING, _ARRAY = 8, 9
 _WANTED = frozenset(f"tokenizer.ggml.{name}" for name in ("model", "pre", "tokens", "merges"))
 # Byte-level BPE as transformers reads it from a .gguf file: the only kind that is rebuilt here.
 _KNOWN = ("gpt2", "smollm")
-
-
-_SPLIT = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+", re.ASCII)
-"""Where GPT-2's byte-level BPE splits an ASCII text. No token crosses that, so a word's count can be remembered."""
 
 
 _LONG = 64
@@ -55,9 +49,7 @@ class TokenCounter:
         self._spec = spec
         self._loaded = loaded
         self._tokenizer: Any = None
-        self._by_words = False
         self._looked = False
-        self._of_word = lru_cache(maxsize=50_000)(self._encoded)
         # By the digest of a text, never by the text: what is erased leaves nothing to read here.
         self._counts: dict[bytes, int] = {}
         self._older: dict[bytes, int] = {}
@@ -70,13 +62,12 @@ class TokenCounter:
     def _found(self) -> Any:
         if not self._looked:
             self._tokenizer = find_tokenizer(self._spec)
-            self._by_words = self._tokenizer is not None and _splits_first(self._tokenizer)
             self._looked = True
         return self._tokenizer
 
     def __call__(self, text: str, /) -> int:
         if self._found() is not None:
-            return self._counted(text) if len(text) < _LONG else self._remembered(text)
+            return self._encoded(text) if len(text) < _LONG else self._remembered(text)
         model = self._loaded()
         return approximate_tokens(text) if model is None else len(model.encode(text))
 
@@ -87,28 +78,14 @@ class TokenCounter:
         if count is None:
             count = self._older.get(key)
             if count is None:
-                count = self._counted(text)
+                count = self._encoded(text)
             if len(self._counts) >= _COUNTS_KEPT:
                 self._older, self._counts = self._counts, {}
             self._counts[key] = count
         return count
 
-    def _counted(self, text: str) -> int:
-        if self._by_words and text.isascii():
-            return sum(map(self._of_word, _SPLIT.findall(text)))
-        return self._encoded(text)
-
     def _encoded(self, text: str) -> int:
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
-
-
-def _splits_first(tokenizer: Any) -> bool:
-    """Whether a tokenizer splits a text as `_SPLIT` does and does nothing else before its merges."""
-    from tokenizers.pre_tokenizers import ByteLevel
-
-    split = tokenizer.pre_tokenizer
-    plain = isinstance(split, ByteLevel) and split.use_regex and not split.add_prefix_space
-    return plain and tokenizer.normalizer is None and not tokenizer.get_added_tokens_decoder()
 
 
 def find_tokenizer(spec: str) -> Any:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from amgs.errors import InputError, UsageError
 from amgs.extras import install_line, installed
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, Measure, MemoryRig, SubjectResult, joined, measured
-from benchmarks.conversation.acts import measure_acts
 from benchmarks.conversation.answers import QUESTIONS, measure_answers
 from benchmarks.conversation.coreference import measure_coreference
 from benchmarks.conversation.dates import measure_dates
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 BENCH = Bench("conversation")
 SUBJECTS: Mapping[str, Measure] = {
-    "acts": measure_acts,
     "coreference": measure_coreference,
     "dates": measure_dates,
     "evidence": measure_evidence,
@@ -56,7 +54,7 @@ def run(
     if not found:
         raise InputError(
             f"{data} holds no data that conversations are measured with.",
-            way_out="Give --data the folder that holds coref/, temporal/, segmentation/, mrda/, locomo/ and the rest.",
+            way_out="Give --data the folder that holds coref/, temporal/, segmentation/, locomo/ and the rest.",
         )
     if not only:
         rig.progress(len(SUBJECTS), len(SUBJECTS), "survival")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from itertools import product
 
 import numpy as np
 import pytest
@@ -12,24 +11,11 @@ from hypothesis import strategies as st
 
 from amgs.conversation.segments import PAUSE, boundaries, segments, sittings
 from amgs.text.embedding import HashingEmbedder
-from benchmarks.conversation.segments import Cuts, pk, window_diff
+from benchmarks.conversation.segments import Cuts, pk
 
 
 def _cuts(written: str) -> Cuts:
     return np.array([sign == "1" for sign in written])
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "k", "difference"),
-    [
-        ("000100000010", "000100000010", 3, 0.0),
-        ("000100000010", "000010000100", 3, 0.3),
-        ("000010000100", "100000010000", 3, 0.8),
-    ],
-)
-def test_window_diff_gives_the_published_examples(one: str, other: str, k: int, difference: float) -> None:
-    """NLTK's (nltk.metrics.segmentation.windowdiff)."""
-    assert window_diff(_cuts(one), _cuts(other), k) == pytest.approx(difference)
 
 
 @pytest.mark.parametrize(("other", "share"), [("1" * 400, 0.5), ("0" * 400, 0.5), ("0100" * 100, 0.0)])
@@ -38,20 +24,11 @@ def test_pk_gives_the_published_examples(other: str, share: float) -> None:
     assert pk(_cuts("0100" * 100), _cuts(other), 2) == pytest.approx(share, abs=0.005)
 
 
-@given(st.lists(st.floats(0.0, 1.0), min_size=3, max_size=7))
-def test_no_cut_is_expected_to_be_wrong_about_fewer_pairs(chances: list[float]) -> None:
-    """Held against every cut there is."""
-    n = len(chances) + 1
-    k = min(n - 1, max(1, round(n / (2.0 * (1.0 + sum(chances))))))
-    together = np.array([np.prod([1.0 - c for c in chances[i : i + k]]) for i in range(n - k)])
-
-    def wrong(cuts: Cuts) -> float:
-        apart = np.array([cuts[i : i + k].any() for i in range(n - k)])
-        price = 0.1 * (1.0 - np.log(np.maximum(chances, 1e-9)))
-        return float(np.where(apart, together, 1.2 * (1.0 - together)).sum() + price[cuts].sum())
-
-    best = min(wrong(np.array(signs)) for signs in product((False, True), repeat=n - 1))
-    assert wrong(boundaries(np.array(chances))) == pytest.approx(best, abs=1e-6)
+@given(st.lists(st.floats(0.0, 1.0), min_size=3, max_size=40))
+def test_no_more_is_cut_than_is_expected_and_the_likeliest_gap_first(chances: list[float]) -> None:
+    cuts = boundaries(np.array(chances))
+    assert cuts.sum() <= round(sum(chances))
+    assert not cuts.any() or cuts[int(np.argmax(chances))]
 
 
 @given(st.lists(st.sampled_from(["a loaf of bread", "?", "", "the tram is late", "thanks!"]), max_size=30))

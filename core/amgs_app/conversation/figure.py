@@ -32,7 +32,6 @@ SIGNS: Final[dict[SpanFate, str]] = {"kept": "█", "masked": "▒", "digested":
 MIXED: Final = "▚"
 """A cell of the strip whose messages have different fates."""
 _WIDEST_CELL = 6
-_LEAST_REASON = 24
 _GUTTER = 40
 _WITH_GUTTER = 60
 """From this width on what words mean stands beside them."""
@@ -83,20 +82,16 @@ def figure(
         left = rest.width * 11 // 20
         _list(rest.part(0, 0, left), SPANS.of("", spans), cursor)
         side = rest.part(left + 2, 0)
-        tall = len(result.ledger) + 2
-        _ledger(side.part(0, 0, None, tall), result.ledger)
-        _beside(side.part(0, tall), chosen, originals, mentions, beside)
+        _ledger_line(side.part(0, 0, None, 1), result.ledger)
+        _beside(side.part(0, 2), chosen, originals, mentions, beside)
         return sheet
     detail = rest.height // (3 if beside is None else 2) if rest.height >= 11 else 0
     if chosen is None and beside is None:
         detail = 0
-    ledger = len(result.ledger) + 2 if rest.height >= 20 else 1 if rest.height >= 5 else 0
+    ledger = int(rest.height >= 5)
     listed = max(0, rest.height - detail - ledger)
     _list(rest.part(0, 0, None, listed), SPANS.of("", spans), cursor)
-    if ledger == 1:
-        _ledger_line(rest.part(0, listed, None, 1), result.ledger)
-    elif ledger:
-        _ledger(rest.part(0, listed, None, ledger), result.ledger)
+    _ledger_line(rest.part(0, listed, None, ledger), result.ledger)
     _beside(rest.part(0, listed + ledger), chosen, originals, mentions, beside)
     return sheet
 
@@ -269,7 +264,7 @@ def draw_list(region: Region, listed: RowList[Any]) -> None:
 
 def _ledger_line(region: Region, ledger: Sequence[LedgerRow]) -> None:
     """The ledger in one line: what each stage took and added, and what is left."""
-    if not ledger:
+    if not ledger or region.height < 1:
         return
     palette = region.palette
     quiet, plain = ink(palette.muted), ink(palette.text)
@@ -281,26 +276,6 @@ def _ledger_line(region: Region, ledger: Sequence[LedgerRow]) -> None:
             pieces += [(f"  {row.stage}", quiet), (taken + added, plain)]
     pieces.append((f" = {count(ledger[-1].after)}", ink(palette.text, bold=True)))
     region.pieces(1, 0, pieces, width=region.width - 2)
-
-
-def _ledger(region: Region, ledger: Sequence[LedgerRow]) -> None:
-    """A row a stage: tokens before, taken, added and after."""
-    if region.height < 2:
-        return
-    palette = region.palette
-    quiet, plain = ink(palette.muted), ink(palette.text)
-    region.rule(0, "Ledger")
-    for place, name in enumerate(("taken", "added", "after")):
-        region.put(10 + 9 * place, 1, name, quiet, width=8, align="right")
-    region.put(39, 1, "msgs", quiet, width=5, align="right")
-    for y, row in enumerate(ledger, start=2):
-        region.put(1, y, row.stage, ink(palette.text, bold=True), width=9)
-        region.put(10, y, f"−{count(row.taken)}" if row.taken else "·", plain, width=8, align="right")
-        region.put(19, y, f"+{count(row.added)}" if row.added else "·", plain, width=8, align="right")
-        region.put(28, y, count(row.after), plain, width=8, align="right")
-        region.put(39, y, count(row.messages), quiet, width=5, align="right")
-        if region.width >= 46 + _LEAST_REASON:
-            region.put(46, y, clean(row.because), quiet, width=region.width - 47)
 
 
 # --- what was said ----------------------------------------------------------------------------------------

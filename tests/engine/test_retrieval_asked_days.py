@@ -68,6 +68,13 @@ def test_a_text_that_holds_its_own_day_is_found_by_its_words_alone() -> None:
     assert parts(found, "On talks")["written_then"] > 0
 
 
+@pytest.mark.parametrize("said", ["Today I went for a run in the park.", "This week I run, recently more."])
+def test_a_text_that_calls_its_day_today_is_lifted_as_any_other_of_the_day(said: str) -> None:
+    blocks = [written(said, FIFTH, "2026-02-05", "2026-02-02/2026-02-08"), written("I like long runs.", FIFTH)]
+    found = ask([*blocks, written("Running shoes.", NOW)], "On 5 February 2026, how long did I run?")
+    assert parts(found, said)["written_then"] == parts(found, "I like")["written_then"] > 0
+
+
 def test_a_text_that_tells_of_the_day_is_lifted_where_the_reading_is_sure_and_short() -> None:
     later = FIFTH + timedelta(days=3)
     blocks = [

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from amgs.index.block_features import NOBODY, BlockFeatures
 from amgs.index.lexical import StemPostings
 from amgs.retrieval.features import FEATURES
+from amgs.retrieval.score import ALONE_WEIGHTS
 from amgs.retrieval.sequence_index import NOTHING
 from amgs.retrieval.similarity import WEIGHTS
 from amgs.retrieval.sources import Sources
@@ -147,6 +148,21 @@ def test_a_word_before_a_colon_makes_no_speaker_outside_a_dialogue() -> None:
     found = ask(made, "what license does it have")
     assert parts(found, "License: MIT")["words"] > 0 and parts(found, "License: MIT")["asked_of"] == 0
     assert parts(found, "It parses")["neighbour_words"] == parts(found, "It parses")["turn_length"] == 0
+
+
+def test_who_hardly_gets_a_word_in_is_a_speaker_too() -> None:
+    said = [("ann", f"Ann: the boat number {n} left") for n in range(58)] + [("bo", "Bo: ah"), ("bo", "Bo: well")]
+    forms = world([turn(who, text, f"a#{n}") for n, (who, text) in enumerate(said)]).sequences().forms
+    assert forms.turns.all()
+
+
+def test_a_turn_of_a_chat_shares_the_words_that_its_speaker_said_before_and_is_ordered_by_similarity_alone() -> None:
+    said = [("user", "My bike squeaks badly."), ("assistant", "Oh no."), ("user", "It happens when I brake hard.")]
+    blocks = [turn(who, f"{who.title()}: {text}", f"a#{n}") for n, (who, text) in enumerate(said)]
+    chat = world(blocks, [Link(1, 2, "next"), Link(2, 3, "next")])
+    found = ask(chat, "when does the bike squeak")
+    assert parts(found, "User: It happens")["speaker_words"] > 0 == parts(found, "Assistant")["speaker_words"]
+    assert found.weights == ALONE_WEIGHTS
 
 
 def test_a_common_word_calls_somebody_only_where_it_is_written_as_a_name() -> None:

@@ -66,6 +66,30 @@ def test_who_does_not_know_gives_no_answer(text: str) -> None:
     assert not tells(text, "Which pier does the ferry leave from?", of_assistant=False)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm not sure, but I think it is pier 7.", "I don't know the time; ask Jonas.", "It leaves from the old pier.",
+        "I never forget: the pier by the mill.", "It usually leaves from the north pier.",
+    ],
+)  # fmt: skip
+def test_who_tells_something_gives_an_answer(text: str) -> None:
+    assert tells(text, "Which pier does the ferry leave from?", of_assistant=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "telling"),
+    [("Thanks, the key to the cellar, great!", False), ("Yes, the cellar.", True), ("The key to the cellar.", True)],
+)
+def test_thanks_for_what_is_asked_tell_nothing(text: str, telling: bool) -> None:
+    assert tells(text, "Where is the key to the cellar?", of_assistant=False) is telling
+
+
+def test_only_an_assistant_speaks_in_general() -> None:
+    general, asked = "Ferries usually leave from several piers.", "Which pier does the ferry leave from?"
+    assert tells(general, asked, of_assistant=False) and not tells(general, asked, of_assistant=True)
+
+
 def test_a_question_that_gives_a_number_or_a_name_tells_it() -> None:
     asked = "Which train did I want to Voss?"
     assert tells("Can you book the 8:43 to Voss?", asked, of_assistant=False)

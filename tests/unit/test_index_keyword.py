@@ -66,6 +66,21 @@ def test_a_token_finds_its_document_first(query: str, number: int) -> None:
     assert found(filled(TEXTS), query)[0] == number
 
 
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("4.7 Security: the server is a credential", []),
+        ("what does section 4.7 say?", []),
+        ("§ 2.1.3 Retries", []),
+        ("0.2.0 release notes", ["0.2.0"]),
+        ("does it run on 3.11?", ["3.11"]),
+        ("4.7", []),
+    ],
+)
+def test_the_number_of_a_section_is_no_identifier(query: str, named: list[str]) -> None:
+    assert [term.identifier.exact for term in filled(TEXTS).query(query).identifiers] == named
+
+
 def test_an_identifier_is_not_its_prefix() -> None:
     index = filled({1: "Firmware v2.3.1 is old.", 2: "Firmware v2.3.10 is new."})
     exact = {hit.number: hit.exact for hit in index.search(index.query("v2.3.1"), 10)}

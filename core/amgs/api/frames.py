@@ -16,7 +16,7 @@ from amgs.decay import hours_between
 from amgs.errors import StoreCorruptError, UsageError
 from amgs.frames import as_of, cache, pipeline, registry, shipping, why
 from amgs.frames import why as following
-from amgs.frames.compare import compare, weights_of
+from amgs.frames.compare import compare
 from amgs.frames.registry import Definitions
 from amgs.frames.results import CachedFrame, FrameComparison, History, PastAssembly, Replay
 from amgs.storage.assemblies import AssemblyRecord
@@ -327,23 +327,13 @@ class Frames(MemoryPart):
         """Two assemblies beside each other: by name and query, with other weights, at other instants, or past
         ones by their ids. Nothing is reinforced.
         """
-        (one, first), (two, second) = self._side(left), self._side(right)
-        return compare(one, two, labels=(left.label, right.label), left_weights=first, right_weights=second)
+        return compare(self._side(left), self._side(right), labels=(left.label, right.label))
 
-    def _side(self, asked: ComparisonSide) -> tuple[Frame, dict[str, Weights]]:
-        context = self._context
-        known = context.definitions()
+    def _side(self, asked: ComparisonSide) -> Frame:
+        known = self._context.definitions()
         if asked.name.strip().upper().replace("-", "_") in known:
-            weights = asked.weights
-            request = pipeline.FrameRequest(asked.query, asked.budget, weights)
-            frame = self._at(asked, request, known)
-        else:
-            record = self._find(asked.name)
-            weights = record.weights
-            frame, known = self._again(record)
-        definition = registry.find(frame.name, known)
-        atoms = registry.leaves(definition, known)
-        return frame, dict(weights_of(definition, atoms, weights, frame.query))
+            return self._at(asked, pipeline.FrameRequest(asked.query, asked.budget, asked.weights), known)
+        return self._again(self._find(asked.name))[0]
 
     def _at(self, asked: ComparisonSide, request: pipeline.FrameRequest, known: Definitions) -> Frame:
         context = self._context

@@ -66,7 +66,7 @@ class Retrieval(MemoryPart):
                     gathered,
                     at=sources.clock.now(),
                     places=bounds.count("The number of hits", top_k),
-                    weights=request.weights,
+                    weights=gathered.weights,
                     most=self._context.settings.retrieval.searches,
                 )
             return result

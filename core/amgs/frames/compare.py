@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from amgs.frames.pipeline import FrameRequest, asked_in
 from amgs.frames.results import FrameComparison, RankChange, Side
-from amgs.frames.score import effective
-from amgs.types import COMPONENTS, Candidate, Frame, FrameDefinition, ScoreParts, Weights
+from amgs.types import COMPONENTS, Candidate, Frame, ScoreParts, Weights
 
 WeightsOf = Mapping[str, Weights]
 """The weights that scored each atomic frame, by its name."""
 
 
-def weights_of(
-    definition: FrameDefinition, atoms: Iterable[FrameDefinition], asked: Weights | None, query: str
-) -> WeightsOf:
-    """What each child's candidates were scored with."""
-    if definition.rescore is not None:
-        return {atom.name: definition.rescore for atom in atoms}
-    request = FrameRequest(query)
-    return {
-        atom.name: effective(
-            atom, asked, has_query=any(c.isalnum() for c in asked_in(definition, atom, request).query)
-        ).weights
-        for atom in atoms
-    }
+def weights_of(frame: Frame) -> WeightsOf:
+    """Return what the candidates of each part of a frame were scored with."""
+    return {part.name: part.weights for part in frame.parts}
 
 
-def compare(
-    left: Frame, right: Frame, *, labels: tuple[str, str], left_weights: WeightsOf, right_weights: WeightsOf
-) -> FrameComparison:
+def compare(left: Frame, right: Frame, *, labels: tuple[str, str]) -> FrameComparison:
     """The comparison of two frames; their blocks are known by their ids."""
     ranks = [{c.block.id: n for n, c in enumerate(f.selected, 1)} for f in (left, right)]
     known = [_best(left), _best(right)]
+    weights = [weights_of(left), weights_of(right)]
     shared = [i for i in ranks[0] if i in ranks[1]]
     either = len(ranks[0].keys() | ranks[1].keys())
     moved = [
-        _moved(known[0].get(i), known[1].get(i), ranks[0].get(i), ranks[1].get(i), left_weights, right_weights)
+        _moved(known[0].get(i), known[1].get(i), ranks[0].get(i), ranks[1].get(i), *weights)
         for i in sorted(ranks[0].keys() | ranks[1].keys())
         if ranks[0].get(i) != ranks[1].get(i)
     ]

@@ -164,7 +164,7 @@ def score_frame(
     costed = tuple(replace(c, child=definition.name, tokens=template.cost(c, count_tokens)) for c in ordered)
     return ScoredPool(
         costed,
-        shared.weights,
+        gathered.weights,
         gathered.layers,
         _vectors(costed, gathered, sources),
         (shared.remark,) if shared.remark else (),

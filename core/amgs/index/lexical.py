@@ -30,6 +30,7 @@ from amgs.index.terms import (
     idf,
     mark,
     stemmed,
+    without_section_numbers,
     word_analyzer,
     words_of,
 )
@@ -144,7 +145,8 @@ class LexicalIndex(ABC):
             idle.update(self.stems(" ".join(foreign_function_words(text)), language))
         words = [word for word in every if not common(word) and word not in idle] or list(every)
         terms = sorted((self._term(word) for word in words), key=lambda term: -term.idf)[:MOST_TERMS]
-        named = sorted((self._identifier(i) for i in identifiers(text)), key=lambda term: -term.idf)[:MOST_TERMS]
+        asked = identifiers(without_section_numbers(text))
+        named = sorted((self._identifier(i) for i in asked), key=lambda term: -term.idf)[:MOST_TERMS]
         mass = sum(term.idf for term in terms) + sum(term.weight * term.idf for term in named)
         return LexicalQuery(tuple(terms), tuple(named), mass)
 

@@ -172,6 +172,21 @@ def identifiers(text: str) -> tuple[Identifier, ...]:
     return tuple(found.values())
 
 
+_SECTION_NUMBER = re.compile(
+    r"(?:^|(?:§|\b(?:chapter|part|section|sect\.|sec\.|ch\.))\s*)[1-9]\d?(?:\.[1-9]\d?){1,3}\.?(?=[\s:,]|$)",
+    re.IGNORECASE,
+)
+
+
+def without_section_numbers(query: str) -> str:
+    """Return a query without the number of a section before its heading.
+
+    "4.7 Security" asks for no thing named 4.7, and other sections refer to it by that number. A version such as 0.2.0,
+    and a number elsewhere in the text, stays.
+    """
+    return _SECTION_NUMBER.sub(" ", query.strip())
+
+
 def _is_identifier(token: str) -> bool:
     if _CONNECTOR.search(token):
         return any(map(str.isalnum, token))

@@ -45,6 +45,8 @@ _OF_TALKING = frozenset(
 )
 """Words that say of a question that it asks for what was said or done, and not for what of it."""
 _COMMON = frozenset(COMMON_WORDS)
+_ANOTHER_DAY = timedelta(days=45)
+"""From which a text is read again: a month and a half later "today" is another day, and "last month" another month."""
 _EASTERNMOST, _WESTERNMOST = timedelta(hours=14), timedelta(hours=12)
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -109,9 +111,16 @@ def asked_days(text: str, now: datetime) -> AskedDays | None:
 
 
 def holds_its_day(block: Block) -> bool:
-    """Whether a text names the day it was written on, as a line with its date does: its words say it, then."""
+    """Return whether a text writes out the day it was written on, as a line with its date does: its words say it, then.
+
+    "Today" and "this week" name the day only to who knows when they were said: read from another day, they move.
+    """
     written = block.written.date()
-    return any(told.first <= written <= told.last for told in _told(block))
+    if not any(told.first <= written <= told.last for told in _told(block)):
+        return False
+    read = [mention.interval for mention in dates_in(block.content, block.written + _ANOTHER_DAY)]
+    sure = [interval.whole for interval in read if interval.confidence > LEAST_SURE]
+    return any(first <= written <= last for first, last in sure)
 
 
 def _told(block: Block) -> Iterable[ToldDays]:

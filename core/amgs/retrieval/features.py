@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.index.block_features import name_words
+from amgs.index.block_features import NOBODY, name_words
 from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import LexicalQuery
 from amgs.index.vector import QueryVectors, VectorIndex
@@ -30,8 +30,10 @@ FEATURES: Mapping[str, str] = {
     "coverage": "how much of what is asked about it mentions, rare words counting more",
     "window": "the same of it and its neighbours together: two on either side of a turn, one of a part",
     "neighbour_words": "BM25 of the two turns on either side, by the query's best; gated",
-    "meaning": "cosine in deviations from the store's mean, times NOTE_MEANING for a note; of a turn: of it and the "
-    "one before it together, more than half for the query without the names of those whom it asks about",
+    "speaker_words": "the same of the turn that the same speaker said one or two before; in a chat with an assistant",
+    "meaning": "cosine in deviations from the store's mean, times NOTE_MEANING for a note, PART_MEANING for a part; of "
+    "a turn: of it and the one before it together, more than half for the query without the names of those whom it asks"
+    " about",
     "asked_of": "a turn of somebody whom the query names",
     "other_role": "a turn of the assistant of a chat where the question's I means the user, or the other way round",
     "no_answer": "a turn that asks what is asked, or says that it is not known (`non_answers`)",
@@ -54,6 +56,9 @@ NOTE_MEANING = 1.75
 """How much the meaning of a note of its own counts beside that of any other text. Chosen beside the weights:
 docs/results/search.md.
 """
+
+PART_MEANING = 0.67
+"""The same of a part of a document, whose headings and terms say more: docs/results/search.md."""
 
 MOST_POSTINGS = 2000
 """Documents looked up for one word; of a commoner word only the best count."""
@@ -131,6 +136,8 @@ def weigh(
     if asked.order:
         columns["window"] = words.window
         columns["neighbour_words"] = gate * words.beside
+        chat = sequences.spoken_as("user")[rows] | sequences.spoken_as("assistant")[rows]
+        columns["speaker_words"] = chat * words.earlier
         columns["episode_words"] = turn * words.episode
         columns["after_question"] = gate * np.where(before == NOTHING, 0.0, traits.asks[before])
     cosine = np.zeros(numbers.size)
@@ -141,7 +148,7 @@ def weigh(
         if names and asked.compare is not None and turns.any():
             _, other = meanings.by(asked.compare(without_names(asked.text, names)))
             meaning += turn * _WITHOUT_NAMES * (other - meaning)
-        counts = asked.meaning_weight * np.where(form == NOTE, NOTE_MEANING, 1.0)
+        counts = asked.meaning_weight * np.select([form == NOTE, form == PART], [NOTE_MEANING, PART_MEANING], 1.0)
         columns["meaning"] = counts * meaning
     columns["asked_of"] = named.astype(np.float64)
     role = asked_role(asked.text)
@@ -171,8 +178,10 @@ def without_names(text: str, names: Collection[str]) -> str:
 
 
 class _Words:
-    """What is asked about, word by word, for m candidates: own (m,) and beside (m,), BM25 of each and of the two on
-    either side by the best own; opening (m,), BM25 of the openings by the best, 0 of turns; coverage, window (m,) in
+    """What is asked about, word by word, for m candidates.
+
+    own, beside, earlier (m,): BM25 of each, of the two on either side, and of the turn that the same speaker said one
+    or two before, by the best own; opening (m,), BM25 of the openings by the best, 0 of turns; coverage, window (m,) in
     [0, 1]; episode (m,) by the best of the candidates.
 
     Among turns the names of the speakers asked about are left out: who says a thing is evidence of its own. Any other
@@ -188,8 +197,8 @@ class _Words:
         turns: NDArray[np.bool_],
         names: Collection[str],
     ) -> None:
-        self.own, self.opening, self.beside, self.coverage, self.window, self.episode = (
-            np.zeros(turns.size) for _ in range(6)
+        self.own, self.opening, self.beside, self.earlier, self.coverage, self.window, self.episode = (
+            np.zeros(turns.size) for _ in range(7)
         )
         every = keyword.content(asked.query) if asked.lexical else ()
         if not every or not turns.size:
@@ -197,6 +206,8 @@ class _Words:
         spoken = {term.text for term in keyword.content(asked.query, names)} if names else None
         every_turn, every_episode = sequences.forms.turns, sequences.episode
         episode = every_episode[near[0]]
+        speaker = np.append(sequences.forms.speaker, NOBODY)[near]  # the last one is that at NOTHING
+        same = [(speaker[place] == speaker[0]) & (speaker[0] != NOBODY) for place in (1, 2)]
         mass, mentioned = np.zeros(turns.size), np.zeros(turns.size)
         mentioning = np.zeros(sequences.episodes, dtype=np.bool_)
         scores = np.zeros(every_turn.size + 1)  # the last one is that at NOTHING
@@ -220,6 +231,7 @@ class _Words:
             self.own += held[0]
             for other in held[1:]:
                 self.beside += other
+            self.earlier += np.where(same[0], held[1], same[1] * held[2])
             counts = term.idf * (asked_of_turns | ~turns)
             mass += counts
             self.coverage += counts * (held[0] > 0)
@@ -234,7 +246,7 @@ class _Words:
                 self.opening += laid_out(at[at != NOTHING], found.scores[at != NOTHING])[0]
         mass = np.maximum(mass, _SHARPEST)
         best = _best(self.own)
-        self.own, self.beside = self.own / best, self.beside / best
+        self.own, self.beside, self.earlier = self.own / best, self.beside / best, self.earlier / best
         self.opening = ~turns * (self.opening / _best(self.opening))
         self.coverage, self.window = self.coverage / mass, self.window / mass
         mentioned = np.where(turns, mentioned, 0.0)

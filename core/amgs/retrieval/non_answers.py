@@ -1,4 +1,5 @@
-"""Turns that tell nothing of what is asked: that ask it themselves, or say that the answer is not known.
+"""Turns that tell nothing of what is asked: that ask it themselves, say that the answer is not known, or only thank for
+it and say it after.
 
 A question that stands in memory has more of its own words than any answer, and so has "I don't know …": each time it is
 asked in vain, the answer would fall by two places.
@@ -15,6 +16,7 @@ import numpy as np
 from amgs.retrieval.asked_role import ASSISTANTS, USERS
 from amgs.retrieval.features import FEATURES, Features
 from amgs.retrieval.text_forms import TURN
+from amgs.text.stop_words import COMMON_WORDS
 from amgs.types import Block
 
 Blocks = Callable[[Sequence[int]], Mapping[int, Block]]
@@ -57,6 +59,17 @@ _GENERAL = re.compile(
 """What an assistant says of such things in general, who does not know the one that is meant."""
 
 
+_POLITE = frozenset(
+    re.findall(
+        r"\S+",
+        "absolutely awesome cool glad good great happy hello help helpful hi interesting lovely nice oh ok okay "
+        "perfect please pleasure sounds sure thank thanks welcome wonderful wow",
+    )
+)
+"""Words of thanks, greeting and assent: a turn that adds only such to the question's answers nothing."""
+_SAYS_LITTLE = _POLITE | frozenset(COMMON_WORDS) - {"no", "not", "never", "yes"}
+
+
 def with_non_answers(evidence: Features, asked: str, blocks: Blocks) -> Features:
     """The evidence with its column `no_answer`, of turns of a dialogue and of notes that say in which role they were
     said. Nothing steps back where a question asks what was asked, or what is not known.
@@ -83,9 +96,15 @@ def tells(text: str, asked: str, *, of_assistant: bool) -> bool:
     """Whether a text may answer what is asked: it neither asks alone, nor says that it does not know; or it gives a
     name or a number that the question does not. of_assistant: then what is so in general is no answer either.
     """
-    if not (is_question(text) or _IGNORANT.search(text) or (of_assistant and _GENERAL.search(text))):
-        return True
     known = {"", *map(_bare, _WORD.findall(asked))}
+    said = {_bare(word) for word in _WORD.findall(text)}
+    if not (
+        is_question(text)
+        or _IGNORANT.search(text)
+        or (of_assistant and _GENERAL.search(text))
+        or (said & _POLITE and said <= known | _SAYS_LITTLE)
+    ):
+        return True
     return any(
         (any(c.isdigit() for c in word) or (place and word[0].isupper())) and _bare(word) not in known
         for sentence in _SENTENCE.findall(text)

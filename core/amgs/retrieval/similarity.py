@@ -18,6 +18,7 @@ WEIGHTS: Mapping[str, float] = {
     "coverage": 1.161,
     "window": 1.77,
     "neighbour_words": 0.224,
+    "speaker_words": 1.0,
     "meaning": 0.743,
     "asked_of": 1.13,
     "other_role": -4.0,

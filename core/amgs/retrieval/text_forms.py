@@ -21,6 +21,7 @@ LEAST_SHARE = 0.05
 """Of the blocks of an episode: who says less of it is none of its speakers."""
 
 FEWEST_SPEAKERS = 2
+_NEARLY_ALL, _HARDLY = 0.9, 2
 _NAMED = 0.5
 """So much of a dialogue at least begins with a name."""
 
@@ -50,7 +51,8 @@ def forms_of(traits: BlockFeatures, episode: NDArray[np.int64], chained: NDArray
     """The forms of all blocks. episode: (n,) numbers from 0. chained: (n,) whether a piece stands before or after.
 
     A dialogue is an episode in which at least two names each begin LEAST_SHARE of the blocks, and names together
-    half of them; a name before a colon anywhere else ("License: MIT") makes no speaker.
+    half of them; a name before a colon anywhere else ("License: MIT") makes no speaker. Where names begin nearly all
+    blocks, who says two of them is a speaker, too: one side of a chat may hardly get a word in.
     """
     turns = _turns(traits, episode)
     form = np.where(turns, TURN, np.where(chained, PART, NOTE)).astype(np.int8)
@@ -73,6 +75,7 @@ def _turns(traits: BlockFeatures, episode: NDArray[np.int64]) -> NDArray[np.bool
     width = len(traits.names)
     pairs, counts = np.unique(episode[named] * width + traits.name[named], return_counts=True)
     of = pairs // width
-    speakers = np.bincount(of[counts >= LEAST_SHARE * size[of]], minlength=size.size)
+    heard = (counts >= LEAST_SHARE * size[of]) | ((counts >= _HARDLY) & (told[of] >= _NEARLY_ALL * size[of]))
+    speakers = np.bincount(of[heard], minlength=size.size)
     dialogue = (speakers >= FEWEST_SPEAKERS) & (told >= _NAMED * size)
     return np.asarray(named & dialogue[episode])

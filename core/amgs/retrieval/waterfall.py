@@ -36,6 +36,7 @@ from amgs.retrieval.score import (
 from amgs.retrieval.shared_names import with_shared_names
 from amgs.retrieval.similarity import contributions, fused
 from amgs.retrieval.sources import Numbers, Sources
+from amgs.retrieval.text_forms import TURN
 from amgs.types import (
     LAYERS,
     Block,
@@ -57,6 +58,9 @@ RAW_CHARACTERS = 6000
 
 FEW = 20
 """Where so many hits or fewer are wanted, twice as many likely ones are read at once."""
+
+LEADING = 10
+"""The best by evidence that say whether a search finds a dialogue: where more than half are turns."""
 
 LEAST_SPREAD = 0.02
 """Where the store's cosines lie closer to each other, that of another block cannot be held against them."""
@@ -86,9 +90,9 @@ class Gathered:
     """The best candidates in falling score with the number of each, the reports of the six layers, the query as it
     was cut into terms, and the words that were corrected.
 
-    scored: the composite of all candidates. evidence: the features of those, None where a layer ran alone.
-    answerable: the estimate that the memory holds an answer at all, calibrated or not; None without evidence. found:
-    what the layers say of each, by number.
+    scored: the composite of all candidates, by `weights`. evidence: the features of those, None where a layer ran
+    alone. answerable: the estimate that the memory holds an answer at all, calibrated or not; None without evidence.
+    found: what the layers say of each, by number.
     """
 
     candidates: tuple[Candidate, ...]
@@ -97,6 +101,7 @@ class Gathered:
     query: LexicalQuery
     corrections: tuple[StemCorrection, ...]
     scored: CompositeScores
+    weights: Weights
     evidence: Features | None = None
     answerable: float | None = None
     found: Mapping[int, Finding] = field(default_factory=dict)
@@ -157,7 +162,7 @@ def gathering(request: RetrievalRequest, sources: Sources, top_k: int) -> tuple[
         hits=with_passages(explained(gathered.candidates, gathered), finder),
         layers=gathered.layers,
         milliseconds=1000.0 * (sources.clock.perf() - start),
-        weights=request.weights,
+        weights=gathered.weights,
         readings=tuple(StemReading(c.unknown, c.known, c.closeness) for c in gathered.corrections),
         answerable=None if untold else gathered.answerable,
         unestimated=untold,
@@ -292,14 +297,11 @@ class _Run:
         numbers = facts.numbers.tolist()
         evidence = self._evidence(facts.numbers) if self.fuses and numbers else None
         similarities = self._similarities(numbers, evidence)
+        weights = self._weights(evidence)
         if self.request.filter.as_of is None:
             similarities = ranked_down(similarities, facts.superseded)
         scored = score(
-            facts,
-            similarities,
-            self.sources.graph.importances(facts.numbers),
-            self.sources.clock.now(),
-            self.request.weights,
+            facts, similarities, self.sources.graph.importances(facts.numbers), self.sources.clock.now(), weights
         )
         kept = scored.order[: self.request.most]
         candidates = self._candidates(scored, kept.tolist())
@@ -311,6 +313,7 @@ class _Run:
             self.query,
             self.corrections,
             scored,
+            weights,
             evidence,
             None if evidence is None else answerable(evidence),
             self.found,
@@ -354,6 +357,16 @@ class _Run:
 
     def _blocks(self, numbers: Sequence[int]) -> dict[int, Block]:
         return {one.number: one.block for one in self.sources.blocks.stored(numbers)}
+
+    def _weights(self, evidence: Features | None) -> Weights:
+        """Return the weights of the parts: those asked for, but the similarity alone where a search finds a dialogue.
+
+        A turn is not truer for being later, linked or sure: docs/results/search.md.
+        """
+        if evidence is None or self.request.weights != SEARCH_WEIGHTS:
+            return self.request.weights
+        best = np.argsort(-contributions(evidence).sum(axis=1), kind="stable")[:LEADING]
+        return ALONE_WEIGHTS if 2 * np.count_nonzero(evidence.form[best] == TURN) > best.size else SEARCH_WEIGHTS
 
     def _similarities(self, numbers: Sequence[int], evidence: Features | None) -> NDArray[np.float64]:
         """(m,): what the evidence comes to, or what the only layer says."""

@@ -127,11 +127,11 @@ def _scored(
     stands = LayerVerdict("score", "passed" if rank <= places else "missed", mine, needed, f"rank {rank}")
     change = None
     if fell_at == "score":
-        change = _change(admission(scored.parts, row, weight_row(request.weights), places))
+        change = _change(admission(scored.parts, row, weight_row(gathered.weights), places))
     candidate = next((c for c in gathered.candidates if c.block.id == block.id), None)
     evidence, remedy = gathered.evidence, None
     if evidence is not None and fell_at == "score":
-        remedy = evidence_change(evidence, scored, row, places, request.weights)
+        remedy = evidence_change(evidence, scored, row, places, gathered.weights)
     return Explanation(
         query=request.text,
         block=block,
@@ -146,7 +146,7 @@ def _scored(
         needed=needed,
         candidate=None if candidate is None else explained((candidate,), gathered)[0],
         layers=(*layers, stands),
-        weights=request.weights,
+        weights=gathered.weights,
         change=change,
         evidence_change=remedy,
         form="" if evidence is None else FORMS[int(evidence.form[row])],

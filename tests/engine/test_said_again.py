@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from amgs.clock import FixedClock
+from amgs.errors import UnknownBlockError, UsageError
 from amgs.identity import block_id
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
@@ -298,3 +299,57 @@ def test_what_was_rejected_is_not_proposed_the_other_way_round() -> None:
         life.reject(life.reviews()[0].review.id)
         tell(memory, FOUR, 3)
         assert life.plan_review().found == ()
+
+
+@pytest.mark.parametrize("named", ["gate code is 4711", "The gate code is 4711.", 8])
+def test_what_a_writer_corrects_no_longer_holds_and_one_undo_takes_it_all_back(named: str | int) -> None:
+    memory = open_memory()
+    old = tell(memory, "The gate code is 4711.")
+    pass_days(memory)
+    report = memory.ingest_text("It is 9032 since June.", replaces=[old[:named] if isinstance(named, int) else named])
+    assert report.replaced == (old,) and report.may_replace == ()
+    block = memory.block(old)
+    assert block.meta["superseded_by"] == report.added[0] and block.valid_to == NOW + timedelta(days=2)
+    assert report.operation is not None
+    memory.undo(report.operation)
+    assert not memory.block(old).superseded and memory.block(old).valid_to is None
+    with pytest.raises(UnknownBlockError):
+        memory.block(report.added[0])
+
+
+@pytest.mark.parametrize("named", ["nothing like it", "the", "ffffffff"])
+def test_a_correction_of_no_block_or_of_several_changes_nothing(named: str) -> None:
+    memory = open_memory()
+    for text in ("The gate code is 4711.", "The cellar is dry."):
+        tell(memory, text)
+    with pytest.raises((UsageError, UnknownBlockError)):
+        memory.ingest_text("It is 9032.", replaces=[named])
+    assert len(memory.blocks(EVERY)) == 2
+
+
+def test_a_text_neither_replaces_itself_nor_what_is_replaced_already() -> None:
+    memory = open_memory()
+    four, seven = tell(memory, FOUR), tell(memory, SEVEN)
+    memory.ingest_text(SEVEN, replaces=[four])
+    assert memory.block(four).meta["superseded_by"] == seven
+    for text in (SEVEN, NINE):
+        with pytest.raises(UsageError):
+            memory.ingest_text(text, replaces=[seven if text == SEVEN else four])
+
+
+def test_a_likely_replacement_is_proposed_and_nothing_is_done() -> None:
+    """Of 40 corrections in other words and 40 texts that correct nothing, each kind in one memory."""
+    rows = [line.split("\t") for line in (Path(__file__).parent / "corrections.tsv").read_text("utf-8").splitlines()]
+    right = proposed = 0
+    for kind in ("replaces", ""):
+        pairs = [(old, new) for old, new, said in rows if said == kind]
+        memory = open_memory()
+        held = {old: memory.ingest_text(old).added[0] for old, _ in pairs}
+        consolidate(memory)
+        pass_days(memory, 60)
+        for old, new in pairs:
+            likely = memory.ingest_text(new).may_replace
+            proposed += bool(likely)
+            right += bool(kind and likely and likely[0].block_id == held[old])
+        assert not any(block.superseded for block in memory.blocks(EVERY))
+    assert right >= 0.7 * 40 and right >= 0.9 * proposed

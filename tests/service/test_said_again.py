@@ -59,6 +59,35 @@ async def test_a_served_memory_says_what_holds_again(address: str, say: Door) ->
         assert memory.operations(1)[0].summary.startswith("1 holds again")
 
 
+async def test_every_door_takes_a_correction(address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def by_rest(text: str, old: list[str]) -> str:
+        with client(address) as http:
+            return str(http.post("/v1/memory/ingest", json={"content": text, "replaces": old}).json())
+
+    def by_client(text: str, old: list[str]) -> str:
+        with MemoryClient(address) as memory:
+            return str(memory.ingest(text, replaces=old))
+
+    def by_command(text: str, old: list[str]) -> str:
+        amgs = Amgs(tmp_path / "world.duckdb", tmp_path, capsys)
+        assert amgs("ingest", "Pier 1 is closed.") == 0
+        assert amgs("ingest", text, "--replaces", *old) == 0
+        return amgs.out
+
+    with MemoryClient(address) as memory:
+        for number, door in enumerate((by_rest, by_client, by_command)):
+            memory.ingest(f"Pier {number} is closed.")
+            assert "replaced" in door(
+                f"It opened again in week {number}.", [f"Pier {1 if door is by_command else number} is closed."]
+            )
+        memory.ingest("Pier 9 is closed.")
+        async with Client(f"{address}/mcp") as agent:
+            answer = await agent.call_tool("ingest", {"text": "It is open.", "replaces": ["Pier 9 is closed."]})
+        assert "No longer holds: " in answer.content[0].text  # type: ignore[union-attr]
+        closed = [hit.block.content for hit in memory.search("pier closed", layers=["keyword"]).hits]
+    assert closed == ["Pier 2 is closed."]
+
+
 def test_the_command_line_says_what_holds_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     amgs = Amgs(tmp_path / "world.duckdb", tmp_path, capsys)
     text = "User: Ilse is allergic to walnuts."

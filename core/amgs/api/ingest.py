@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -18,6 +19,21 @@ if TYPE_CHECKING:
     from amgs.ingest.raw_blocks import FolderContents, RawBlock, SourceOf
     from amgs.ingest.source_names import NamedReading
     from amgs.types import IngestReport, Progress
+
+
+_ID = re.compile(r"[0-9a-f]{4,64}")
+_FEW, _LONGEST, _NEAR = 3, 600, 12
+"""New texts of which it is asked what they correct, the characters of a short one, and what it is held against."""
+_LIKELY = 50
+"""Hits among which what a correction quotes is looked for."""
+
+
+def _correcting(reading: FolderContents, replaced: tuple[str, ...]) -> FolderContents:
+    """Return the drafts of one text, of which the first stands in the place of what the text corrects."""
+    if not replaced or not reading.drafts:
+        return reading
+    first, *rest = reading.drafts
+    return replace(reading, drafts=(replace(first, replaces=replaced), *rest))
 
 
 class Intake(MemoryPart):
@@ -50,9 +66,18 @@ class Intake(MemoryPart):
         return self.ingest_folder(what, progress) if what.is_dir() else self.ingest_file(what)
 
     def ingest_text(
-        self, text: str, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
+        self,
+        text: str,
+        *,
+        created_at: datetime | None = None,
+        meta: Mapping[str, Any] | None = None,
+        replaces: Sequence[str] = (),
     ) -> IngestReport:
-        """Take in one piece of markdown, split when it is long; raises InputError when it is unfit."""
+        """Take in one piece of markdown, split when it is long; raises InputError when it is unfit.
+
+        replaces: what the text corrects, each an id or what it said; that is superseded from when the text was written,
+        in the same transaction. Raises UsageError for one that fits no block, or several.
+        """
         from amgs.ingest.reading import read_note
         from amgs.ingest.source_names import NamedReading
 
@@ -60,18 +85,64 @@ class Intake(MemoryPart):
         dated = None if created_at is None else aware(created_at)
         source, now = str(meta.pop("source", None) or "").strip(), local_now(self._context.clock)
         reading = read_note(text, source, now, self._context.settings.ingest, dated=dated, extra=meta)
+        reading = _correcting(reading, self.resolve_replaced(replaces))
         report = self._ingest(NamedReading(reading, ()), source, source_of=lambda _: source)
         if report.refused:
             raise InputError(
                 f"The text was not ingested: {report.refused[0].reason}.",
                 way_out="Give a text with at least one visible character; everything else is kept as is.",
             )
-        return report
+        return self._with_likely(report)
 
-    def ingest_texts(self, given: Sequence[tuple[str, datetime | None, Mapping[str, Any]]]) -> IngestReport:
+    def resolve_replaced(self, named: Sequence[str]) -> tuple[str, ...]:
+        """Return the ids of what corrections name, each by its id or by what it said.
+
+        Raises UsageError where that fits no block, or several.
+        """
+        return tuple(self._named_block(name.strip()) for name in named)
+
+    def _named_block(self, name: str) -> str:
+        from amgs.api.retrieval import Retrieval
+
+        if _ID.fullmatch(name):
+            return self._context.whole_id(name)
+        hits = Retrieval(self._opened).search(name, top_k=_LIKELY, layers=("keyword",)).hits if name else ()
+        wanted = " ".join(name.casefold().split())
+        fitting = [h.block for h in hits if wanted in " ".join(h.block.content.casefold().split())]
+        if len(fitting) == 1:
+            return fitting[0].id
+        near = fitting or [hit.block for hit in hits]
+        listed = "; ".join(f"{block.id[:8]} “{block.title}”" for block in near[:3])
+        raise UsageError(
+            f"{'Several blocks say' if fitting else 'No block says'} “{name}”.",
+            title="Nothing was changed",
+            way_out=f"Name one by its id: {listed}." if listed else "Name it by its id.",
+        )
+
+    def _with_likely(self, report: IngestReport) -> IngestReport:
+        """Return the report with what its few new texts may correct, unless their writer has said what they do."""
+        from amgs.api.retrieval import Retrieval
+        from amgs.lifecycle.supersede import likely_replaced
+
+        if report.replaced or len(report.added) > _FEW:
+            return report
+        search, found = Retrieval(self._opened).search, []
+        for newer in self._storage.blocks.get(report.added).values():
+            if len(newer.content) <= _LONGEST:
+                hits = search(newer.content, top_k=_NEAR, layers=("keyword",)).hits
+                others = [hit.block for hit in hits if hit.block.id != newer.id and not hit.block.superseded]
+                found.append(likely_replaced(newer, others))
+        return replace(report, may_replace=tuple(filter(None, found)))
+
+    def ingest_texts(
+        self, given: Sequence[tuple[str, datetime | None, Mapping[str, Any]]], replaces: Sequence[Sequence[str]] = ()
+    ) -> IngestReport:
         """Take in texts, each with when it was written (None: now) and its metadata, all in one transaction or none;
         raises InputError for one that is unfit.
+
+        replaces: what each text corrects, as for `ingest_text`.
         """
+        corrected = [self.resolve_replaced(named) for named in replaces] or [()] * len(given)
         from amgs.ingest import raw_blocks
         from amgs.ingest.reading import read_note
 
@@ -81,6 +152,7 @@ class Intake(MemoryPart):
             source = str(more.pop("source", None) or "").strip()
             dated = None if created_at is None else aware(created_at)
             reading = read_note(text, source, now, self._context.settings.ingest, dated=dated, extra=more)
+            reading = _correcting(reading, corrected[number - 1])
             for draft in reading.drafts:
                 try:
                     drafts.append(raw_blocks.fit(draft))
@@ -93,9 +165,10 @@ class Intake(MemoryPart):
             if not reading.drafts:
                 raise InputError(f"Text {number} is empty.", way_out="Nothing was changed. Leave it out.")
         told = f"{len(given)} texts" if len(given) > 1 else next(iter(sources.values()), "")
-        return raw_blocks.ingest(
+        report = raw_blocks.ingest(
             self._storage, drafts, now, told=told, source_of=lambda piece: sources.get(piece, piece)
         )
+        return self._with_likely(report)
 
     def ingest_file(
         self, path: Path, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None

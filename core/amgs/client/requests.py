@@ -56,11 +56,13 @@ def ingest(
     source: str = "",
     tags: Sequence[str] = (),
     meta: Mapping[str, Any] | None = None,
+    replaces: Sequence[str] = (),
 ) -> Ask[IngestReceipt]:
     """Take in a text or many, all of them or none; they wait in the inbox for `consolidate`.
 
     content: a text, or a list of texts, each a str or a mapping with `content` and any of what follows. occurred_at:
-    when it happened or was written, now unless given. What is known already is left alone, so that a request can be
+    when it happened or was written, now unless given. replaces: what it corrects, blocks by their ids or by what they
+    said. What is known already is left alone, so that a request can be
     repeated. Returns only after the memory has it on disk. Raises InputError for a text that cannot be taken in.
     """
     return sending(
@@ -73,6 +75,7 @@ def ingest(
         source=source or None,
         tags=tuple(tags) or None,
         meta=meta or None,
+        replaces=tuple(replaces) or None,
     )
 
 

@@ -62,7 +62,10 @@ nothing is worth nothing at all. Set by hand.
 """
 LAYER_OF: Mapping[str, RelevanceLayer] = {
     **dict.fromkeys(("meaning", "passage_meaning"), "semantic"),
-    **dict.fromkeys(("words", "opening", "coverage", "window", "neighbour_words", "episode_words", "flow"), "lexical"),
+    **dict.fromkeys(
+        ("words", "opening", "coverage", "window", "neighbour_words", "speaker_words", "episode_words", "flow"),
+        "lexical",
+    ),
     "shared_names": "entity",
     **dict.fromkeys(("decay", "written_then", "told_day"), "temporal"),
     **dict.fromkeys(

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from amgs.clock import as_utc, place
 from amgs.identity import block_id, canonical, file_of
 from amgs.ingest import metadata
-from amgs.ingest.said_again import Saying, hold_again, offset_of, say_later
+from amgs.ingest.said_again import Saying, end_replaced, hold_again, offset_of, say_later
 from amgs.log import journal
 from amgs.masking import find_marks
 from amgs.storable import why_unstorable
@@ -31,7 +31,8 @@ class RawBlock:
     """A block before it has an id. created_at: None means the instant of ingestion.
 
     meta may hold `source` (where it came from) and `follows` (the source of the piece before it). valid_from, valid_to:
-    from when to when what it says held, where its source says so; an end that is still to come is no end yet.
+    from when to when what it says held, where its source says so; an end that is still to come is no end yet. replaces:
+    ids of the blocks that hold no longer, because this was written in their place.
     """
 
     content: str
@@ -39,6 +40,7 @@ class RawBlock:
     meta: Mapping[str, Any] = field(default_factory=dict)
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    replaces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ def ingest(
     sourced: set[str] = set()
     again: list[str] = []
     repeated: list[str] = []
+    replaced: list[str] = []
     more: list[JournalRow] = []
     operation: JournalEntry | None = None
     places: list[SourcePiece] = []
@@ -94,6 +97,7 @@ def ingest(
             blocks: dict[str, Block] = {}
             repeats: list[RawBlock] = []
             said: list[Saying] = []
+            corrected: list[Saying] = []
             held_before = _held_before(storage, wanted[start : start + batch], source_of) if reread else set()
             for given in wanted[start : start + batch]:
                 try:
@@ -106,6 +110,7 @@ def ingest(
                     since = min(block.created_at, now)
                     places.append(SourcePiece(source_of(source) or file_of(source), 0, source, block.id, since))
                 there = (draft.meta.get("source"), block.id) in held_before
+                corrected += [Saying(old, block.written, by=block.id) for old in draft.replaces]
                 if block.valid_to is None and not (there and reread == "folder"):
                     said.append(Saying(block.id, block.written, anew=not there))
                 if block.id in blocks:
@@ -122,9 +127,11 @@ def ingest(
             again += back.ids
             repeated += back.repeated
             more += back.rows
+            ended = end_replaced(storage, corrected, now)
+            replaced += [after.id for _, after in ended]
             noted = _note_sources(storage, repeats)
             sourced.update(after.id for _, after in noted)
-            for before, after in (*back.pairs, *noted):
+            for before, after in (*back.pairs, *ended, *noted):
                 gained[after.id] = (gained[after.id][0] if after.id in gained else before, after)
         made = frozenset(added)
         rows = [journal.made_row(i) for i in added]
@@ -134,6 +141,8 @@ def ingest(
             summary = _summary(
                 len(added), len({*again}), len({*repeated}), len(sourced - {*again, *repeated, *added}), told
             )
+            if replaced:
+                summary += f", in place of {plural(len(replaced), 'block')}"
             operation = journal.write(storage, KIND, now, summary, [*rows, *more])
             storage.sources.add(held, operation.id)
         put_names(storage, names, held)
@@ -148,6 +157,7 @@ def ingest(
         again=tuple(dict.fromkeys(again)),
         masked=find_marks(draft.content for draft in wanted if isinstance(draft.content, str)),
         repeated=tuple(dict.fromkeys(repeated)),
+        replaced=tuple(dict.fromkeys(replaced)),
     )
 
 

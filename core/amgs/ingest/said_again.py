@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 
 from amgs.clock import as_utc
+from amgs.errors import UsageError
 from amgs.log import journal
 from amgs.storage.journal import JournalRow
 from amgs.storage.store import Storage
@@ -23,11 +24,14 @@ _PAST = ("superseded_by", "superseded_at", "merged_into", "split_into", "dates",
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """A text that was said: when, as its writer's clock said. anew: False where a file only still says it."""
+    """A text that was said: when, as its writer's clock said. anew: False where a file only still says it. by: what was
+    said in its place.
+    """
 
     block_id: str
     at: datetime
     anew: bool = True
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,31 @@ def hold_again(storage: Storage, said: Sequence[Saying], now: datetime) -> HeldA
         storage.reinforcements.append([name], _EVENT, at, "")
     repeated = tuple(name for name in spoken if name not in again)
     return HeldAgain(tuple(again), repeated, pairs, tuple(rows))
+
+
+def end_replaced(storage: Storage, corrected: Sequence[Saying], now: datetime) -> tuple[tuple[Block, Block], ...]:
+    """End what its writer corrected, inside the transaction, and return each block before and after.
+
+    Raises UsageError for a block that is its own correction, and for one that something else has replaced already.
+    """
+    held = storage.blocks.get({one.block_id for one in corrected}, embeddings=True)
+    pairs = []
+    for one in corrected:
+        block = held[one.block_id]
+        if block.id == one.by:
+            raise UsageError(
+                "A text does not replace itself.", way_out="Nothing was changed. Name the text it corrects."
+            )
+        if block.superseded and block.meta["superseded_by"] != one.by:
+            raise UsageError(
+                f"“{block.title}” was replaced already, by {str(block.meta['superseded_by'])[:8]}.",
+                way_out="Nothing was changed. Replace that one.",
+            )
+        if not block.superseded:
+            pairs.append((block, _ended(block, one.by, min(as_utc(one.at), now))))
+    storage.blocks.update([after for _, after in pairs])
+    storage.scores.forget([after.id for _, after in pairs])
+    return tuple(pairs)
 
 
 def _successors(storage: Storage, hidden: Sequence[Block]) -> set[str]:

@@ -22,14 +22,20 @@ from amgs.lifecycle.linking import LINKS_TO, MENTIONS_SAME
 from amgs.lifecycle.merge_split import merge
 from amgs.lifecycle.similarity import Pair, pairs
 from amgs.storage.store import Storage
+from amgs.text.claims import claims
 from amgs.text.embedding import Embedder
+from amgs.text.prose import statements
 from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry, Progress, Review, Vector
+from amgs.types.lifecycle import LikelyReplacement
 
 NEAREST = 12
 """A block is compared with so many of its nearest by cosine."""
 
 CONFIDENCE = 0.5
 """Least confidence of a finding in the queue."""
+
+ALIKE = 0.3
+"""Share of the weight of the poorer text's words from which a text that tells of a change may replace another."""
 
 MERGES = "merges"
 FOUND, DECIDED = "review", "review verdict"
@@ -163,6 +169,26 @@ def _rare_pairs(blocks: Sequence[Block]) -> Iterable[tuple[int, int]]:
 
 def _origin(block: Block) -> str:
     return file_of(str(block.meta.get("source") or block.id))
+
+
+def likely_replaced(newer: Block, others: Sequence[Block]) -> LikelyReplacement | None:
+    """Return the block in the place of which a new text may have been written; None for none.
+
+    others: what words find for it, the best first. That is what a review would call superseded or contradicted, else
+    the best of them, where the text says that something changed and both speak of the same.
+    """
+    earlier = [older for older in others if older.said_at <= newer.said_at]
+    words = Words.of((newer, *earlier))
+    found = [(judge(older, newer, COSINE, False, words), older) for older in earlier]
+    sure = [(finding, older) for finding, older in found if finding and finding[1] >= CONFIDENCE]
+    if sure:
+        (_, _, because), older = max(sure, key=lambda pair: pair[0][1])
+        return LikelyReplacement(newer.id, older.id, older.title, because)
+    changed = [one for one in claims(statements(newer.content)) if one.change or one.end or one.moves or one.retired]
+    if changed and earlier and words.shared(topic(newer), topic(earlier[0]), least=1) >= ALIKE:
+        because = f"“{changed[0].text}” says that something changed"
+        return LikelyReplacement(newer.id, earlier[0].id, earlier[0].title, because)
+    return None
 
 
 # --- the queue --------------------------------------------------------------------------------------------

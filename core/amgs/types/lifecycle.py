@@ -31,6 +31,16 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
+class LikelyReplacement:
+    """A block that a new text may have been written in the place of; nothing was changed. because: in words."""
+
+    by: str
+    block_id: str
+    title: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
 class IngestReport:
     """Ids of the blocks that are new, of those already known, and what was refused.
 
@@ -38,7 +48,8 @@ class IngestReport:
     though it was taken in. operation: the journal entry, None where nothing changed. links_to_nowhere: links to files
     that the memory does not hold. again: those of the known that were deleted, pruned, archived or superseded, and hold
     again because they were said again. repeated: those of the known that held all the time and count as said later now.
-    masked: the kinds of the secrets that were masked, each secret once.
+    masked: the kinds of the secrets that were masked, each secret once. replaced: those that no longer hold, because a
+    text was written in their place. may_replace: what a text may correct, where its writer did not say so.
     """
 
     added: tuple[str, ...]
@@ -51,6 +62,8 @@ class IngestReport:
     again: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
     repeated: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+    may_replace: tuple[LikelyReplacement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,12 @@ def ingest(
     source: Annotated[
         str, Option("--source", metavar="NAME", help="The source of TEXT; a file's source is its path.")
     ] = "",
+    replaces: Annotated[
+        list[str] | None,
+        Option(
+            "--replaces", metavar="ID|TEXT", help="What TEXT corrects, by its id or by what it said; may be repeated."
+        ),
+    ] = None,
     progress: Progress | None = None,
 ) -> IngestReport | RevisionPlan | Revision:
     """Add raw blocks to the inbox: they are hashed, dated and stored; `consolidate` does the rest.
@@ -96,7 +102,8 @@ def ingest(
     Where a file or folder was taken in before and says something else now, the revision is shown and nothing is
     changed; --sync carries it out, in one step that `undo` reverts.
 
-    --speaker, --date, --tag and --meta are said of everything that is taken in now.
+    --speaker, --date, --tag and --meta are said of everything that is taken in now. What --replaces names no longer
+    holds from then on; it stays readable as of before.
     """
     given = given_metadata(speaker, tag or (), meta or ())
     if batch is not None and file is None and text is not None and Path(text).is_dir():
@@ -111,8 +118,10 @@ def ingest(
         if path is None:
             said = f"{speaker}: {text}" if speaker else text
             extra = given | ({"source": source} if source else {})
-            return engine.memory.ingest_text(said, created_at=date, meta=extra)
+            return engine.memory.ingest_text(said, created_at=date, meta=extra, replaces=replaces or ())
         file, batch = (None, path) if path.is_dir() else (path, None)
+    if replaces:
+        raise UsageError("--replaces says what a TEXT corrects.", way_out="Bring a file up to date with `--sync`.")
     if source:
         raise UsageError("--source names the source of a TEXT.", way_out="A file's source is its path: leave it out.")
     if file is not None or batch is not None:

@@ -101,7 +101,16 @@ def inbox(result: Inbox) -> RowList[Block]:
 
 @entry(figure=FigureOf("inbox list"))
 def ingest_report(result: IngestReport) -> ResultTable:
-    rows = [("rejected", each.source, each.reason) for each in result.refused]
+    rows = [("replaced", old[:12], "no longer holds; `search --as-of` finds it") for old in result.replaced]
+    rows += [
+        (
+            "may replace",
+            f"{each.block_id[:12]} {each.title}",
+            f"{each.because}; `--replaces {each.block_id[:12]}` with the same text says so",
+        )
+        for each in result.may_replace
+    ]
+    rows += [("rejected", each.source, each.reason) for each in result.refused]
     rows += [("warning", each.source, each.reason) for each in result.warnings]
     rows += [
         ("skipped", f"{each.files:,} {each.ending or 'without an ending'}", f"{_NO_NOTE}: {_named(each.names)}")

@@ -169,6 +169,7 @@ def title_told(block: Block) -> str:
 def ingested(report: IngestReport) -> str:
     """`683 new, 1 holds again, 0 duplicates, 0 rejected, 8 files skipped (.png)`."""
     told = [f"{len(report.added):,} new"]
+    told += [f"{len(report.replaced):,} replaced"] if report.replaced else []
     told += tell_again(len(report.again), len(report.repeated))
     told += [
         plural(len({*report.known} - {*report.again, *report.repeated}), "duplicate"),

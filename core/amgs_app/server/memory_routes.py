@@ -45,6 +45,9 @@ class IngestItem(BaseModel):
     source: str = Field(default="", max_length=500, description="Where it comes from.")
     tags: tuple[str, ...] = Field(default=(), max_length=50)
     meta: dict[str, str] = Field(default_factory=dict, max_length=50, description="Other metadata.")
+    replaces: tuple[str, ...] = Field(
+        default=(), max_length=50, description="What it corrects: blocks by their ids, or by what they said."
+    )
 
 
 def _bare_too(schema: dict[str, Any]) -> None:
@@ -65,6 +68,7 @@ class IngestRequest(BaseModel):
     source: str = Field(default="", max_length=500)
     tags: tuple[str, ...] = Field(default=(), max_length=50)
     meta: dict[str, str] = Field(default_factory=dict, max_length=50)
+    replaces: tuple[str, ...] = Field(default=(), max_length=50)
 
     @model_validator(mode="before")
     @classmethod
@@ -142,7 +146,7 @@ def take_in(asked: Asked, items: list[IngestItem]) -> IngestReceipt:
             extra["source"] = each.source
         said = f"{each.speaker}: {each.content}" if each.speaker else each.content
         texts.append((said, each.occurred_at, extra))
-    report = memory.ingest_texts(texts)
+    report = memory.ingest_texts(texts, [each.replaces for each in items])
     told = {each.name: getattr(report, each.name) for each in fields(report)}
     return IngestReceipt(**told, durable_at=memory.clock.now(), searchable=SEARCHABLE)
 

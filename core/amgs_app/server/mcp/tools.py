@@ -179,19 +179,29 @@ class Tools:
             note = "" if notes else "The frame is empty."
         return await asked.namespace.run("read", lambda: quote(notes, budget, count, note=note))
 
-    async def ingest(self, headers: Headers, text: str, source: str, speaker: str, occurred_at: str) -> str:
+    async def ingest(
+        self, headers: Headers, text: str, source: str, speaker: str, occurred_at: str, replaces: Sequence[str] = ()
+    ) -> str:
         asked = await self._who_asks(headers)
         check_right(asked, "write", "`ingest`")
-        check_storable((text, source, speaker))
-        given = IngestRequest(content=text, source=source, speaker=speaker, occurred_at=_instant(occurred_at))
+        check_storable((text, source, speaker, replaces))
+        given = IngestRequest(
+            content=text, source=source, speaker=speaker, occurred_at=_instant(occurred_at), replaces=tuple(replaces)
+        )
         report = await asked.run("ingest", "write", lambda: take_in(asked, given.items()), text[:80], changes=True)
         done = {
             "Remembered": report.added,
+            "No longer holds": report.replaced,
             "Holds again": report.again,
             "Said again": report.repeated,
             "Known already": [i for i in report.known if i not in (*report.again, *report.repeated)],
         }
-        return " ".join(f"{word}: {', '.join(i[:12] for i in ids)}." for word, ids in done.items() if ids)
+        said = [f"{word}: {', '.join(i[:12] for i in ids)}." for word, ids in done.items() if ids]
+        said += [
+            f"This may replace {each.block_id[:12]} “{each.title}” ({each.because}): if so, say it again with replaces."
+            for each in report.may_replace
+        ]
+        return " ".join(said)
 
     async def feedback(self, headers: Headers, id: str, useful: bool | None, query: str, answer: str) -> str:
         """Take a verdict on a note, or an answer."""
@@ -297,8 +307,11 @@ def make_server(tools: Tools) -> MCPServer:
         source: str = "",
         speaker: str = "",
         occurred_at: Annotated[str, Field(description="ISO 8601")] = "",
+        replaces: Annotated[
+            list[str] | None, Field(max_length=50, description="What it corrects: ids, or words")
+        ] = None,
     ) -> str:
-        return await _told(tools.ingest(_headers(ctx), text, source, speaker, occurred_at))
+        return await _told(tools.ingest(_headers(ctx), text, source, speaker, occurred_at, replaces or []))
 
     @tool("feedback", "Say whether a note of an assembled frame was useful, or its query and your answer.")
     async def feedback(

@@ -123,12 +123,13 @@ class Intake(MemoryPart):
         """Return the report with what its few new texts may correct, unless their writer has said what they do."""
         from amgs.api.retrieval import Retrieval
         from amgs.lifecycle.supersede import likely_replaced
+        from amgs.storable import why_unstorable
 
         if report.replaced or len(report.added) > _FEW:
             return report
         search, found = Retrieval(self._opened).search, []
         for newer in self._storage.blocks.get(report.added).values():
-            if len(newer.content) <= _LONGEST:
+            if len(newer.content) <= _LONGEST and not why_unstorable(newer.content):
                 hits = search(newer.content, top_k=_NEAR, layers=("keyword",)).hits
                 others = [hit.block for hit in hits if hit.block.id != newer.id and not hit.block.superseded]
                 found.append(likely_replaced(newer, others))

@@ -41,6 +41,7 @@ BENCH: Final = Bench(
         "list_1000_ms": ("<=", 1000.0),
         "list_1000_cpu_ms": ("<=", 1000.0),
         "first_screen_200mb_ms": ("<=", 1500.0),
+        "first_screen_200mb_cpu_ms": ("<=", 1500.0),
         "rss_200mb_mib": ("<=", 150.0),
         "mutated_tracebacks": ("<=", 0),
     },
@@ -57,11 +58,11 @@ from amgs.sessions.opening import open_end
 from amgs.wings.sessions.review import facts_of, fills_of
 session = open_end(Path(sys.argv[1]))
 facts_of(session), fills_of(session)
-first = time.perf_counter() - start
+first, processor = time.perf_counter() - start, time.process_time()
 from amgs.sessions.opening import open_session
 open_session(Path(sys.argv[1]))
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
-print(first, int(peak.split()[1]) / 1024)
+print(first, processor, int(peak.split()[1]) / 1024)
 """
 
 
@@ -271,11 +272,12 @@ def _speed(files: Sequence[Path]) -> dict[str, float]:
             check=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
-        first, memory = map(float, done.stdout.split())
+        first, cpu, memory = map(float, done.stdout.split())
     return {
         "list_1000_ms": median(walls),
         "list_1000_cpu_ms": median(processor),
         "first_screen_200mb_ms": 1000.0 * first,
+        "first_screen_200mb_cpu_ms": 1000.0 * cpu,
         "rss_200mb_mib": memory,
     }
 

@@ -18,8 +18,8 @@ from amgs.sessions.lines import name as name_of
 from amgs.sessions.turn import LoadedRules, Place, Session, Turn, TurnKind
 from amgs.types.conversation import Role, ToolCall
 
-KEPT_OF_LARGE: Final = 2_000
-"""Characters of a turn's text that are held of a file beyond `LARGE`: 40,000 turns are 80 MB then."""
+KEPT_OF_LARGE: Final = 1_000
+"""Characters of a turn's text that are held of a file beyond `LARGE`: 76,000 turns are 100 MB then."""
 LARGE: Final = 64 * 1024 * 1024
 """Bytes of a file from which on the texts of long turns stay in it."""
 

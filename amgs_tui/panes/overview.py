@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from rich.text import Text
 from textual import events
 
 from amgs.text.plural import plural
 from amgs_app import operations
-from amgs_app.panes.row_fields import of_operations
-from amgs_app.render.canvas import Canvas
-from amgs_app.render.empty_state import notice
+from amgs_app.render.canvas import Canvas, Figure
+from amgs_app.store.rows import list_journal
 from amgs_app.workplace.stations import PANE_OF, STATIONS
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from amgs.types import Health, JournalEntry
     from amgs_app.calls.call import Call
-    from amgs_app.panes.row_filter import Row
-    from amgs_app.results.memory import OperationList
+    from amgs_app.render.rows import RowList
     from amgs_app.results.overview import Overview
     from amgs_tui.host import Host
 
@@ -65,7 +62,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         super().__init__(host)
         self.overview: Overview | None = None
         self.health: Health | None = None
-        self.journal: OperationList | None = None
+        self.journal: RowList[JournalEntry] | None = None
         self.station: int | None = None
         """Which station of the loop the keys mean, in its order; None: a row of the journal."""
 
@@ -83,32 +80,20 @@ then undoes the change under the cursor; later changes that depend on it have to
             case Health():
                 self.health = result
             case OperationList():
-                self.journal = result
+                self.journal = list_journal(result.operations, self.host.now())
                 self.cursor = 0
-                self.place_on(not each.undone for each in self.listed)
+                self.place_on(not each.undone for each in self.items)
 
     # --- the journal ----------------------------------------------------------------------------------------
 
-    def all_rows(self) -> Sequence[Row]:
-        return of_operations(self.operations, self.host.now())
-
     @property
-    def operations(self) -> Sequence[JournalEntry]:
-        return self.journal.operations if self.journal is not None else ()
-
-    @property
-    def listed(self) -> Sequence[JournalEntry]:
-        """The journal as the filter leaves it."""
-        return self.sift_rows(self.operations)
-
-    @property
-    def rows(self) -> int:
-        return len(self.listed)
+    def page(self) -> RowList[JournalEntry] | None:
+        return self.journal
 
     @property
     def chosen(self) -> JournalEntry | None:
         """The change under the cursor."""
-        return self.at_cursor(self.listed)
+        return cast("JournalEntry | None", self.row)
 
     def move_to(self, row: int) -> None:
         """The cursor is in the journal again."""
@@ -128,16 +113,15 @@ then undoes the change under the cursor; later changes that depend on it have to
 
     # --- drawing --------------------------------------------------------------------------------------------
 
-    def draw(self, canvas: Canvas) -> Text:
+    def figure(self, canvas: Canvas) -> Figure | None:
         if self.overview is None:
-            return notice(canvas, "Overview", (), self.waits)
+            return None
         from amgs_app.workplace import figure as overview
 
         return overview.overview(
             self.overview.store,
             canvas,
-            operations=self.operations,
-            shown=self.shown_places,
+            journal=self.kept,
             cursor=self.cursor if self.rows and self.station is None else None,
             station=self.station,
             health=self.health,

@@ -61,6 +61,8 @@ from amgs.types.diagnosis import (
     MovedAnswer,
     ProposedFix,
 )
+from amgs_app.render.rows import RowList
+from amgs_app.store.rows import list_journal
 from amgs_focus.records import Action, Band, Decision, Measurement, Reason, SpanSource
 from amgs_focus.views import EntryExplanation, EntryView, FocusView
 from tests.engine.conversation_world import agent
@@ -530,6 +532,11 @@ def operations(number: int = 6) -> tuple[JournalEntry, ...]:
         )
         for place in range(number)
     )
+
+
+def journal() -> RowList[JournalEntry]:
+    """The same as a list."""
+    return list_journal(operations(), NOW)
 
 
 # --- the working context ----------------------------------------------------------------------------------

@@ -39,8 +39,8 @@ def test_key_facts_stay_at_every_size(canvas: Canvas) -> None:
         "12 blocks drop below 0.05": decay.decay(canvas, now=samples.NOW, forecast=samples.forecast()).render(),
         "Brier .113": calibration.calibration(samples.reliability(), canvas).render(),
         "160 of 412": calibration.calibration(samples.reliability(), canvas).render(),
-        "37 raw": overview.overview(samples.status(), canvas),
-        "412 blocks": overview.overview(samples.status(), canvas),
+        "37 raw": overview.overview(samples.status(), canvas).render(),
+        "412 blocks": overview.overview(samples.status(), canvas).render(),
     }
     for words, text in drawn.items():
         assert words in text.plain, words
@@ -130,19 +130,21 @@ def test_the_overview_names_the_next_step_through_the_whole_loop() -> None:
     view = samples.focus_view(6000)
     done = replace(view, finished=True)
     status = replace(samples.status(0), outcomes=0)
-    assert "ingest" in overview.overview(nothing, canvas).plain
-    assert "next  consolidate" in overview.overview(raw, canvas).plain
-    assert "until then raw blocks are found by words only" in overview.overview(raw, Canvas(140, 40)).plain
-    assert "next  frame assemble" in overview.overview(samples.status(), canvas).plain
-    assert "next  frame open" in overview.overview(samples.status(), canvas, frame=FRAME).plain
-    assert "next  focus step" in overview.overview(samples.status(), canvas, frame=FRAME, focus=view).plain
-    assert "next  feedback" in overview.overview(status, canvas, frame=FRAME, focus=done).plain
+    assert "ingest" in overview.overview(nothing, canvas).render().plain
+    assert "next  consolidate" in overview.overview(raw, canvas).render().plain
+    assert "until then raw blocks are found by words only" in overview.overview(raw, Canvas(140, 40)).render().plain
+    assert "next  frame assemble" in overview.overview(samples.status(), canvas).render().plain
+    assert "next  frame open" in overview.overview(samples.status(), canvas, frame=FRAME).render().plain
+    assert "next  focus step" in overview.overview(samples.status(), canvas, frame=FRAME, focus=view).render().plain
+    assert "next  feedback" in overview.overview(status, canvas, frame=FRAME, focus=done).render().plain
 
 
 @pytest.mark.parametrize("size", [(118, 24), (78, 17), (56, 18)])
 def test_what_is_to_be_seen_to_stays_in_the_overview_at_every_size(size: tuple[int, int]) -> None:
-    plain = overview.overview(
-        samples.status(), Canvas(*size), operations=samples.operations(), health=samples.health(), cursor=0
-    ).plain
-    for words in ("✗ inbox", "◆ consolidation", "◆ decay", "journal", "▸  91"):
+    plain = (
+        overview.overview(samples.status(), Canvas(*size), journal=samples.journal(), health=samples.health(), cursor=0)
+        .render()
+        .plain
+    )
+    for words in ("✗ inbox", "◆ consolidation", "◆ decay", "journal", "▸"):
         assert words in plain, words

@@ -61,16 +61,16 @@ PICTURES: dict[str, Draw] = {
     "why": lambda c: focus.why(samples.explanation(VIEW, 17), c),
     "decoded": lambda c: focus.decoded(VIEW, c),
     "overview": lambda c: overview.overview(
-        samples.status(), c, operations=samples.operations(), frame=FRAME, focus=VIEW
-    ),
+        samples.status(), c, journal=samples.journal(), frame=FRAME, focus=VIEW
+    ).render(),
     "overview health": lambda c: overview.overview(
-        samples.status(), c, operations=samples.operations(), health=samples.health(), cursor=2, frame=FRAME
-    ),
+        samples.status(), c, journal=samples.journal(), health=samples.health(), cursor=2, frame=FRAME
+    ).render(),
     "conversation": lambda c: conversation.figure(
         TALK, c, cursor=9, total=300, said="It was built in 1900.", about="request 3"
     ).render(),
     "conversation compared": lambda c: conversation.compare(COMPARED, c, COMPARED.changes, cursor=2).render(),
-    "overview early": lambda c: overview.overview(samples.status(0), c),
+    "overview early": lambda c: overview.overview(samples.status(0), c).render(),
 }
 EMPTY: dict[str, Draw] = {
     "block": lambda c: block.block(None, c, now=samples.NOW),
@@ -81,7 +81,7 @@ EMPTY: dict[str, Draw] = {
     "decay": lambda c: decay.decay(c, now=samples.NOW).render(),
     "calibration": lambda c: calibration.calibration(samples.EMPTY_RELIABILITY, c).render(),
     "focus": lambda c: focus.focus(None, c),
-    "overview": lambda c: overview.overview(None, c),
+    "overview": lambda c: overview.overview(None, c).render(),
 }
 
 

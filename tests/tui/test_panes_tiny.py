@@ -94,7 +94,7 @@ async def test_the_palette_finds_every_action_by_name_key_and_description(
 def test_words_are_never_drawn_in_the_faint_colour() -> None:
     canvas = Canvas(120, 40)
     pictures = (
-        overview.overview(samples.status(), canvas, operations=samples.operations(), health=samples.health()),
+        overview.overview(samples.status(), canvas, journal=samples.journal(), health=samples.health()).render(),
         decay_picture.decay(canvas, now=samples.NOW, curve=samples.curve(), forecast=samples.forecast()).render(),
         graph_picture.neighbourhood(samples.neighbourhood(), canvas),
         frame_picture.frame(samples.frame(), canvas).render(),

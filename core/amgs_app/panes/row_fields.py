@@ -11,9 +11,7 @@ from amgs_app.panes.row_filter import ListFilter, Listing, Row, places
 from amgs_app.wing_views import views
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from amgs.types import Block, Candidate, Fate, Frame, JournalEntry, Neighbourhood
+    from amgs.types import Block, Candidate, Fate, Frame, Neighbourhood
     from amgs_app.panes.layout import Pane
     from amgs_focus.views import EntryView
 
@@ -26,7 +24,6 @@ _LISTINGS: dict[Pane, Listing] = {
         ("strength", "hops", *MEASURES),
         ("strength", "title", "relation", "pagerank", "betweenness"),
     ),
-    "overview": Listing(("kind", "summary", "state"), ("id", "blocks", "edges", "days"), ("kind", "blocks", "edges")),
     "focus": Listing(
         ("title", "last", "reason", "state"),
         ("score", "level", "tokens", "cost", "kept", "gain", "cooldown", "rank", "start"),
@@ -37,6 +34,7 @@ LISTINGS = {
     "inbox": "amgs_app.lifecycle.rows:LISTING",
     "frame": "amgs_app.render.candidates:LISTING",
     "calibration": "amgs_app.calibration.rows:LISTING",
+    "overview": "amgs_app.store.rows:LISTING",
     "decay": "amgs_app.decay.rows:LISTING",
     "conversation": "amgs_app.conversation.rows:LISTING",
 }
@@ -125,22 +123,6 @@ def of_neighbours(found: Neighbourhood) -> list[Row]:
             }
         )
     return rows
-
-
-def of_operations(operations: Sequence[JournalEntry], now: datetime) -> list[Row]:
-    """The rows of the journal. state: stands or undone. days: since it was done."""
-    return [
-        {
-            "kind": each.kind,
-            "summary": each.summary,
-            "state": "undone" if each.undone else "stands",
-            "id": each.id,
-            "blocks": each.blocks,
-            "edges": each.edges,
-            "days": (now - each.at).total_seconds() / 86400,
-        }
-        for each in operations
-    ]
 
 
 def of_entries(entries: Sequence[EntryView], titles: Mapping[str, str]) -> list[Row]:

@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import FigureOf, entry, title_of
 from amgs_app.render.format import named
+from amgs_app.render.rows import RowList, Rows
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from amgs.types import Health, JournalEntry, JournalEntryDetail, UndoPlan, Verification
     from amgs_app.results.memory import OperationList
 
 
-_OPERATIONS = "#:n what at:at summary* blocks:n edges:n undone"
+JOURNAL: Final = Rows["JournalEntry"](
+    "#:n kind! at:age summary*! blocks:n? edges:n? undone~ state. id:n.",
+    lambda done: (
+        done.id,
+        done.kind,
+        done.at,
+        done.summary,
+        done.blocks,
+        done.edges,
+        done.undone,
+        "undone" if done.undone else "stands",
+        done.id,
+    ),
+    empty=("The journal is empty.",),
+)
+LISTING: Final = JOURNAL.listing
 
 
-def _operation_row(done: JournalEntry) -> tuple[Any, ...]:
-    return (done.id, done.kind, done.at, done.summary, done.blocks, done.edges, done.undone)
+def list_journal(operations: Iterable[JournalEntry], now: datetime | None = None) -> RowList[JournalEntry]:
+    """The journal, the latest first."""
+    return JOURNAL.of("journal", operations, now=now)
 
 
 def _latest(result: OperationList) -> str:
@@ -27,25 +47,24 @@ def _latest(result: OperationList) -> str:
 
 
 @entry(figure=FigureOf("status"), sentence=_latest)
-def operation_list(result: OperationList) -> ResultTable:
-    rows = [_operation_row(done) for done in result.operations]
-    return sheet("Journal", _OPERATIONS, rows, () if rows else ("The journal is empty.",))
+def operation_list(result: OperationList) -> RowList[JournalEntry]:
+    return JOURNAL.of("Journal", result.operations)
 
 
 @entry(figure=FigureOf("status"), sentence=title_of, quiet=True)
-def journal_entry(result: JournalEntry) -> ResultTable:
+def journal_entry(result: JournalEntry) -> RowList[JournalEntry]:
     done = f"Undid {named(result)}" if result.undone else f"Done {named(result)}"
-    return sheet(done, _OPERATIONS, [_operation_row(result)])
+    return JOURNAL.of(done, (result,))
 
 
 @entry(figure=FigureOf("status"))
-def undo_plan(result: UndoPlan) -> ResultTable:
+def undo_plan(result: UndoPlan) -> RowList[JournalEntry]:
     notes = [
         f"{result.corrected} corrections made by hand will be lost" if result.corrected else "",
         f"Undo first: {', '.join(map(str, reversed(result.later)))}" if result.later else "",
         "Nothing has changed yet.",
     ]
-    return sheet(f"Would undo {named(result.operation)}", _OPERATIONS, [_operation_row(result.operation)], notes)
+    return JOURNAL.of(f"Would undo {named(result.operation)}", (result.operation,), notes)
 
 
 @entry(figure=FigureOf("status"))

@@ -5,23 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from amgs.text.plural import plural
 from amgs.types import Frame, Health, HealthLine, JournalEntry, StoreStatus
 from amgs.types.health import Standing
 from amgs.types.topology import NamespaceSize
 from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, cut_middle, ink, width_of
-from amgs_app.render.empty_state import notice
-from amgs_app.render.format import age, ago, count, optional, share
-from amgs_app.render.glyphs import HeaderPart, ListPage, apportion, bar, facts_line, gauge
+from amgs_app.render.empty_state import notice_in
+from amgs_app.render.format import ago, count, optional, share
+from amgs_app.render.glyphs import HeaderPart, apportion, bar, facts_line, gauge
 from amgs_app.render.level_map import draw_map, plan_rows
 from amgs_app.terminal.themes import Palette
 from amgs_app.workplace.figure_topology import detail_height, draw_detail, topology_lines
 from amgs_app.workplace.stations import PANE_OF
 from amgs_focus.views import FocusView
+
+if TYPE_CHECKING:
+    from amgs_app.render.rows import RowList
 
 BY_WORDS = "until then raw blocks are found by words only"
 
@@ -42,25 +43,25 @@ def overview(
     status: StoreStatus | None,
     canvas: Canvas,
     *,
-    operations: Sequence[JournalEntry] = (),
+    journal: RowList[JournalEntry] | None = None,
     frame: Frame | None = None,
     focus: FocusView | None = None,
     health: Health | None = None,
     cursor: int | None = None,
-    shown: Sequence[int] | None = None,
     namespaces: Sequence[NamespaceSize] = (),
     station: int | None = None,
-) -> Text:
+) -> Figure:
     """The loop with live counts, the next step, what the store consists of beside one file, the health of each area of
     the memory, and the journal.
 
     frame, focus: the last ones of the session. cursor: the
-    operation that is chosen, among those `shown` (places in their order; None for all). namespaces: of the database.
+    operation that is chosen in the journal. namespaces: of the database.
     station: the place of the one that is chosen in the loop.
     """
-    if status is None:
-        return notice(canvas, "No store is open", ("amgs --store PATH", "amgs --corpus DIR"), "A memory is one file.")
     sheet = Figure(canvas)
+    if status is None:
+        notice_in(sheet, "No store is open", ("amgs --store PATH", "amgs --corpus DIR"), "A memory is one file.")
+        return sheet
     stations = _stations(status, frame, focus)
     at, verb, reason = _next(status, frame, focus)
     tall = _tall(sheet.height)
@@ -83,29 +84,29 @@ def overview(
     if rest.height < 3:
         if health is not None:
             _compact(rest, health)
-        return sheet.render()
+        return sheet
     if focus is not None and focus.entries and rest.height >= 18:
         rows = plan_rows(focus, min(rest.height - 9, 24))
         live = rest.part(0, rest.height - rows.total - 1)
         live.rule(0, f"working context “{clean(focus.question)}”")
         draw_map(live.part(0, 1), focus, axis="lifetime", zoom=1.0, offset=0, selected=None, titles={}, rows=rows)
         rest = rest.part(0, 0, None, rest.height - rows.total - 1)
-    listed = operations if shown is None else [operations[place] for place in shown]
-    journal = _Journal(listed, len(operations), status.now, cursor)
     if rest.width >= 76:
         left = rest.width // 2 - 1 if rest.width >= 100 else rest.width * 11 // 20
         _sides(rest.part(0, 0, left), status, health)
-        _operations(rest.part(left + 2, 0), journal)
+        below = rest.part(left + 2, 0)
     elif rest.height >= 9:
         half = min(rest.height // 2 + 1, 8)
         _sides(rest.part(0, 0, None, half), status, health)
-        _operations(rest.part(0, half), journal)
+        below = rest.part(0, half)
     elif rest.height >= 5 and health is not None:
         _compact(rest.part(0, 0, None, rest.height - 3), health)
-        _operations(rest.part(0, rest.height - 3), journal)
+        below = rest.part(0, rest.height - 3)
     else:
-        _operations(rest, journal)
-    return sheet.render()
+        below = rest
+    if journal is not None:
+        journal.draw_under(below, cursor)
+    return sheet
 
 
 def _store(
@@ -282,16 +283,6 @@ def _box(region: Region, station: _Station, *, due: bool, chosen: bool = False) 
 # --- below ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Journal:
-    """The operations that are listed, of how many, the present instant, and the one that is chosen."""
-
-    listed: Sequence[JournalEntry]
-    total: int
-    now: datetime
-    cursor: int | None
-
-
 _SIGNS: Mapping[Standing, str] = {"well": "✓", "watch": "◆", "act": "✗", "unknown": "·"}
 
 
@@ -373,27 +364,3 @@ def _categories(region: Region, status: StoreStatus) -> None:
         x = region.put(1, row, clean(name), plain, width=name_w) + 1
         x = region.put(x, row, count(number), ink(palette.text, bold=True), width=6, align="right") + 1
         region.put(x, row, bar(number / most, region.width - x - 1, region.symbols), ink(palette.accent))
-
-
-def _operations(region: Region, journal: _Journal) -> None:
-    """The journal, the newest first; the chosen one lies on the selection."""
-    page = ListPage.around(journal.listed, region.height - 1, journal.cursor)
-    region.rule(0, "journal", page.note)
-    if not journal.listed:
-        words = "No row matches the filter." if journal.total else "No changes yet."
-        region.put(1, 1, words, ink(region.palette.muted))
-
-    def paint(line: Region, one: JournalEntry, chosen: bool) -> None:
-        palette = line.palette
-        muted = ink(palette.muted)
-        x = line.put(1, 0, str(one.id), muted, width=4, align="right") + 1
-        x = line.put(x, 0, age(one.at, journal.now), muted, width=6, align="right") + 2
-        if one.undone:
-            x = line.put(x, 0, "undone ", ink(palette.warn))
-        summary = clean(one.summary) or clean(one.kind)
-        if not summary.startswith(clean(one.kind)):
-            x = line.put(x, 0, f"{clean(one.kind)} ", ink(palette.accent))
-        style = ink(palette.muted if one.undone else palette.text, bold=chosen)
-        line.put(x, 0, summary, style, width=line.width - x)
-
-    page.draw(region.part(0, 1), paint)

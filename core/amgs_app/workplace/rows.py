@@ -52,21 +52,20 @@ def _told(value: object) -> str:
 
 
 def _drawn(operator: Operator, result: Overview, canvas: Canvas) -> Text:
-    from amgs_app.panes.row_fields import of_operations
     from amgs_app.render.drawing import places
+    from amgs_app.store.rows import list_journal
     from amgs_app.workplace.figure import overview
 
-    operations = operator.engine.memory.operations(OPERATIONS)
+    every = list_journal(operator.engine.memory.operations(OPERATIONS), operator.engine.clock.now())
     return overview(
         result.store,
         canvas,
-        operations=operations,
-        shown=places(operator, "overview", of_operations(operations, operator.engine.clock.now())),
+        journal=every.keep(places(operator, "overview", every.fields)),
         health=operator.engine.memory.health(),
         frame=operator.last_frame,
         focus=result.focus,
         namespaces=result.namespaces,
-    )
+    ).render()
 
 
 def _counts(result: Overview) -> str:

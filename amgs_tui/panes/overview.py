@@ -9,7 +9,7 @@ from textual import events
 from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.render.canvas import Canvas, Figure
-from amgs_app.store.rows import list_journal
+from amgs_app.render.journal import list_journal
 from amgs_app.workplace.stations import PANE_OF, STATIONS
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show

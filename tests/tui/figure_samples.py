@@ -61,8 +61,8 @@ from amgs.types.diagnosis import (
     MovedAnswer,
     ProposedFix,
 )
+from amgs_app.render.journal import list_journal
 from amgs_app.render.rows import RowList
-from amgs_app.store.rows import list_journal
 from amgs_focus.records import Action, Band, Decision, Measurement, Reason, SpanSource
 from amgs_focus.views import EntryExplanation, EntryView, FocusView
 from tests.engine.conversation_world import agent

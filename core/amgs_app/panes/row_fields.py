@@ -34,7 +34,7 @@ LISTINGS = {
     "inbox": "amgs_app.lifecycle.rows:LISTING",
     "frame": "amgs_app.render.candidates:LISTING",
     "calibration": "amgs_app.calibration.rows:LISTING",
-    "overview": "amgs_app.store.rows:LISTING",
+    "overview": "amgs_app.render.journal:LISTING",
     "decay": "amgs_app.decay.rows:LISTING",
     "conversation": "amgs_app.conversation.rows:LISTING",
 }

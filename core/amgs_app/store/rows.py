@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import FigureOf, entry, title_of
 from amgs_app.render.format import named
-from amgs_app.render.rows import RowList, Rows
+from amgs_app.render.journal import JOURNAL
+from amgs_app.render.rows import RowList
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from amgs.types import Health, JournalEntry, JournalEntryDetail, UndoPlan, Verification
     from amgs_app.results.memory import OperationList
-
-
-JOURNAL: Final = Rows["JournalEntry"](
-    "#:n kind! at:age summary*! blocks:n? edges:n? undone~ state. id:n.",
-    lambda done: (
-        done.id,
-        done.kind,
-        done.at,
-        done.summary,
-        done.blocks,
-        done.edges,
-        done.undone,
-        "undone" if done.undone else "stands",
-        done.id,
-    ),
-    empty=("The journal is empty.",),
-)
-LISTING: Final = JOURNAL.listing
-
-
-def list_journal(operations: Iterable[JournalEntry], now: datetime | None = None) -> RowList[JournalEntry]:
-    """The journal, the latest first."""
-    return JOURNAL.of("journal", operations, now=now)
 
 
 def _latest(result: OperationList) -> str:

@@ -53,7 +53,7 @@ def _told(value: object) -> str:
 
 def _drawn(operator: Operator, result: Overview, canvas: Canvas) -> Text:
     from amgs_app.render.drawing import places
-    from amgs_app.store.rows import list_journal
+    from amgs_app.render.journal import list_journal
     from amgs_app.workplace.figure import overview
 
     every = list_journal(operator.engine.memory.operations(OPERATIONS), operator.engine.clock.now())

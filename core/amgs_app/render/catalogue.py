@@ -1,7 +1,7 @@
 """How each type of result is shown: one entry a type, with its table, its figure where it has one, and its sentence.
 
-The entries stand in the `rows` of each subject; whoever shows a result asks here, whatever the front end. A type
-without an entry is shown by its fields, so a new operation needs one only where that is not enough.
+The entries stand in the `rows` of each subject; whoever shows a result asks here, whatever the front end. A type that
+one command gives and that is a list says so itself, by `as_list`; any other without an entry is shown by its fields.
 """
 
 from __future__ import annotations
@@ -155,6 +155,8 @@ def entry_of(kind: type) -> ResultEntry[Any]:
         if kind.__name__ in _entries_in(_module(place)):
             return _entries_in(_module(place))[kind.__name__]
     known = entries()
+    if hasattr(kind, "as_list"):
+        return ResultEntry(kind.__name__, lambda result: result.as_list())
     for each in kind.__mro__:
         if each.__name__ in known:
             return known[each.__name__]

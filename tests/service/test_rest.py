@@ -120,6 +120,10 @@ def test_a_token_opens_its_namespaces_and_no_other(tmp_path: Path) -> None:
             assert reader.post("/v1/memory/ingest", json=text).status_code == 403
             status = reader.get("/v1/lifecycle/status", headers={"AMGS-Namespace": "boats"})
             assert status.json()["store"]["blocks"] == {"raw": 1}
+            boats = {"AMGS-Namespace": "boats"}
+            told = reader.post("/v1/operations/status", json={"callers": True}, headers=boats).json()["callers"]
+            counts = {one["caller"]: (one["asked"], one["lines"][-1].split()[0]) for one in told}
+            assert counts["writer"] == (1, "ingest"), "what each holder of a token asked"
 
 
 def test_every_operation_on_the_memory_has_a_route_and_a_name_of_its_own() -> None:

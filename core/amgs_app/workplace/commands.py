@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from amgs.errors import UsageError
@@ -20,11 +21,60 @@ from amgs_app.wing_views import views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from datetime import datetime
 
     from amgs.types import Health
     from amgs_app.calls.registry import Registry
     from amgs_app.engine import Engine
+    from amgs_app.render.rows import RowList
+    from amgs_app.results.service_event import ServiceEvent
     from amgs_app.session.operator import Operator
+
+
+@dataclass(frozen=True, slots=True)
+class CallerUse:
+    """What the holder of a token asked. lines: the commands, the latest first. last: when that was."""
+
+    caller: str
+    asked: int
+    failed: int
+    last: datetime
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallerList:
+    """`status --callers`: who asked a served memory, whoever asked last first."""
+
+    callers: tuple[CallerUse, ...]
+
+    def as_list(self) -> RowList[CallerUse]:
+        """A holder a row, with the commands below."""
+        from amgs_app.render.rows import Rows
+
+        rows = Rows[CallerUse](
+            "who! asked:n failed:n last:at latest*!",
+            lambda one: (one.caller, one.asked, one.failed, one.last, one.lines[0]),
+            lambda one: [(one.caller, f"{one.asked:,} asked"), *(("", line) for line in one.lines)],
+            empty=("Nobody has asked this memory through a service.", "amgs serve"),
+        )
+        return rows.of("Who asked what", self.callers)
+
+
+def _count_callers(events: Iterable[ServiceEvent]) -> tuple[CallerUse, ...]:
+    found: dict[str, list[ServiceEvent]] = {}
+    for event in events:
+        found.setdefault(event.caller or "without a token", []).append(event)
+    return tuple(
+        CallerUse(
+            caller,
+            len(asked),
+            sum(event.outcome != "done" for event in asked),
+            asked[0].at,
+            tuple(event.line for event in asked),
+        )
+        for caller, asked in found.items()
+    )
 
 
 @operation(
@@ -44,18 +94,21 @@ def status(
     traffic: Annotated[
         bool, Option("--traffic", help="List the latest questions to a served memory, and its latest changes.")
     ] = False,
+    callers: Annotated[bool, Option("--callers", help="List who asked a served memory, and what.")] = False,
     limit: Limit = 50,
-) -> Overview | Health | TrafficList:
+) -> Overview | Health | TrafficList | CallerList:
     """Show blocks by state, edges, frames, mean relevance, the Brier score, and the model. Of a memory in a database,
     show its namespace among those that the role may use.
 
     --health checks inbox, consolidation, graph, diversity, decay, review queue, calibration and budget, and names a
     command where something needs attention. --traffic lists who asked a served memory what, what they got and how long
-    it took, newest first; the server keeps the last 500 since it began.
+    it took, newest first; the server keeps the last 500 since it began. --callers counts them by the token's holder.
     """
     engine = operator.engine
     if traffic:
         return TrafficList(() if engine.traffic is None else engine.traffic()[:limit], engine.traffic is not None)
+    if callers:
+        return CallerList(_count_callers(engine.traffic() if engine.traffic is not None else ()))
     if health:
         return engine.memory.health()
     store, facts = engine.memory.status(), engine.facts()

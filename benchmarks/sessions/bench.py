@@ -5,6 +5,7 @@ compacted, and beside other ways to drop as much.
 from __future__ import annotations
 
 import os
+import posixpath
 import random
 import subprocess
 import sys
@@ -21,10 +22,11 @@ import amgs
 from amgs.errors import AmgsError
 from amgs.sessions.opening import open_session
 from amgs.sessions.turn import Session
-from amgs.sessions.windows import opening_after
+from amgs.sessions.windows import after_boundary, opening_after, window_at
 from amgs.wings.sessions.controls import DropOutcome, dropped_tokens, elsewhere
 from amgs.wings.sessions.losses import stands_in
-from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, regrets
+from amgs.wings.sessions.outlook import files_at_risk
+from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, regrets, steps_of
 from amgs.wings.sessions.replay import replay
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, Rig
 from benchmarks.sessions.brief import judge_briefs
@@ -49,6 +51,8 @@ BENCH: Final = Bench(
 PLACES: Final = 24
 """Places of a session without a compaction at which the rule is applied, too."""
 _DRAWS: Final = 2_000
+_SOON, _FIRST = 80, 5
+"""Turns after a compaction, and files of the outlook, that are looked at."""
 _RUNS: Final = 5
 _FIRST_SCREEN = """
 import sys, time
@@ -103,6 +107,7 @@ def run(rig: Rig, data: Path, *, mutations: int = 2_000, strategies: bool = True
     if only in ("", "price"):
         rig.progress(1, 4, "what was needed again")
         tables.append(_by_kind([_price_of(session) for session in compacted], metrics))
+        metrics |= _outlook(compacted)
     if strategies and only in ("", "ways"):
         tables.append(_ways(rig, compacted, metrics))
     if only in ("", "speed"):
@@ -211,6 +216,34 @@ def _is_named(session: Session, regret: Regret) -> bool:
     """Whether the new window names the file that was opened again."""
     opening = opening_after(session, session.turn(regret.boundary))
     return stands_in("\n".join(session.text(turn) for turn in opening), regret.what.rsplit("/", 1)[-1])
+
+
+def _outlook(sessions: Sequence[Session]) -> dict[str, float]:
+    """Per cent of the files in the window that are touched again soon after a compaction: of the first that the outlook
+    tells, and of all.
+    """
+    parts = []
+    for session in sessions:
+        touched: list[tuple[list[bool], list[bool]]] = []
+        for boundary in session.boundaries:
+            files = files_at_risk(session, window_at(session, boundary.number - 1).turns)
+            steps = steps_of(session, after_boundary(session, boundary)[:_SOON])
+            later = {target for step in steps for target in step.targets}
+            hits = [posixpath.normpath(posixpath.join(session.project, file.path)) in later for file in files]
+            touched.append((hits[:_FIRST], hits))
+        parts.append([[hit for pair in touched for hit in pair[way]] for way in (0, 1)])
+
+    def shares(some: Sequence[Sequence[Sequence[bool]]]) -> tuple[float, float]:
+        first, every = ([hit for part in some for hit in part[way]] for way in (0, 1))
+        return 100.0 * sum(first) / max(1, len(first)), 100.0 * sum(every) / max(1, len(every))
+
+    if not parts:
+        return {}
+    rng = random.Random(1)
+    drawn = [shares(rng.choices(parts, k=len(parts))) for _ in range(_DRAWS)]
+    low, high = _ends(sorted(first - every for first, every in drawn))
+    first, every = shares(parts)
+    return {"outlook_first": first, "outlook_all": every, "outlook_more_low": low, "outlook_more_high": high}
 
 
 def _ways(rig: Rig, compacted: Sequence[Session], metrics: dict[str, float]) -> BenchTable:

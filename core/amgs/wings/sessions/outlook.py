@@ -1,9 +1,8 @@
 """What a compaction at a turn would drop, and which of it is likeliest to be needed again: before it happens.
 
 Files are told in the order in which they were last spoken of: in words, in thoughts, in a plan. Of the first five of
-that order, in 65 places of 22 sessions, 30 % were read or written again within 80 turns, of all files in the window 24
-%; within 40 turns 21 % and 17 %. By when they were last read, by how often, and by what was written the five were no
-better than all. It is a weak sign, and the only one that was found.
+that order 30 % were read or written again within 80 turns after the 29 compactions of 22 sessions, of all files in the
+window 16 %. By when they were last read, by how often, and by what was written the five were no better than all.
 """
 
 from __future__ import annotations

@@ -446,7 +446,7 @@ def session_outlook(result: SessionOutlook) -> ResultTable:
     notes = (
         f"turn {outlook.turn}: {outlook.tokens:,} tokens stand in the window{fill}",
         "A compaction is near." if outlook.near else "",
-        "files by when they were last spoken of: of the first five 30 % are touched again within 80 turns, of all 24 %",
+        "files by when they were last spoken of: of the first five 30 % are touched again within 80 turns, of all 16 %",
     )
     return sheet("A compaction now would drop", "place:n what* uses:n spoken:n tokens:n", rows, notes)
 

@@ -70,15 +70,11 @@ class UncertainGraph:
         columns = EdgeColumns(source, target, self.relation[alive], left, left, zeros, zeros, left)
         return GraphView(np.arange(self.idle.size, dtype=np.int64), columns, source, target, left, EPOCH)
 
-    def central(self, strength: Floats) -> Floats:
-        """(n,) importance of the blocks at these strengths."""
-        return measure(self.view(strength)).importance()
-
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
     """blocks (n,), edges (m,): what is there. pace: multiple of all decay. threshold: relevance under which every cycle
-    prunes, all four signs needed or `alone`. watched: place of a new block.
+    prunes what shows the other three signs as well. watched: place of a new block.
     """
 
     name: str
@@ -86,7 +82,6 @@ class Scenario:
     edges: Mask
     pace: float = 1.0
     threshold: float = 0.0
-    alone: bool = False
     watched: int | None = None
 
 
@@ -142,9 +137,9 @@ def draw(
         )
     first = scenarios[0]
     now = np.where(first.edges, graph.weight * graph.belief * np.exp(-graph.edge_decay * graph.edge_idle), 0.0)
-    central = graph.central(now)
+    central = measure(graph.view(now)).importance()
     today = _top(central, first.blocks)
-    low = (central <= limits.centrality) & (graph.confidence <= limits.confidence)
+    low = (central <= limits.centrality) & (graph.confidence <= limits.confidence) & ~graph.exempt
     seen: list[list[dict[str, float]]] = [[] for _ in scenarios]
     for number in range(draws):
         if progress is not None:
@@ -152,7 +147,11 @@ def draw(
         life = _Life(graph, np.random.default_rng([seed, number]), 24.0 * days, rate)
         for place, scenario in enumerate(scenarios):
             here, strength, held, missed = life.run(scenario, low, limits.reinforcements, relevance)
-            seen[place].append(_measures(graph, scenario, here, strength, today) | {"blocks": held, "misses": missed})
+            if scenario.watched is None:
+                found = _measures(graph, scenario, here, strength, today) | {"blocks": held, "misses": missed}
+            else:
+                found = _reach(graph, strength, scenario.watched)
+            seen[place].append(found)
     pruning = any(s.threshold for s in scenarios)
     rows = []
     for scenario, values in zip(scenarios, seen, strict=True):
@@ -213,8 +212,7 @@ class _Life:
             np.maximum.at(last, touched, when)
             np.add.at(uses, touched, 1.0)
             level = np.exp(-graph.decay * scenario.pace * (end - last))
-            signs = scenario.alone | (low & (uses <= uses_limit))
-            here &= ~((level < scenario.threshold) & signs & ~graph.exempt)
+            here &= ~((level < scenario.threshold) & low & (uses <= uses_limit))
             begin = end
         joined = scenario.edges & here[graph.source] & here[graph.target]
         strength = np.where(joined, self._full * np.exp(-decay * (self._hours - edge_last)), 0.0)
@@ -226,27 +224,26 @@ def _measures(
     graph: UncertainGraph, scenario: Scenario, here: Mask, strength: Floats, today: Places
 ) -> dict[str, float]:
     view = graph.view(strength)
-    alive = strength >= ALIVE
-    central = measure(view).importance()
-    found = {
-        "edges": float(alive.sum()),
+    top = _top(measure(view).importance(), here)
+    return {
+        "edges": float(view.source.size),
         "mean strength": float(strength[scenario.edges].mean()) if scenario.edges.any() else 0.0,
+        "components": float(np.unique(components(view)[here]).size),
+        "top 20 that stay": float(np.isin(today, top).mean()) if today.size else 1.0,
     }
-    if (new := scenario.watched) is not None:
-        own = (graph.source == new) | (graph.target == new)
-        near = np.zeros(here.size, np.bool_)
-        near[new] = True
-        for _ in range(2):
-            near[graph.target[alive & near[graph.source]]], near[graph.source[alive & near[graph.target]]] = True, True
-        return {
-            "links": float((alive & own).sum()),
-            "within two steps": float(near.sum() - 1),
-            "centrality": float(central[new]),
-        }
-    parts = components(view)
-    found["components"] = float(np.unique(parts[here]).size)
-    found["top 20 that stay"] = float(np.isin(today, _top(central, here)).mean()) if today.size else 1.0
-    return found
+
+
+def _reach(graph: UncertainGraph, strength: Floats, new: int) -> dict[str, float]:
+    """What a new block is joined to: living links, blocks within two steps, and its centrality."""
+    view = graph.view(strength)
+    near = np.arange(graph.idle.size) == new
+    for _ in range(2):
+        near[view.target[near[view.source]]], near[view.source[near[view.target]]] = True, True
+    return {
+        "links": float(((view.source == new) | (view.target == new)).sum()),
+        "within two steps": float(near.sum() - 1),
+        "centrality": float(measure(view).importance()[new]),
+    }
 
 
 def _top(central: Floats, present: Mask) -> Places:

@@ -15,6 +15,7 @@ from amgs.lifecycle.change import Change, joined
 from amgs.memory.synthetic import synthetic_memory
 from amgs.settings import PruningSettings
 from amgs.simulation import ALIVE, BELIEF, DECAY_SPREAD, Quantiles, Scenario, UncertainGraph, draw
+from amgs.types import BlockFilter
 from tests.engine.lifecycle_world import lively
 
 DAYS, RATE = 20.0, 0.8
@@ -94,11 +95,11 @@ def test_an_edge_holds_with_the_chance_of_its_belief_and_its_pace() -> None:
 
 
 def test_looser_pruning_takes_more_and_misses_more_and_spares_the_self() -> None:
-    graph = _graph([(0, 1), (2, 3)], [0.5, 0.5], exempt=np.array([False, False, False, True]))
-    rows = _draw(graph, {}, {"threshold": 0.3}, {"threshold": 0.9}, {"threshold": 0.9, "alone": True}, days=300.0)
-    strict, loose, alone = ([rows[s, m].median for m in ("blocks", "misses")] for s in "123")
+    graph = _graph([], [], exempt=np.array([False, False, False, True]))
+    rows = _draw(graph, {}, {"threshold": 0.01}, {"threshold": 0.9}, days=120.0, rate=0.1, relevance=0.0)
+    strict, loose = ([rows[s, m].median for m in ("blocks", "misses")] for s in "12")
     assert rows["0", "misses"].high == 0.0
-    assert strict[0] >= loose[0] >= alone[0] >= 1 and strict[1] <= loose[1] <= alone[1] and alone[1] > 0
+    assert strict[0] >= loose[0] >= 1 and strict[1] <= loose[1] and loose[1] > 0
 
 
 def test_faster_decay_dissolves_the_graph() -> None:
@@ -121,12 +122,14 @@ def test_the_same_seed_gives_the_same_future_and_no_change_moves_nothing() -> No
         assert memory.change_counter == before, "a simulation writes nothing"
 
 
-@pytest.mark.parametrize("change", [Decay(), Pruning(), Insertion("ba be bi"), Change()])
-def test_an_invented_memory_answers_alike_for_one_seed(change: Decay | Pruning | Insertion | Change) -> None:
+@pytest.mark.parametrize("change", [Decay(), Pruning(), Insertion, Change()])
+def test_an_invented_memory_answers_alike_for_one_seed(change: Any) -> None:
     rows = []
     for seed in (5, 5, 6):
         with synthetic_memory(40, seed) as memory:
-            rows.append(memory.simulate(change, 3, 1, days=40).rows)
+            text = memory.blocks(BlockFilter())[0].content
+            made = change(f"{text} Again.") if change is Insertion else change
+            rows.append(memory.simulate(made, 3, 1, days=40).rows)
     assert rows[0] == rows[1] != rows[2]
     assert all(math.isfinite(row.median) and row.low <= row.median <= row.high for row in rows[0])
 

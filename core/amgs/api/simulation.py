@@ -15,7 +15,7 @@ from amgs.errors import UsageError
 from amgs.identity import block_id, canonical
 from amgs.lifecycle import consolidate
 from amgs.lifecycle.change import Change
-from amgs.simulation import Quantiles, Scenario, Simulation, UncertainGraph, draw
+from amgs.simulation import Scenario, Simulation, UncertainGraph, draw
 from amgs.storage.blocks import NumberedBlock
 from amgs.types import Block, BlockFilter, Edge, Progress
 
@@ -29,7 +29,7 @@ _POINTS = 8
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """Prune in each cycle under each threshold of relevance: where the other signs are low as well, and by it alone."""
+    """Prune every thirty days what shows all four signs, under each threshold of relevance."""
 
     thresholds: Sequence[float] = ()
 
@@ -113,7 +113,7 @@ def simulate(
     scene = _Scene(dict(live))
     scene.join(storage.edges.everything())
     here = tuple(scene.edges)
-    points: tuple[str, ...] = ()
+    points: list[str] = []
     match change:
         case Change():
             scenarios = _changed(scene, live, here, change)
@@ -126,28 +126,23 @@ def simulate(
             _within(tried, 1.0, "relevance threshold")
             never = scene.scenario("no pruning", live, here)
             scenarios = [never]
-            for alone, name in ((False, "all signs"), (True, "relevance alone")):
-                scenarios += [replace(never, name=f"{name}, under {t:g}", threshold=t, alone=alone) for t in tried]
+            scenarios += [replace(never, name=f"relevance under {t:g}", threshold=t) for t in tried]
         case Decay(paces):
             _within(paces, 1000.0, "decay multiple")
             usual = scene.scenario("", live, here)
             scenarios = [replace(usual, name=f"decay × {pace:g}", pace=pace) for pace in paces]
         case Insertion(text):
-            block, links = _planned(context, means, text, live, here, now)
+            block, planned = _planned(context, means, text, live, now)
             scene.blocks[block.id] = block
-            scene.join(links)
-            others = [e for e in here if block.id not in e.key[:2]]
-            ends = {e: live[e.target_id if e.source_id == block.id else e.source_id] for e in links}
-            new, best = (
-                list(scene.blocks).index(block.id),
-                sorted(links, key=lambda e: -e.weight * e.confidence)[:_POINTS],
-            )
-            ways = [
-                ("all links", links),
-                *((f"{ends[e].title} ({e.relation_type}, {ends[e].id[:8]})", [e]) for e in best),
-            ]
-            scenarios = [replace(scene.scenario(n, scene.blocks, [*others, *some]), watched=new) for n, some in ways]
-            points = tuple(ends[e].id for e in best)
+            scene.join(planned)
+            links = [e for e in scene.edges if block.id in e.key[:2]]
+            ways = [("all links", links)]
+            for edge in sorted(links, key=lambda e: -e.weight * e.confidence)[:_POINTS]:
+                end = live[edge.target_id if edge.source_id == block.id else edge.source_id]
+                ways.append((f"{end.title} ({edge.relation_type}, {end.id[:8]})", [edge]))
+                points.append(end.id)
+            new, others = list(scene.blocks).index(block.id), set(scene.edges) - set(links)
+            scenarios = [replace(scene.scenario(n, scene.blocks, {*others, *some}), watched=new) for n, some in ways]
     facts = storage.block_columns.facts(_LIVE)
     uses = dict(zip(facts.ids.tolist(), facts.reinforcements.tolist(), strict=True))
     if rate is None:
@@ -165,8 +160,11 @@ def simulate(
         progress=progress,
     )
     if points:
-        rows, points = _ordered(rows, points)
-    return Simulation(days, draws, seed, rate, rows, points)
+        reach = {row.scenario: row.median for row in rows if row.measure == "within two steps"}
+        rows = tuple(sorted(rows, key=lambda row: -reach[row.scenario]))  # all links together reach most
+        best = sorted(range(len(points)), key=lambda at: -reach[scenarios[at + 1].name])
+        points = [points[at] for at in best]
+    return Simulation(days, draws, seed, rate, rows, tuple(points))
 
 
 def _changed(scene: _Scene, live: Mapping[str, Block], here: Sequence[Edge], change: Change) -> list[Scenario]:
@@ -191,34 +189,19 @@ def _planned(
     means: Callable[[], consolidate.ConsolidationInputs],
     text: str,
     live: Mapping[str, Block],
-    here: Sequence[Edge],
     now: datetime,
-) -> tuple[Block, list[Edge]]:
-    """The block that a text would be and the links that consolidation would give it, or those it has."""
+) -> tuple[Block, Sequence[Edge]]:
+    """The block that a text would be and the links that consolidation would give it; no new ones where it is there."""
     if not (content := canonical(text)):
         raise UsageError("An empty text cannot be inserted.", way_out="Give some words.")
     key = block_id(content)
     if key in live and live[key].status == "consolidated":
-        return live[key], [e for e in here if key in e.key[:2]]
+        return live[key], ()
     last, *_ = context.storage.assemblies.standing()
-    plan = consolidate.plan(
-        [NumberedBlock(last + 1, Block(key, content, now, now), 0)],
-        consolidate.link_context(context.storage),
-        means(),
-        now=now,
-        change_counter=context.storage.change_counter,
-    )
-    item = plan.items[0]
-    return item.block, [e for e in item.edges if {e.source_id, e.target_id} <= {*live, key}]
-
-
-def _ordered(rows: Sequence[Quantiles], points: Sequence[str]) -> tuple[tuple[Quantiles, ...], tuple[str, ...]]:
-    """The insertion points in falling order of how far they reach, behind all links together."""
-    names = list(dict.fromkeys(row.scenario for row in rows))
-    reach = {row.scenario: row.median for row in rows if row.measure == "within two steps"}
-    order = sorted(range(1, len(names)), key=lambda at: -reach[names[at]])
-    found = [row for at in (0, *order) for row in rows if row.scenario == names[at]]
-    return tuple(found), tuple(points[at - 1] for at in order)
+    raw = [NumberedBlock(last + 1, Block(key, content, now, now), 0)]
+    counter = context.storage.change_counter
+    plan = consolidate.plan(raw, consolidate.link_context(context.storage), means(), now=now, change_counter=counter)
+    return plan.items[0].block, plan.items[0].edges
 
 
 def _within(values: Sequence[float], most: float, what: str) -> None:

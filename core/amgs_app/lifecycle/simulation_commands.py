@@ -59,9 +59,9 @@ def simulate(
     """Draw many futures at random and compare the change with none. The memory is read and never written; the seed
     decides the draws.
 
-    enhance: with and without the proposals of `enhance`. prune: a pruning every thirty days, by all four signs and by
-    relevance alone. insert: TEXT with each link that consolidation would make alone, the best first. decay: the graph
-    under other paces of decay.
+    enhance: with and without the proposals of `enhance`. prune: a pruning every thirty days under each --threshold.
+    insert: TEXT with each link that consolidation would make alone, the best first. decay: the graph under other paces
+    of decay.
 
     A use finds a block, walks each of its edges with a chance equal to the edge's strength, and reinforces what it
     reaches. `change` is the difference from the first scenario in the middle draw.

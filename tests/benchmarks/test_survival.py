@@ -1,4 +1,4 @@
-"""`conversation`, survival: planted facts come back, and a torn context is noticed."""
+"""`conversation`, survival: planted facts stand in a small window, also where a question names their class alone."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from benchmarks.conversation.histories import agent
 from benchmarks.conversation.survival import measure_survival
 
 
-def test_planted_facts_stay_in_reach_and_nothing_is_torn() -> None:
+def test_planted_facts_stand_where_chance_does_not_keep_them() -> None:
     said, facts = agent(0)
     assert all(fact.value in said[fact.message - 1]["content"] for fact in facts)
     assert len({fact.question for fact in facts}) == len(facts)
     rig = MemoryRig(embedder=HashingEmbedder(), count_tokens=approximate_tokens)
-    found = measure_survival(rig, histories=40, turns=12).metrics
-    assert found["survival_in_reach"] == 100.0
-    assert found["survival_in_window_amgs"] > found["survival_in_window_random"]
-    assert found["survival_class_only"] >= 90.0 and found["survival_class_only_after_five_folds"] == 1.0
-    assert (found["orphans"], found["stable_prefix"]) == (0.0, 1.0)
+    found = measure_survival(rig, turns=12)
+    rows = {row[0]: row[1:] for row in found.tables[0].rows}
+    assert rows["extractive"][0] == 100.0 != rows["random"][0]
+    assert found.metrics["survival_levels_7"] >= 90.0 and found.metrics["survival_class_only"] >= 90.0

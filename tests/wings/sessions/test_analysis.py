@@ -153,6 +153,17 @@ def test_a_file_that_the_agent_wrote_is_reopened_whatever_is_put_around_it(
     assert kinds(file.open()) == ["reopened"]
 
 
+def test_what_was_not_written_was_not_known(file: ClaudeFile) -> None:
+    file.call("Write", "No such folder.", failed=True, file_path=STORE, content=LISTING)
+    file.compact("The store was begun.")
+    file.read(STORE)
+    assert kinds(file.open()) == []
+    again = compacted(ClaudeFile(file.path))
+    again.call("Edit", "Not found.", failed=True, file_path=STORE, old_string="y", new_string="z")
+    again.read(STORE)
+    assert kinds(again.open()) == ["reopened"]
+
+
 def test_reading_the_second_time_after_a_compaction_is_no_regret(file: ClaudeFile) -> None:
     compacted(file)
     file.read(STORE)

@@ -94,6 +94,11 @@ class AgentStep:
     lines: tuple[str, ...]
     targets: tuple[str, ...]
 
+    @property
+    def fell_through(self) -> bool:
+        """Whether it should have written a file and failed."""
+        return self.action.kind == "write" and self.result is not None and self.result.failed
+
 
 def regrets(session: Session, progress: Progress | None = None) -> tuple[Regret, ...]:
     """What each compaction of the main conversation dropped and the window after it needed again, in order.
@@ -133,6 +138,8 @@ def _of_steps(
     written: dict[str, set[str]] = defaultdict(set)
     where: dict[str, int] = {}
     for step in before:
+        if step.fell_through:
+            continue
         for target in step.targets:
             known[step.action.kind, target].append(step)
             if step.action.kind == "write":
@@ -142,6 +149,8 @@ def _of_steps(
     changed: set[str] = set()
     again: set[tuple[str, ...]] = set()
     for step in after:
+        if step.fell_through:
+            continue
         if step.action.kind == "write":
             changed.update(step.targets)
             continue

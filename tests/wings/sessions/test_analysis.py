@@ -158,6 +158,7 @@ def test_what_was_not_written_was_not_known(file: ClaudeFile) -> None:
     file.compact("The store was begun.")
     file.read(STORE)
     assert kinds(file.open()) == []
+    assert [(one.reads, one.changes) for one in files_of(file.open())] == [(1, 0)]
     again = compacted(ClaudeFile(file.path))
     again.call("Edit", "Not found.", failed=True, file_path=STORE, old_string="y", new_string="z")
     again.read(STORE)

@@ -132,7 +132,7 @@ def files_of(session: Session) -> tuple[FileUse, ...]:
     """The files that the main conversation read or changed: those that were read again first, then by tokens."""
     used: dict[str, list[AgentStep]] = defaultdict(list)
     for step in steps_of(session, session.main):
-        if step.action.kind in ("read", "write"):
+        if step.action.kind in ("read", "write") and not step.fell_through:
             for target in step.targets:
                 used[target].append(step)
     files = []

@@ -9,21 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text
 from textual import events
 
-from amgs.text.plural import plural
 from amgs_app.render.canvas import Canvas, Figure
 from amgs_app.render.empty_state import notice
 from amgs_app.views.sessions import commands
-from amgs_app.views.sessions.row_fields import of_sessions
+from amgs_app.views.sessions.row_fields import list_found
 from amgs_tui.keys import show
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from amgs.wings.sessions.listing import ListedSession, SessionListing
     from amgs.wings.sessions.review import SessionReview
     from amgs_app.calls.call import Call
-    from amgs_app.panes.row_filter import Row
+    from amgs_app.render.rows import RowList
     from amgs_app.views.sessions.figure import SessionRow
     from amgs_app.views.sessions.results import SessionText, SessionWhy
     from amgs_tui.host import Host
@@ -71,6 +68,7 @@ written is followed."""
     def __init__(self, host: Host) -> None:
         super().__init__(host)
         self.listing: SessionListing | None = None
+        self._found: RowList[Any] | None = None
         self.review: SessionReview | None = None
         self.view: commands.View = "overview"
         self.shown: dict[str, object] = {}
@@ -125,7 +123,7 @@ written is followed."""
 
         match result:
             case SessionListing():
-                self.listing = result
+                self.listing, self._found = result, list_found(result)
                 self.clip_cursor()
             case SessionReview():
                 if self.review is None or self.review.facts.path != result.facts.path:
@@ -190,18 +188,8 @@ written is followed."""
         return self.review is None and (self.listing is None or not self.listing.sessions)
 
     @property
-    def sessions(self) -> Sequence[ListedSession]:
-        """The sessions that the filter leaves."""
-        return self.sift_rows(self.listing.sessions if self.listing is not None else ())
-
-    def all_rows(self) -> Sequence[Row]:
-        if self.review is not None or self.listing is None:
-            return ()
-        return of_sessions(self.listing.sessions, self.clock())
-
-    def clock(self) -> datetime:
-        """The machine's time when the sessions were listed: they are of no corpus's year."""
-        return self.listing.at if self.listing is not None else self.host.now()
+    def page(self) -> RowList[Any] | None:
+        return self._found if self.review is None else None
 
     @property
     def lines(self) -> Sequence[SessionRow]:
@@ -211,7 +199,7 @@ written is followed."""
 
         palette, review = self.host.palette, self.review
         if review is None:
-            return figures.list_rows(self.sessions, self.clock(), palette, self.content_size.width)
+            return ()
         held = self.shown.get(self.view)
         if isinstance(held, SessionTurns | SessionWindowShown):
             return figures.turn_rows(held.turns, palette)
@@ -232,7 +220,7 @@ written is followed."""
 
     @property
     def rows(self) -> int:
-        return len(self.sessions) if self.review is None else len(self.lines)
+        return len(self.items) if self.review is None else len(self.lines)
 
     @property
     def row(self) -> SessionRow | None:
@@ -273,8 +261,7 @@ written is followed."""
             row = self.row
             at = self.at if self.at is not None else row.turn if row is not None else None
             return figures.page(canvas, self.review, self.lines, self.cursor, at, self.view)
-        count = len(self.listing.sessions) if self.listing is not None else 0
-        return figures.listed(canvas, self.lines, self.cursor, f"{plural(count, 'session')} of agents on this machine")
+        return super().figure(canvas) or Figure(canvas)
 
     # --- what the keys do -----------------------------------------------------------------------------------
 
@@ -297,7 +284,7 @@ written is followed."""
         """Of the list, open the session; of a row, read its turn in full."""
         if self.review is None:
             if self.rows:
-                self._ask_for(self.sessions[self.cursor])
+                self._ask_for(self.items[self.cursor][0])
             return
         row = self.row
         if row is not None and row.turn is not None:

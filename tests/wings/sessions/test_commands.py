@@ -11,10 +11,11 @@ import pytest
 
 from amgs.wings.sessions.listing import list_sessions
 from amgs.wings.sessions.review import facts_of
+from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.sheet import to_lines
-from amgs_app.terminal.themes import Palette
 from amgs_app.views.sessions import figure as figures
+from amgs_app.views.sessions.row_fields import list_found
 from amgs_tui.__main__ import run
 from tests.wings.sessions.claude_world import LISTING, ClaudeFile
 
@@ -59,10 +60,8 @@ def test_no_id_and_no_compaction_is_cut_at_80_columns_and_the_newest_is_last(
     for n, id in enumerate([*names, "orchard-1"]):
         assert f"  {id}" in lines[2 * n + 2] and "  12  " in lines[2 * n + 2]
     assert "4 of 406 sessions" in "".join(lines)
-    drawn = figures.list_rows((row, *many), result.at, Palette(), 80)
-    told = ["".join(text for text, _ in one.pieces) for one in drawn]
-    assert all("019c9b73-000" in one and " 12 " in one for one in told[2:])
-    assert max(map(len, told)) + 2 <= 81
+    drawn = list_found(result).draw(Canvas(80, 8), 0).render().plain.split("\n")
+    assert all("019c9b73-000" in line and " 12 " in line for line in drawn[3:6])
 
 
 @pytest.mark.parametrize(

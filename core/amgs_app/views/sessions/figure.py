@@ -11,19 +11,15 @@ from rich.style import Style
 from rich.text import Text
 
 from amgs.text.plural import plural
-from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
+from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, ink
 from amgs_app.render.format import count, short_count, span
 from amgs_app.render.glyphs import LEVELS, HeaderPart, ListPage, facts_line
 from amgs_app.views.sessions.first_page import CLASSES, PageRow, rate_told, rows_of
-from amgs_app.views.sessions.row_fields import cells_of
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from amgs.wings.sessions.cache import CacheLine
     from amgs.wings.sessions.controls import KindRate
     from amgs.wings.sessions.findings import SessionFinding
-    from amgs.wings.sessions.listing import ListedSession
     from amgs.wings.sessions.losses import Loss, LostClass
     from amgs.wings.sessions.outlook import Outlook
     from amgs.wings.sessions.regrets import Regret
@@ -208,60 +204,12 @@ def _strip_height(canvas: Canvas) -> int:
     return max(2, min(12, (canvas.height - _HEAD) // 4))
 
 
-def listed(canvas: Canvas, rows: Sequence[SessionRow], cursor: int | None, note: str) -> Figure:
-    """The sessions that lie here, below what they are. The first row is the heads of the columns."""
-    sheet = Figure(canvas)
-    sheet.put(1, 0, note, ink(sheet.palette.muted), width=sheet.width - 1)
-    if rows:
-        _paint(sheet.part(0, 1, None, 1), rows[0], False)
-    ListPage.around(rows[1:], sheet.height - 2, cursor).draw(sheet.part(0, 2), _paint)
-    return sheet
-
-
 def _paint(line: Region, row: SessionRow, chosen: bool) -> None:
     del chosen
     line.pieces(2, 0, row.pieces, width=line.width - 2)
 
 
 # --- the rows of each view -----------------------------------------------------------------------------------
-
-
-_HEADS = ("when", "id", "project", "program", "took", "turns", "tokens", "▼", "errors", "again", "what")
-_LEFT = ("id", "project", "program", "what")
-_SIGNS = {"errors": "✗", "again": "↻", "tokens": "tok"}
-_MOST = {"project": 24, "program": 12}
-_ORDER = ("when", "id", "what", "project", "program", "took", "turns", "tokens", "▼", "errors", "again")
-"""The columns as they stand beside each other; the whole of a row is what it was about."""
-
-
-def list_rows(sessions: Sequence[ListedSession], now: datetime, palette: Palette, width: int) -> list[SessionRow]:
-    """The heads of the columns, then the sessions, one a line. Where it is narrow, what a session was about and its
-    project are cut, and the program is left out; never an id or a number.
-    """
-    heads = _HEADS if width >= 100 else tuple(_SIGNS.get(name, name) for name in _HEADS)
-    cells = [heads, *cells_of(sessions, now)]
-    shown = [name for name in _ORDER if name != "program" or width >= 110]
-    place = {name: n for n, name in enumerate(_HEADS)}
-    wide = {name: max(width_of(row[place[name]]) for row in cells) for name in shown}
-    for name, most in _MOST.items():
-        wide[name] = min(wide.get(name, 0), most if width >= 100 else most // 2)
-    gap = "  " if width >= 100 else " "
-    others = sum(wide[name] for name in shown if name != "what") + len(gap) * (len(shown) - 1) + 2
-    wide["project"] -= min(max(0, wide["project"] - 6), max(0, others + 12 - width))
-    others = sum(wide[name] for name in shown if name != "what") + len(gap) * (len(shown) - 1) + 2
-    wide["what"] = max(12, width - others)
-    colours = {"when": palette.muted, "program": palette.muted, "id": palette.muted, "project": palette.accent}
-    colours |= {"▼": palette.bad, "errors": palette.warn, "again": palette.bad}
-    rows = []
-    for row in cells:
-        pieces: list[Piece] = []
-        for name in shown:
-            told = cut(clean(row[place[name]]), wide[name])
-            blank = " " * (wide[name] - width_of(told))
-            colour = palette.muted if row is heads else colours.get(name, palette.text)
-            pieces.append(((gap if pieces else "") + (told + blank if name in _LEFT else blank + told), ink(colour)))
-        rows.append(SessionRow(tuple(pieces)))
-    return rows
 
 
 def overview_rows(result: SessionReview, palette: Palette, width: int) -> list[SessionRow]:

@@ -5,40 +5,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from amgs_app.panes.row_filter import Listing, Row
+from amgs.text.plural import plural
 from amgs_app.render.format import age, short_count, span
+from amgs_app.render.rows import RowList, Rows
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from amgs.wings.sessions.listing import ListedSession
+    from amgs.wings.sessions.listing import ListedSession, SessionListing
 
-LISTING: Final = Listing(
-    ("agent", "project", "id", "what"),
-    ("turns", "compactions", "tokens", "days", "seconds", "errors", "again"),
-    ("days", "compactions", "turns", "tokens", "errors", "again", "project"),
+SESSIONS: Final = Rows["tuple[ListedSession, str]"](
+    "when:age id! what*! project*~ agent?? took? turns:n? tokens:n? ▼:n~ errors:n~ again:n~ seconds:n. compactions:n.",
+    lambda row: (
+        row[0].changed,
+        row[1],
+        row[0].what or "nothing was said",
+        row[0].project.rstrip("/").rpartition("/")[2],
+        row[0].agent,
+        "" if row[0].seconds is None else span(row[0].seconds),
+        row[0].turns,
+        row[0].tokens,
+        row[0].compactions or None,
+        row[0].errors or None,
+        row[0].again or None,
+        row[0].seconds,
+        row[0].compactions,
+    ),
+    lambda row: [(row[0].id, row[0].agent), ("project", row[0].project), ("what", row[0].what), ("file", row[0].path)],
+    empty=("No session lies here.",),
 )
-"""The fields of the list of sessions."""
+LISTING: Final = SESSIONS.listing
 
 
-def of_sessions(sessions: Sequence[ListedSession], now: datetime) -> list[Row]:
-    """The rows of sessions. days: since the file was written last."""
-    return [
-        {
-            "agent": one.agent,
-            "project": one.project,
-            "id": one.id,
-            "turns": one.turns,
-            "compactions": one.compactions,
-            "tokens": one.tokens,
-            "days": (now - one.changed).total_seconds() / 86400,
-            "what": one.what,
-            "seconds": one.seconds,
-            "errors": one.errors,
-            "again": one.again,
-        }
-        for one in sessions
-    ]
+def list_found(result: SessionListing) -> RowList[tuple[ListedSession, str]]:
+    """The sessions that lie here, each with as much of its id as opens it."""
+    from amgs.wings.sessions.listing import short_ids
+
+    rows = zip(result.sessions, short_ids(result.sessions), strict=True)
+    title = f"{plural(len(result.sessions), 'session')} of agents on this machine"
+    return SESSIONS.of(title, rows, now=result.at)
 
 
 CELLS: Final = "when id project* agent? took:n turns:n tokens:n ▼:n errors:n again:n what/"

@@ -11,9 +11,12 @@ from amgs.memory.memory import Memory
 from amgs.sessions.conversation import messages_of
 from amgs.sessions.turn import Session, Turn
 from amgs.types import Progress
-from amgs.types.conversation import CONTEXT_STRATEGIES, ContextStrategy
+from amgs.types.conversation import ContextStrategy
 from amgs.wings.sessions.controls import DropOutcome, at_random, harness, instead, recent_only
 from amgs.wings.sessions.regrets import Regret
+
+_STRATEGIES: tuple[ContextStrategy, ...] = ("mask", "extractive", "hybrid", "levels")
+"""Those that keep messages whole and ask no model."""
 
 
 def replay(
@@ -26,9 +29,9 @@ def replay(
     whole. The future is that of the session as it was.
     """
     made = [harness(session, found)]
-    for done, strategy in enumerate(CONTEXT_STRATEGIES):
+    for done, strategy in enumerate(_STRATEGIES):
         if progress is not None:
-            progress(done, len(CONTEXT_STRATEGIES), strategy)
+            progress(done, len(_STRATEGIES), strategy)
         made.append(instead(session, found, strategy, _Kept(memory, strategy)))
     return (*made, recent_only(session, found), at_random(session, found))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,26 +14,18 @@ if TYPE_CHECKING:
     from benchmarks.bench_results import BenchResult
 
 
-@bench("packs", summary="Measure how packs are kept, chosen and read.", example="packs --data data")
+@bench("packs", summary="Measure what each layer of packs brings.", example="packs --data data")
 def bench_packs(
     engine: Engine,
     *,
     data: Annotated[Path, Option("--data", metavar="DIR", help="A folder with multihop/ and others.")],
-    questions: Annotated[
-        int, Option("--questions", metavar="N", min=0, help="Answers that the language model judges; 0: none.")
-    ] = 0,
-    only: Annotated[str, Option("--only", metavar="NAME,NAME", help="These subjects; else all.")] = "",
+    questions: Annotated[int, Option("--questions", metavar="N", min=1, help="Questions of each memory.")] = 5,
     progress: Progress,
 ) -> BenchResult:
-    """Measure every subject that the folder has data for, each with its controls and its ceiling beside it: which packs
-    of an invented year are there when they are needed, which a question is given, which sentences of them, and what
-    the text of all packs holds beside a frame of as many tokens. With --questions the language model of the session
-    judges answers after that text as well, which takes some minutes for every thirty.
-
-    Does not touch the session's own store.
+    """Measure what the text of packs holds of what answers, with each layer alone and with each left out, beside a
+    frame and the likeliest texts without packs. Does not touch the session's own store.
     """
-    from benchmarks.packs.run import run
+    from amgs_app.views.packs.attention import attention_of
+    from benchmarks.packs.layers import run
 
-    model = partial(engine.load_model, progress) if questions else None
-    names = tuple(name for name in only.replace(" ", "").split(",") if name)
-    return run(memory_rig(engine, progress), data, model, questions, names)
+    return run(memory_rig(engine, progress), data, questions, attention_of(engine))

@@ -309,7 +309,7 @@ def _talk(memory: Memory, chance: Random) -> object:
 
 def _keep_pack(memory: Any, chance: Random) -> object:
     memory.packs.keep("pier", blocks=[_some(memory, chance)])
-    return memory.packs.judge(memory.packs.use("pier").use or 0, useful=True)
+    return memory.packs.outcome(*memory.packs.assemble(pack="pier").uses)
 
 
 def _enhance(memory: Memory, chance: Random) -> object:

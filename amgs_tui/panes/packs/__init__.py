@@ -11,14 +11,7 @@ PANE: Final = WingPane(
     titles=("Packs", "Pack"),
     companions=("frame", "graph", "decay"),
     share=0.32,
-    acts={
-        "b": ("packs.budget",),
-        "e": ("packs.ask",),
-        "u": ("packs.useful",),
-        "x": ("packs.useless",),
-        "K": ("packs.keep",),
-        "E": ("packs.export",),
-    },
+    acts={"e": ("packs.ask",), "u": ("packs.useful",), "x": ("packs.useless",), "K": ("packs.keep",)},
     exceptions={
         "packs.use": "the pane looks again by itself; r reads, and logs it",
         "packs.back": "← leaves a pack, as → opens it",

@@ -4,7 +4,7 @@ Made by `scripts/wing_stubs.py`.
 """
 
 from amgs.api.context import MemoryPart
-from amgs.wings.packs.api.packs import Packs
+from amgs.wings.packs.api import Packs
 
 class WingParts(MemoryPart):
     """One property for each wing, under its name. The wing's own code is imported when it is asked for."""

@@ -85,7 +85,7 @@ BODIES: tuple[tuple[str, Callable[[str], dict[str, Any]]], ...] = (
     ("/v1/frame/assemble", lambda odd: {"name": "SESSION", "query": odd}),
     ("/v1/operations/conversation_add", lambda odd: {"conversation": odd, "messages": "[]"}),
     ("/v1/operations/frame_define", lambda odd: {"name": "ODD", "purpose": odd, "base": "SESSION"}),
-    ("/v1/operations/pack_use", lambda odd: {"pack": odd}),
+    ("/v1/operations/pack_assemble", lambda odd: {"pack": odd}),
     ("/v1/plans/revision", lambda odd: {"source": "x", "text": odd}),
     ("/v1/attach/operations/search", lambda odd: {"arguments": {"query": odd}}),
     ("/v1/attach/ask", lambda odd: {"path": "memory.find", "args": [odd], "kwargs": {}}),

@@ -18,6 +18,6 @@ def make_store(path: Path) -> None:
         ids = [block.id for block in memory.blocks(BlockFilter())]
         memory.packs.keep("dome", blocks=ids[:2])
         memory.packs.keep("motor", blocks=ids[:2], title="Motor")
-        memory.packs.judge(memory.packs.use("dome").use or 1, useful=True)
+        memory.packs.outcome(*memory.packs.assemble(pack="dome").uses)
         for proposal in memory.packs.proposals():
-            memory.packs.reject(proposal.id)
+            memory.packs.decide(proposal.id, accept=False)

@@ -1,9 +1,14 @@
-"""The tables `packs`, `pack_uses` and `pack_proposals`. Nothing reads `pack_credits`, which stays as it is."""
+"""The tables `packs`, `pack_uses`, `pack_credits` and `pack_proposals`.
+
+An outcome is a row of `pack_credits`, which counts while the operation that brought it stands, so that `undo` unlearns
+it; what an older version wrote into the reading itself counts where no such row does.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +23,17 @@ _STANDING = (
 )
 """The versions whose operations stand, and whether one that stands has retired them."""
 _COLUMNS = "name, version, id, title, members::VARCHAR, keywords::VARCHAR, tokens, created_at, query, frame, retired"
-_USES = "number, name, version, pack, used_at, query, session, tokens, blocks::VARCHAR, outcome"
+_OUTCOME = "outcome"
+"""What `pack_credits` calls an outcome in place of a model; who voted for a pack stands there as `agent NAME`."""
+_USES = (
+    "u.number, u.name, u.version, u.pack, u.used_at, u.query, u.session, u.tokens, u.blocks::VARCHAR, "
+    "coalesce(c.credit, u.outcome)"
+)
+_CREDITED = "(SELECT c.* FROM pack_credits c JOIN operations o ON o.id = c.credited_by AND NOT o.undone)"
+_LATEST_OUTCOME = (
+    f"(SELECT DISTINCT ON (number) number, credit FROM {_CREDITED} s WHERE model = '{_OUTCOME}' "
+    "ORDER BY number, credited_by DESC)"
+)
 
 
 class PackStorage(StoragePart):
@@ -60,6 +75,11 @@ class PackStorage(StoragePart):
         rows = self._rows(f"SELECT {_COLUMNS} FROM {_STANDING} WHERE name = ? ORDER BY version", [name])
         return tuple(map(_pack, rows))
 
+    def born(self, name: str) -> datetime:
+        """When a name was kept first."""
+        rows = self._rows(f"SELECT created_at FROM {_STANDING} WHERE name = ? ORDER BY version LIMIT 1", [name])
+        return as_utc(rows[0][0])
+
     def latest(self) -> tuple[Pack, ...]:
         """The latest version of each name, by name, retired ones too."""
         rows = self._rows(f"SELECT DISTINCT ON (name) {_COLUMNS} FROM {_STANDING} ORDER BY name, version DESC")
@@ -75,20 +95,30 @@ class PackStorage(StoragePart):
         )
         return number
 
-    def judge(self, number: int, outcome: float) -> bool:
-        """Note the outcome of a use; False where there is none of that number."""
-        if not self._value("SELECT count(*) FROM pack_uses WHERE number = ?", [number]):
-            return False
-        self._execute("UPDATE pack_uses SET outcome = ? WHERE number = ?", [outcome, number], structural=False)
-        return True
+    def judge(self, numbers: Iterable[int], outcome: float, votes: Mapping[str, float], operation: int) -> None:
+        """Note the outcome of readings, and how far each agent had voted for what was read."""
+        credits = {_OUTCOME: outcome, **{f"agent {agent}": vote for agent, vote in votes.items()}}
+        for number in numbers:
+            for model, credit in credits.items():
+                self._execute(
+                    "INSERT INTO pack_credits VALUES (?, ?, ?, ?)", [number, credit, model, operation], structural=False
+                )
 
-    def uses(self, name: str | None = None, limit: int | None = None) -> tuple[PackUse, ...]:
-        """What was read, of one name when it is given, the newest first."""
-        where = "" if name is None else " WHERE name = ?"
-        most = "" if limit is None else " LIMIT ?"
+    def votes(self) -> tuple[tuple[str, float, float], ...]:
+        """How far agents had voted for what was read, each with the outcome of that."""
         rows = self._rows(
-            f"SELECT {_USES} FROM pack_uses{where} ORDER BY number DESC{most}",
-            [*([] if name is None else [name]), *([] if limit is None else [limit])],
+            f"SELECT v.model, v.credit, c.credit FROM {_CREDITED} v JOIN {_LATEST_OUTCOME} c ON c.number = v.number "
+            "WHERE starts_with(v.model, 'agent ') ORDER BY v.credited_by, v.number, v.model"
+        )
+        return tuple((str(agent).partition(" ")[2], float(vote), float(outcome)) for agent, vote, outcome in rows)
+
+    def uses(self, name: str | None = None) -> tuple[PackUse, ...]:
+        """What was read, of one name when it is given, the newest first."""
+        where = "" if name is None else " WHERE u.name = ?"
+        rows = self._rows(
+            f"SELECT {_USES} FROM pack_uses u LEFT JOIN {_LATEST_OUTCOME} c ON c.number = u.number{where} "
+            "ORDER BY u.number DESC",
+            [] if name is None else [name],
         )
         return tuple(map(_use, rows))
 
@@ -96,7 +126,7 @@ class PackStorage(StoragePart):
         """Note a verdict on a proposal, "accepted" or "rejected", and the operation that carried it out."""
         number = int(self._value("SELECT coalesce(max(number), 0) + 1 FROM pack_proposals"))
         self._execute(
-            "INSERT INTO pack_proposals VALUES (?, ?, ?, 'rule', 0, 1, 1, ?, ?, ?, ?, ?, ?, '{}', ?, NULL, 0, ?, ?)",
+            "INSERT INTO pack_proposals VALUES (?, ?, ?, 'linear', 0, 1, 1, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, ?, ?)",
             [
                 number,
                 operation,
@@ -107,6 +137,7 @@ class PackStorage(StoragePart):
                 json.dumps(list(proposal.come)),
                 json.dumps(list(proposal.gone)),
                 proposal.because,
+                json.dumps(list(proposal.features)),
                 proposal.sure,
                 verdict,
                 operation,
@@ -114,13 +145,35 @@ class PackStorage(StoragePart):
             structural=False,
         )
 
-    def decided(self) -> set[tuple[PackAction, tuple[str, ...]]]:
-        """The proposals with a verdict that stands, by their actions and packs."""
+    def decided(self) -> tuple[PackDecision, ...]:
+        """The proposals with a verdict that stands, in the order of the verdicts."""
         rows = self._rows(
-            "SELECT p.action, p.packs::VARCHAR FROM pack_proposals p "
-            "JOIN operations v ON v.id = p.decided_by AND NOT v.undone"
+            "SELECT p.action, p.packs::VARCHAR, p.name, p.features::VARCHAR, p.verdict, p.found_at "
+            "FROM pack_proposals p JOIN operations v ON v.id = p.decided_by AND NOT v.undone ORDER BY p.number"
         )
-        return {(action, tuple(map(str, json.loads(packs)))) for action, packs in rows}
+        return tuple(
+            PackDecision(
+                action,
+                tuple(map(str, json.loads(packs))),
+                str(name),
+                tuple(map(float, seen)) if isinstance(seen := json.loads(features), list) else (),
+                verdict == "accepted",
+                as_utc(at),
+            )
+            for action, packs, name, features, verdict, at in rows
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PackDecision:
+    """A proposal that was decided on. features: what the policy saw; none of one that an older version made."""
+
+    action: PackAction
+    packs: tuple[str, ...]
+    name: str
+    features: tuple[float, ...]
+    accepted: bool
+    at: datetime
 
 
 def _pack(row: Sequence[Any]) -> Pack:

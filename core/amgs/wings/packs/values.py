@@ -13,22 +13,21 @@ if TYPE_CHECKING:
 PackRole = Literal["source", "learning"]
 """source: what was taken in; learning: what was made of other blocks, and cites them."""
 
-RelationFamily = Literal["semantic", "temporal", "causal", "entity"]
-"""semantic: on the same thing, or against it; temporal: before or after; causal: a cause that a text states; entity: of
-the same name, or a link.
+PackGraph = Literal["semantic", "temporal", "causal", "entity"]
+"""semantic: packs that mean nearly the same; temporal: which was read after which; causal: which led to readings that
+were useful; entity: which share keywords and names.
 """
-FAMILIES: tuple[RelationFamily, ...] = get_args(RelationFamily)
+GRAPHS: tuple[PackGraph, ...] = get_args(PackGraph)
 
-QuestionIntent = Literal["multi-hop", "temporal", "open-domain", "single-hop"]
-"""What a question asks for, in LoCoMo's words. multi-hop: several things, said at several places; temporal: when;
-open-domain: what is likely, of which nothing is said outright; single-hop: one thing that is said.
-"""
-INTENTS: tuple[QuestionIntent, ...] = get_args(QuestionIntent)
+PackLayer = Literal["graphs", "agents", "attention", "operations", "focus", "continuum", "weights"]
+"""The seven layers between a question and its text, in the order of the specification."""
+LAYERS: tuple[PackLayer, ...] = get_args(PackLayer)
 
-PackAction = Literal["ADD", "UPDATE", "DELETE", "MERGE"]
+PackAction = Literal["ADD", "UPDATE", "DELETE", "MERGE", "NOOP"]
 """ADD: keep what is read together as one pack. UPDATE: put what superseded a member in its place. DELETE: retire.
-MERGE: keep the members of both under the first name and retire the second. What is not proposed is left as it is.
+MERGE: keep the members of both under the first name and retire the second. NOOP: leave it as it is.
 """
+ACTIONS: tuple[PackAction, ...] = get_args(PackAction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +80,10 @@ class PackKept:
 
 @dataclass(frozen=True, slots=True)
 class PackUsage:
-    """A pack with what its log says. uses: how often a version of that name was read; success: the share of those with
-    an outcome that were useful, None where none has one. needed: how likely it is read within 30 days. forget: whether
-    it would go for the others to fit into the tokens that were asked for.
+    """A pack with what its log says. uses: how often its name was read; success: the mean outcome, None for none.
+    needed: how likely it is read within 30 days. born: when it was kept first; age, unread: days since, and since it
+    was read last. failures: of the latest five outcomes. weight: what outcomes taught of it, in (0, 1), .5 for nothing.
+    forget: whether it would go for the others to fit into the tokens asked for.
     """
 
     pack: Pack
@@ -92,25 +92,28 @@ class PackUsage:
     judged: int
     success: float | None
     needed: float
+    born: datetime
+    age: float
+    unread: float
+    failures: int = 0
+    weight: float = 0.5
     forget: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PackLink:
-    """How many relations of a family there are between the members of a pack and those of another, in either
-    direction. name: of the other.
-    """
+    """What ties a pack to another in one graph, and how strongly, in (0, 1]."""
 
     name: str
-    family: RelationFamily
-    count: int
+    graph: PackGraph
+    weight: float
 
 
 @dataclass(frozen=True, slots=True)
 class PackContent:
     """A pack with its members as they are now. gone: ids of members that the memory no longer holds or uses.
-    readings: the latest, the newest first. links: what ties its members to those of other packs, by name, then by
-    family.
+    readings: the latest, the newest first. links: what ties it to others, by name, then by graph. beside: names of
+    packs that sessions read with it, the most often first.
     """
 
     usage: PackUsage
@@ -119,24 +122,12 @@ class PackContent:
     versions: tuple[Pack, ...]
     readings: tuple[PackUse, ...] = ()
     links: tuple[PackLink, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PackDifference:
-    """From one version to another: members that came and went, in their order, and keywords alike."""
-
-    left: Pack
-    right: Pack
-    come: tuple[Block, ...]
-    gone: tuple[Block, ...]
-    shared: int
-    keywords_come: tuple[str, ...]
-    keywords_gone: tuple[str, ...]
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PackUse:
-    """One reading of a pack, as it is logged. outcome: 1 useful, 0 useless, None not judged."""
+    """One reading of a pack, as it is logged. outcome: from 0 useless to 1 useful, None not judged."""
 
     number: int
     name: str
@@ -151,85 +142,37 @@ class PackUse:
 
 
 @dataclass(frozen=True, slots=True)
-class PackText:
-    """What was read of a pack: its text, whose spans tile it, and the members for which there was no room.
-
-    use: the number of the log's row; None where nothing is logged. shortened: members of which sentences are left out.
-    """
-
-    pack: Pack
-    query: str
-    budget: int
-    tokens: int
-    text: str
-    spans: tuple[Span, ...]
-    blocks: tuple[str, ...]
-    left_out: tuple[str, ...]
-    gone: tuple[str, ...]
-    use: int | None
-    shortened: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class RoutedPack:
-    """A pack that a question is given. tokens: of a reading. gain: by how much what answers is likelier to be among
-    the chosen packs with it, after those chosen before it.
+    """A pack that a question may be given. worth: how much of what answers it holds, as the layers see it. chosen:
+    whether it is read; because: why, or why not.
     """
 
     pack: Pack
     tokens: int
-    gain: float
-
-
-@dataclass(frozen=True, slots=True)
-class PackRoute:
-    """The packs for a question within a budget, in the order of choice. words: those of the question that say what is
-    asked about, and whether a chosen pack holds each. likely: how likely what answers is among the chosen, if any pack
-    has it. left_out: packs that were not chosen, with what each would still add. intents: what the question asks for,
-    with how likely that is, the likeliest first; it explains, and changes no choice.
-    """
-
-    query: str
-    budget: int
-    tokens: int
-    packs: tuple[RoutedPack, ...]
-    words: tuple[tuple[str, bool], ...]
-    likely: float
-    left_out: tuple[RoutedPack, ...]
-    intents: tuple[tuple[QuestionIntent, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PackStageChange:
-    """Why a stage gives on less, or more, than it was given. count: of what the stage chooses among, and tokens; both
-    are negative for what is left out. ids: packs by name, members by their ids.
-    """
-
-    why: str
-    count: int
-    tokens: int
-    ids: tuple[str, ...] = ()
+    worth: float
+    chosen: bool
+    because: str
 
 
 @dataclass(frozen=True, slots=True)
 class PackStage:
-    """A step of the road from packs to a text. What comes in and the changes add up to what goes out, in number and in
-    tokens, and what goes out in tokens comes into the next. unit: what is counted.
-    """
+    """A step from packs to a text, with what it did, and what went in and came out. unit: what is counted."""
 
-    unit: str
+    name: str
+    did: str
+    unit: Literal["packs", "sentences", "members"]
     count_in: int
-    tokens_in: int
-    changes: tuple[PackStageChange, ...]
     count_out: int
+    tokens_in: int
     tokens_out: int
 
 
 @dataclass(frozen=True, slots=True)
 class PackAssembly:
     """A text of at most `budget` tokens for a question, whose spans tile it. packs: those that were chosen, in that
-    order. blocks: members of which something stands in it; shortened: those of which a part does. uses: the numbers of
-    the log's rows, one for each pack of which something was read; none where nothing is logged.
+    order, then the others. blocks: members of which something stands in it; shortened: those of which a part does.
+    layers: those that were switched on. rationale: what each agent says of its choice. uses: the numbers of the log's
+    rows, one for each pack of which something was read; none where nothing is logged.
     """
 
     query: str
@@ -241,37 +184,20 @@ class PackAssembly:
     blocks: tuple[str, ...]
     shortened: tuple[str, ...]
     stages: tuple[PackStage, ...]
+    layers: tuple[PackLayer, ...] = ()
+    rationale: tuple[tuple[str, str], ...] = ()
     uses: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Learning:
-    """A block that is made of sentences and findings of others. members: their ids, in the order of time. tokens: its
-    own; of: those of its members.
+class PackOutcome:
+    """What came of readings. operation: of the journal, which `undo` takes back. taught: what was learned of each pack:
+    its weight before and after.
     """
 
-    block: Block
-    members: tuple[str, ...]
-    tokens: int
-    of: int
-
-
-@dataclass(frozen=True, slots=True)
-class PackLearned:
-    """What learning from a pack came to, or would.
-
-    pack: the version with its learnings and sources. learnings: the new ones. stood: how many there were already.
-    stale: ids of those that go, because a source of theirs is gone. waiting: ids of sources that are in no learning.
-    operation: of the journal; None for a plan, and where nothing was to be learned.
-    """
-
-    pack: Pack
-    learnings: tuple[Learning, ...]
-    stood: int
-    stale: tuple[str, ...]
-    waiting: tuple[str, ...]
-    planned: bool
-    operation: int | None = None
+    uses: tuple[PackUse, ...]
+    operation: int
+    taught: tuple[tuple[str, float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +206,8 @@ class PackProposal:
 
     id: of the action and the packs as they are. packs: names with the version they were looked at; the first is the one
     that changes, or stays. name: what the pack that comes of it is called. come, gone: blocks that become members, or
-    are members no longer. sure: the rule's confidence in [0, 1].
+    are members no longer. sure: how likely the policy takes it rather than leave the packs as they are. features: what
+    the policy saw.
     """
 
     id: str
@@ -291,25 +218,4 @@ class PackProposal:
     gone: tuple[str, ...]
     because: str
     sure: float
-
-
-@dataclass(frozen=True, slots=True)
-class PackWeight:
-    """What the verdicts on the readings of a pack say of it. share: of the judged readings that were useful; bound: the
-    one-sided 95 % lower bound of that. A pack is thought useful where the bound is above one half.
-    """
-
-    name: str
-    judged: int
-    share: float
-    bound: float
-
-
-@dataclass(frozen=True, slots=True)
-class PackWeights:
-    """What judged readings taught, the pack with the highest bound first. left_out: verdicts that count for no pack,
-    since all packs of a session shared them.
-    """
-
-    packs: tuple[PackWeight, ...]
-    left_out: int
+    features: tuple[float, ...] = ()

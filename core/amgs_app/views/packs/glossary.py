@@ -1,17 +1,25 @@
-"""The words of the pictures of packs."""
+"""The words of the pictures of packs, and what the rows of their lists are filtered and sorted by."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from amgs_app.panes.row_filter import Listing
+
+LISTING: Final = Listing(
+    ("pack", "member", "state", "role", "action", "keywords", "because"),
+    ("needed", "worth", "sure", "useful", "weight", "uses", "tokens", "members"),
+    ("needed", "worth", "uses", "tokens", "pack"),
+)
+"""The columns of all four lists: of packs, of the members of one, of the packs for a question, of proposals."""
 WORDS: Final = (
-    ("○ source", "A member that was taken in as it is."),
-    ("◆ learning", "A member that was made from other blocks and cites them."),
-    ("read, useful", "How often a version was read; of the judged readings, how many were useful."),
+    ("source, learning", "A member that was taken in as it is; one that was made from other blocks and cites them."),
+    ("uses, useful", "How often a version was read; the mean outcome of the readings that have one."),
     ("needed", "From 0 to 1: how likely the pack is to be read within the next 30 days, from its readings so far."),
-    ("adds", "By how much what answers is likelier to be among the chosen packs with it: the bar's length."),
-    ("links", "Relations between its members and those of other packs: semantic, temporal, causal, entity."),
-    ("sure", "How sure the rule is about a proposal, from 0 to 1."),
-    ("in, out", "Chosen within the budget or not, and why not."),
+    ("weight", "From 0 to 1: what outcomes taught of the pack; .5 where they taught nothing."),
+    ("worth", "How much of what answers the pack holds, as the layers that are switched on see it."),
+    ("links", "What ties it to other packs in four graphs: semantic, temporal, causal, entity."),
+    ("sure", "How sure the policy is about a proposal, from 0 to 1."),
+    ("in, out", "Whether the pack is read for the question; because: why, or why not."),
 )
 """Terms and what they mean."""

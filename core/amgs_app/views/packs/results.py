@@ -19,17 +19,8 @@ class PackList:
 
 
 @dataclass(frozen=True, slots=True)
-class PackProposalList:
-    """`pack proposals`: what is worth most first. decided: the verdict that was just given on one, None for none."""
+class PackProposals:
+    """`pack change`: what could be done, what is worth most first. done: what was just done; None for nothing."""
 
     proposals: tuple[PackProposal, ...]
-    decided: JournalEntry | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PackExported:
-    """`pack export`: where the pack was written."""
-
-    path: str
-    name: str
-    members: int
+    done: JournalEntry | None = None

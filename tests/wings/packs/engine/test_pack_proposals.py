@@ -12,8 +12,6 @@ import amgs
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.identity import block_id
-from amgs.text.differences import differ
-from amgs.wings.packs.engine.proposals import likeness
 from tests.engine.memory_world import NOW
 
 NOTES = (
@@ -37,23 +35,6 @@ def ids() -> list[str]:
     return [block_id(note) for note in NOTES]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "differing"),
-    [
-        ("The dome motor draws 4 amperes.", "the dome motor draws 4 amperes", False),
-        ("The encoder slips when it is cold.", "The encodor slips when it is cold.", False),
-        ("The dome motor draws 4 amperes.", "The dome motor draws 5 amperes.", True),
-        ("Ilse oiled the dome motor.", "Elsie oiled the dome motor.", True),
-        ("The encoder slips when it is cold.", "The encoder never slips when it is cold.", True),
-        ("Goats eat the hay.", "Goats eat the oats.", True),
-    ],
-)
-def test_texts_of_one_wording_differ_by_more_than_a_slip_or_not(one: str, other: str, differing: bool) -> None:
-    assert differ(one, other) is differ(other, one) is differing
-    found = likeness({"a": one}, {"b": other})
-    assert found.same + found.differing <= 1 and not (differing and found.same)
-
-
 def test_packs_that_say_the_same_are_merged_when_that_is_accepted_and_parted_by_undo(memory: amgs.Memory) -> None:
     blocks = ids()
     memory.packs.keep("dome", blocks=blocks[:4])
@@ -63,25 +44,25 @@ def test_packs_that_say_the_same_are_merged_when_that_is_accepted_and_parted_by_
     (one,) = memory.packs.proposals()
     assert (one.action, one.packs) == ("MERGE", ("dome@1", "motor@1"))
     assert memory.change_counter == before and memory.packs.proposals() == (one,)
-    entry = memory.packs.accept(one.id)
+    entry = memory.packs.decide(one.id, accept=True)
     assert [one.pack.name for one in memory.packs.list()] == ["dome", "goats"]
     assert set(memory.packs.show("dome").usage.pack.blocks) == set(blocks[:4])
     assert memory.packs.proposals() == ()
     with pytest.raises(UsageError, match="no proposal"):
-        memory.packs.accept(one.id)
+        memory.packs.decide(one.id, accept=True)
     memory.undo(entry.id)
     assert [one.pack.name for one in memory.packs.list()] == ["dome", "goats", "motor"]
     assert memory.packs.proposals() == (one,)
-    done = memory.packs.reject(one.id[:4])
+    done = memory.packs.decide(one.id[:4], accept=False)
     assert memory.packs.proposals() == ()
     memory.undo(done.id)
     assert memory.packs.proposals() == (one,)
-    memory.packs.reject(one.id)
+    memory.packs.decide(one.id, accept=False)
     memory.packs.keep("motor", blocks=blocks[1:4])
     assert [one.packs for one in memory.packs.proposals()] == [("dome@1", "motor@2")]
     for wrong in ("99", "", one.id):
         with pytest.raises(UsageError, match="no proposal"):
-            memory.packs.reject(wrong)
+            memory.packs.decide(wrong, accept=False)
 
 
 def test_a_member_that_was_superseded_gives_way_and_what_nobody_reads_is_retired(tmp_path: Path) -> None:
@@ -91,20 +72,20 @@ def test_a_member_that_was_superseded_gives_way_and_what_nobody_reads_is_retired
     with amgs.Memory.open(":memory:", clock=clock) as memory:
         old = memory.ingest_file(note).added[0]
         memory.packs.keep("care", blocks=[old])
-        memory.packs.use("care", log=False)
+        memory.packs.assemble(pack="care", log=False)
         clock.advance(timedelta(days=1))
         note.write_text("# Care\n\nThe dome motor is oiled on Fridays.\n", encoding="utf-8")
         memory.sources.apply(memory.sources.plan_file(note))
         (found,) = memory.packs.proposals()
         assert (found.action, found.packs, found.gone) == ("UPDATE", ("care@1",), (old,))
-        memory.packs.accept(found.id)
+        memory.packs.decide(found.id, accept=True)
         after = memory.packs.show("care").usage.pack
         assert (after.version, after.blocks) == (2, found.come) and old not in after.blocks
         assert memory.packs.proposals() == ()
         clock.advance(timedelta(days=900))
         (last,) = memory.packs.proposals()
         assert (last.action, last.packs) == ("DELETE", ("care@2",))
-        assert memory.packs.accept(last.id).kind == "pack verdict"
+        assert memory.packs.decide(last.id, accept=True).kind == "pack verdict"
         assert memory.packs.list() == ()
 
 
@@ -114,14 +95,14 @@ def test_packs_that_sessions_read_together_become_one_and_a_changed_pack_ends_a_
         memory.packs.keep(name, blocks=own)
     for n in range(12):
         for name in ("dome", "cold") if n % 2 else ("farm",):
-            memory.packs.use(name, session=f"night {n}")
+            memory.packs.assemble(pack=name, session=f"night {n}")
     for n in range(14):
-        memory.packs.use("farm", session=f"day {n}")
+        memory.packs.assemble(pack="farm", session=f"day {n}")
     (found,) = memory.packs.proposals()
     assert (found.action, found.packs, set(found.come)) == ("ADD", ("cold@1", "dome@1"), set(blocks[:3]))
     memory.packs.keep("cold", blocks=blocks[2:4])
     with pytest.raises(UsageError, match="no proposal"):
-        memory.packs.accept(found.id)
+        memory.packs.decide(found.id, accept=True)
 
 
 def test_packs_that_every_session_reads_together_become_one(memory: amgs.Memory) -> None:
@@ -130,7 +111,7 @@ def test_packs_that_every_session_reads_together_become_one(memory: amgs.Memory)
         memory.packs.keep(name, blocks=own)
     for n in range(6):
         for name in ("dome", "cold"):
-            memory.packs.use(name, session=f"night {n}")
+            memory.packs.assemble(pack=name, session=f"night {n}")
     (found,) = memory.packs.proposals()
     assert (found.action, found.packs) == ("ADD", ("cold@1", "dome@1"))
     assert "6 of 6 sessions" in found.because

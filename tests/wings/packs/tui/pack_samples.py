@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import get_args
 
 from amgs.wings.packs.values import (
-    FAMILIES,
-    INTENTS,
+    ACTIONS,
+    GRAPHS,
     Pack,
-    PackAction,
+    PackAssembly,
     PackContent,
     PackLink,
     PackMember,
     PackProposal,
-    PackRoute,
+    PackStage,
     PackUsage,
     PackUse,
     RoutedPack,
 )
-from amgs_app.views.packs.results import PackList
+from amgs_app.views.packs.results import PackList, PackProposals
 from tests.tui.figure_samples import BLOCKS, NOW
 
 LEARNING = replace(BLOCKS[9], meta={"title": "Learnt 漢字", "derived_from": [one.id for one in BLOCKS[20:23]]})
@@ -37,8 +36,10 @@ def pack(number: int) -> Pack:
 def usage(number: int) -> PackUsage:
     """How often it was read, how likely it is needed, and whether it would go."""
     last = NOW - timedelta(days=number) if number else None
-    success = 0.5 if number > 1 else None
-    return PackUsage(pack(number), number, last, number // 2, success, 0.97**number, number > 20)
+    needed, success = 0.97**number, 0.5 if number > 1 else None
+    return PackUsage(
+        pack(number), number, last, number // 2, success, needed, NOW, 0.0, 0.0, 0, 0.4, forget=number > 20
+    )
 
 
 def listed(packs: int = 30) -> PackList:
@@ -48,48 +49,31 @@ def listed(packs: int = 30) -> PackList:
 
 def content() -> PackContent:
     """A pack that is held but for one member."""
-    held = (*BLOCKS[3:7], LEARNING)
-    links = tuple(PackLink(pack(n).name, family, n + 1) for n in range(4) for family in FAMILIES)
-    return PackContent(usage(3), held, (BLOCKS[7].id,), (pack(3),), uses(), links)
-
-
-def route() -> PackRoute:
-    """Three packs for a question, and five that are left out."""
-    every = [RoutedPack(pack(n), 90 * n, 0.8**n) for n in range(1, 9)]
-    every[-1] = replace(every[-1], gain=0.0)
-    words = (("dome", True), ("漢字", False))
-    return PackRoute(
-        "Why did the dome 漢字 stall?",
-        600,
-        540,
-        tuple(every[:3]),
-        words,
-        0.7,
-        tuple(every[3:]),
-        tuple((one, 0.25) for one in INTENTS),
-    )
-
-
-def uses() -> tuple[PackUse, ...]:
-    """Forty readings, the newest first."""
-    return tuple(
+    uses = tuple(
         PackUse(n, "dome 3", 1, "", NOW - timedelta(hours=n), "why?", "night", 300, (), (None, 1.0, 0.0)[n % 3])
         for n in range(40)
     )
+    links = tuple(PackLink(pack(n).name, graph, 0.1 * n) for n in range(1, 4) for graph in GRAPHS)
+    return PackContent(usage(3), (*BLOCKS[3:7], LEARNING), (BLOCKS[7].id,), (pack(3),), uses, links, ("dome 4",))
 
 
-def proposals() -> tuple[PackProposal, ...]:
+def assembly() -> PackAssembly:
+    """Three packs for a question, and five that are left out."""
+    packs = tuple(RoutedPack(pack(n), 90 * n, 0.8**n, n < 4, "adds .5 of 漢字 \x1b[31m") for n in range(1, 9))
+    stages = (PackStage("graphs", "semantic: 3 begin", "packs", 8, 8, 900, 900),)
+    text = "The dome 漢字 stalled.\n\n## Sources\x1b[31m\n" * 9
+    told = (("quality", "dome 1 first"),)
+    return PackAssembly("why?", 600, 540, text, (), packs, (), (), stages, ("graphs",), told, (1, 2))
+
+
+def proposals() -> PackProposals:
     """Each action three times."""
-    return tuple(
-        PackProposal(
-            f"{n:08x}",
-            get_args(PackAction)[n % 4],
-            tuple(f"{pack(k).name}@1" for k in range(n % 4 + 1)),
-            "dome",
-            tuple(one.id for one in BLOCKS[n : n + 9]),
-            (BLOCKS[30].id,),
-            "They say the same 漢字 in \x1b[31m other words. " * 3,
-            1 - n / 12,
+    names = [tuple(f"{pack(k).name}@1" for k in range(n % 4 + 1)) for n in range(12)]
+    because = "They say the same 漢字 in \x1b[31m other words. " * 3
+    come = tuple(one.id for one in BLOCKS[:9])
+    return PackProposals(
+        tuple(
+            PackProposal(f"{n:08x}", ACTIONS[n % 4], names[n], "dome", come, (BLOCKS[30].id,), because, 1 - n / 12)
+            for n in range(12)
         )
-        for n in range(12)
     )

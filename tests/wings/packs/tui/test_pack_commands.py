@@ -40,5 +40,5 @@ def test_the_page_of_packs_runs_as_it_stands(amgs: Amgs, tmp_path: Path, monkeyp
     assert len(lines) >= 10
     for line in lines:
         assert amgs(*shlex.split(line)) == 0, (line, amgs.err)
-    assert [one["pack"]["name"] for one in asked(amgs, "list")["packs"]] == ["dome", "goat", "theirs"]
-    assert len(asked(amgs, "show", "dome")["readings"]) >= 3
+    assert [one["pack"]["name"] for one in asked(amgs, "list")["packs"]] == ["dome", "goat"]
+    assert len(asked(amgs, "show", "dome")["readings"]) >= 1

@@ -1,8 +1,9 @@
-"""How long packs stay needed, by when each was read, which to do without, and what is read together.
+"""Layer 6: how packs live on between sessions: which stay needed, which to do without, what is read together, and what
+follows what.
 
 A pack is read at a rate of its own until, one day, it is no longer needed. Of both rates only the readings are seen. By
 the BG/NBD model of repeated purchases (Fader, Hardie and Lee 2005) that gives, in closed form, how likely a pack is
-still in use, and how likely it is read again within a horizon. A pack that was never read counts as in use.
+read again within a horizon. A pack that was never read counts as in use.
 """
 
 from __future__ import annotations
@@ -10,7 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
+
+from amgs.wings.packs.engine.graphs import transitions
+from amgs.wings.packs.engine.task import PackTask, session_chains
+from amgs.wings.packs.values import PackUsage, PackUse
 
 RATE_SHAPE, RATE_DAYS = 0.6, 8.0
 """The gamma distribution of rates over packs: readings, in so many days."""
@@ -18,7 +23,8 @@ ENDED, WENT_ON = 0.8, 2.5
 """The beta distribution of how likely a reading is the last."""
 LEAST_COUNT, LEAST_LIFT = 5, 1.5
 """Packs are read together where so many sessions have them all, and so many times more than by chance."""
-_LARGEST_SET = 4
+_FORGOTTEN, _ASSOCIATED = 0.1, 0.1
+"""The share of packs that is not asked; what one that is read with the worthiest gains, of its worth."""
 
 
 def needed(readings: int, last: float, age: float, horizon: float) -> float:
@@ -29,45 +35,30 @@ def needed(readings: int, last: float, age: float, horizon: float) -> float:
     alive = 1.0
     if readings:
         gap = (RATE_DAYS + age) / (RATE_DAYS + last)
-        odds = ENDED / (WENT_ON + readings - 1) * float(gap ** (RATE_SHAPE + readings))
-        alive = 1.0 / (1.0 + odds)
+        alive = 1.0 / (1.0 + ENDED / (WENT_ON + readings - 1) * float(gap ** (RATE_SHAPE + readings)))
     none = ((RATE_DAYS + age) / (RATE_DAYS + age + horizon)) ** (RATE_SHAPE + readings)
     return alive * float(1.0 - none)
 
 
-@dataclass(frozen=True, slots=True)
-class PackWorth:
-    """A pack with its tokens and how likely it is needed within the horizon."""
-
-    name: str
-    tokens: int
-    needed: float
-
-
-def to_forget(worths: Sequence[PackWorth], tokens: int) -> tuple[PackWorth, ...]:
-    """Those to do without so that the others take at most `tokens`: the least likely needed for the square root of
-    their size first, so that neither many small packs nor a few large ones go before all others; equal ones by name.
-    What went and still fits beside the rest once a larger one has gone stays, the likeliest needed first.
+def forget_packs(usages: Sequence[PackUsage], tokens: int) -> list[str]:
+    """The names of those to do without so that the others take at most `tokens`: the least likely needed for the square
+    root of their size first. What went and still fits once a larger one has gone stays, the likeliest needed first.
     """
-    held = sum(one.tokens for one in worths)
-    gone: list[PackWorth] = []
-    for one in sorted(worths, key=lambda one: (one.needed / max(one.tokens, 1) ** 0.5, one.name)):
-        if held <= tokens:
-            break
-        held -= one.tokens
-        gone.append(one)
+    held, gone = sum(one.pack.tokens for one in usages), list[PackUsage]()
+    for one in sorted(usages, key=lambda one: (one.needed / max(one.pack.tokens, 1) ** 0.5, one.pack.name)):
+        if held > tokens:
+            held -= one.pack.tokens
+            gone.append(one)
     for one in gone[::-1]:
-        if held + one.tokens <= tokens:
-            held += one.tokens
+        if held + one.pack.tokens <= tokens:
+            held += one.pack.tokens
             gone.remove(one)
-    return tuple(gone)
+    return [one.pack.name for one in gone]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadTogether:
-    """Packs that `count` sessions have all, of `either` that have any. lift: how many times more than if each were read
-    by itself.
-    """
+    """Packs that `count` sessions have, of `either` that have any. lift: how many times more than by chance."""
 
     names: tuple[str, ...]
     count: int
@@ -75,29 +66,46 @@ class ReadTogether:
     either: int
 
 
-def together(sessions: Sequence[Iterable[str]]) -> tuple[ReadTogether, ...]:
-    """Closed sets of packs read in the same sessions, at least LEAST_COUNT times and LEAST_LIFT above chance, or in all
-    but one of so many where any is read, since what every session has is together by chance too; those that are read
-    together most come first. A set is closed where no pack more is in all of its sessions.
+def find_combinations(sessions: Sequence[Iterable[str]]) -> list[ReadTogether]:
+    """Pairs of packs read in the same sessions, at least LEAST_COUNT times and LEAST_LIFT above chance, or in all but
+    one of so many where any is read, since what every session has is together by chance too; the most often first.
     """
-    read = [frozenset(one) for one in sessions]
-    alone = Counter(name for one in read for name in one)
-    often = sorted(name for name, count in alone.items() if count >= LEAST_COUNT)
-    counts: dict[tuple[str, ...], int] = {}
-    for size in range(2, _LARGEST_SET + 1):
-        for names in combinations(often, size):
-            parts = combinations(names, size - 1)
-            if size == 2 or all(part in counts for part in parts):
-                count = sum(one.issuperset(names) for one in read)
-                if count >= LEAST_COUNT:
-                    counts[names] = count
+    read = [frozenset(session) for session in sessions]
+    alone = Counter(name for session in read for name in session)
+    both = Counter(pair for session in read for pair in combinations(sorted(session), 2))
     found = []
-    for names, count in counts.items():
-        chance = float(len(read))
-        for name in names:
-            chance *= alone[name] / len(read)
-        closed = not any(other != names and counts[other] == count and set(names) < set(other) for other in counts)
-        either = sum(not one.isdisjoint(names) for one in read)
-        if closed and (count / chance >= LEAST_LIFT or LEAST_COUNT * (either - count) <= count):
-            found.append(ReadTogether(names, count, count / chance, either))
-    return tuple(sorted(found, key=lambda one: (-one.count, -one.lift, one.names)))
+    for (a, b), count in both.items():
+        either, lift = alone[a] + alone[b] - count, count * len(read) / (alone[a] * alone[b])
+        if count >= LEAST_COUNT and (lift >= LEAST_LIFT or LEAST_COUNT * (either - count) <= count):
+            found.append(ReadTogether((a, b), count, lift, either))
+    return sorted(found, key=lambda one: (-one.count, -one.lift, one.names))
+
+
+def associations(uses: Sequence[PackUse]) -> Counter[tuple[str, str]]:
+    """How many sessions read both of two packs, each pair in both orders."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for chain in session_chains(uses):
+        counts.update(permutations(sorted({use.name for use in chain}), 2))
+    return counts
+
+
+def evolve_worth(task: PackTask) -> str:
+    """Forget, for this question, the tenth of packs that are worth least by how likely they are needed and what came of
+    them; add to what sessions read with the worthiest pack, and to what usually follows the last reading of this one.
+    """
+    value = {name: one.needed * (0.5 if one.success is None else one.success) for name, one in task.usages.items()}
+    forgotten = sorted(value, key=lambda name: (value[name], name))[: int(_FORGOTTEN * len(value))]
+    task.worth |= dict.fromkeys(forgotten, 0.0)
+    task.because |= dict.fromkeys(forgotten, "forgotten: of the tenth that is worth least")
+    best = next(iter(task.ranked()), "")
+    counts = associations(task.uses)
+    beside = {other: n for (name, other), n in counts.items() if name == best}
+    latest = next((use.name for use in task.uses if task.session and use.session == task.session), "")
+    after = transitions(task.uses).get(latest, {})
+    most = task.worth.get(best, 0.0)
+    for shares in ({other: n / max(beside.values()) for other, n in beside.items()}, after):
+        for other, share in shares.items():
+            if other in task.worth and other not in forgotten:
+                task.worth[other] += _ASSOCIATED * share * most
+    told = f"{len(forgotten)} packs forgotten, {len(beside)} were read beside {best or 'none'}"
+    return f"{told}, {len(after)} usually follow {latest}" if latest else told

@@ -25,7 +25,7 @@ from amgs.wings.packs.values import Pack, PackMember, PackRole, PackUsage, PackU
 
 HORIZON = 30.0
 """Days within which a pack is said to be needed."""
-_LONGEST_NAME = 80
+_LONGEST_NAME, _LATELY = 80, 5
 _MERGED = "derived_from"
 
 
@@ -46,12 +46,6 @@ def next_version(versions: Sequence[Pack], pack: Pack) -> Pack:
 def role_of(block: Block) -> PackRole:
     """A block that was made of others is a learning."""
     return "learning" if block.meta.get(_MERGED) else "source"
-
-
-def origins_of(block: Block) -> tuple[str, ...]:
-    """Ids of the blocks that a learning was made of."""
-    made_of = block.meta.get(_MERGED)
-    return tuple(map(str, made_of)) if isinstance(made_of, list | tuple) else ()
 
 
 def check_name(name: str) -> None:
@@ -82,11 +76,11 @@ def find(storage: PackStorage, reference: str) -> Pack:
     return found
 
 
-def usage(pack: Pack, uses: Sequence[PackUse], born: datetime, now: datetime) -> PackUsage:
+def usage(pack: Pack, uses: Sequence[PackUse], born: datetime, now: datetime, weight: float = 0.5) -> PackUsage:
     """A pack with what its log says. uses: of its name, the newest first. born: when it was kept first."""
     age = max(hours_between(born, now), 0.0) / 24.0
     last = min(max(hours_between(born, uses[0].at), 0.0) / 24.0, age) if uses else 0.0
-    judged = [one.outcome for one in uses if one.outcome is not None]
+    judged = [use.outcome for use in reversed(uses) if use.outcome is not None]
     return PackUsage(
         pack,
         len(uses),
@@ -94,7 +88,22 @@ def usage(pack: Pack, uses: Sequence[PackUse], born: datetime, now: datetime) ->
         len(judged),
         sum(judged) / len(judged) if judged else None,
         continuum.needed(len(uses), last, age, HORIZON),
+        born,
+        age,
+        age - last,
+        failures(judged),
+        weight,
     )
+
+
+def failures(outcomes: Sequence[float]) -> int:
+    """How many of the latest outcomes are nearer to useless; the oldest first."""
+    return sum(outcome < 0.5 for outcome in outcomes[-_LATELY:])
+
+
+def names_of(references: Sequence[str]) -> list[str]:
+    """The names in `NAME@VERSION`."""
+    return [reference.rpartition("@")[0] for reference in references]
 
 
 def find_standing(storage: PackStorage, reference: str) -> Pack:

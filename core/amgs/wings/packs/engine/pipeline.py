@@ -1,128 +1,117 @@
-"""From packs to one text for a question: packs are chosen, their members joined, and the sentences of these written
-that answer it, with a ledger of the tokens of each stage.
-"""
+"""From packs to one text for a question: the layers that are switched on, each with what it did."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
-import numpy as np
-
+from amgs.text.plural import plural
 from amgs.types import Block
-from amgs.wings.packs.engine.pruning import PrunedPack, SentenceRelevance, prune
-from amgs.wings.packs.engine.routing import RouteChoice, RouteItem, route
-from amgs.wings.packs.values import PackRole, PackStage, PackStageChange
+from amgs.wings.packs.engine.agents import agree_on_packs
+from amgs.wings.packs.engine.attention import prune_by_attention
+from amgs.wings.packs.engine.continuum import evolve_worth
+from amgs.wings.packs.engine.focus import compress_to_focus
+from amgs.wings.packs.engine.graphs import retrieve_by_graphs
+from amgs.wings.packs.engine.operations import operate_on_packs
+from amgs.wings.packs.engine.sentences import WrittenText, sentences_of, write_text
+from amgs.wings.packs.engine.task import PackTask
+from amgs.wings.packs.engine.weights import weigh_packs
+from amgs.wings.packs.values import PackLayer, PackRole, PackStage
 
-REACH = 4
-"""Packs are chosen within so many times the tokens of the text, for their sentences to compete; one that is larger by
-itself counts as so many, since its best sentences are all that is read of it."""
-TITLE = "Packs"
-
-Members = Sequence[tuple[PackRole, Block]]
-CountTokens = Callable[[str], int]
+OF_WORTH: Mapping[PackLayer, Callable[[PackTask], str]] = {
+    "graphs": retrieve_by_graphs,
+    "continuum": evolve_worth,
+    "weights": weigh_packs,
+}
+"""Layers that say what each pack is worth, in the order in which they run."""
+OF_SENTENCES: Mapping[PackLayer, Callable[[PackTask], str]] = {
+    "attention": prune_by_attention,
+    "focus": compress_to_focus,
+}
+"""Layers that leave out sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineResult:
-    """What was chosen, what is written of it, and the ledger."""
+    """What is written, of which members, and what each step did."""
 
-    choice: RouteChoice
-    written: PrunedPack
+    written: WrittenText
+    members: tuple[tuple[PackRole, Block], ...]
     stages: tuple[PackStage, ...]
 
 
-def make(
-    query: str,
-    items: Sequence[RouteItem],
-    shares: Sequence[float],
-    members: Mapping[str, Members],
-    budget: int,
-    now: datetime,
-    count_tokens: CountTokens,
-    relevance: SentenceRelevance,
-) -> PipelineResult:
-    """A text of at most `budget` tokens. items, shares: see `route`. members: what is read of each item, by its id;
-    what stands in several packs is read once, in the first that was chosen.
-    """
-    reach = REACH * budget
-    choice = route([replace(one, tokens=min(one.tokens, reach)) for one in items], shares, reach)
-    of_pack = [(one.id, role, block) for one in choice.chosen for role, block in members[one.id]]
-    once = {block.id: (role, block) for _, role, block in reversed(of_pack)}
-    order = dict.fromkeys(block.id for _, _, block in of_pack)
-    joined = sorted((once[one] for one in order), key=lambda one: one[0] == "source")
-    written = prune(TITLE, joined, query, budget, now, count_tokens, relevance)
-    stages = (
-        _packs(items, choice),
-        _members(of_pack, joined, count_tokens),
-        _sentences(joined, written, count_tokens),
-        _text(written, count_tokens),
-    )
-    return PipelineResult(choice, written, stages)
+def run_pipeline(task: PackTask, layers: Collection[PackLayer], title: str) -> PipelineResult:
+    """Write a text of at most the task's budget. Without a layer packs are chosen by what they hold of what answers."""
+    stages: list[PackStage] = []
+
+    def step(name: str, unit: Literal["packs", "sentences"], run: Callable[[PackTask], str]) -> None:
+        before, did = _measure(task, unit), run(task)
+        after = _measure(task, unit)
+        stages.append(PackStage(name, did, unit, before[0], after[0], before[1], after[1]))
+
+    task.chosen = list(task.members)
+    for layer, run in OF_WORTH.items():
+        if layer in layers:
+            step(layer, "packs", run)
+    step("agents" if "agents" in layers else "packs", "packs", agree_on_packs if "agents" in layers else _choose)
+    if "operations" in layers:
+        step("operations", "packs", operate_on_packs)
+    members = _join(task)
+    task.sentences = sentences_of(members)
+    split = _measure(task, "sentences")
+    did = f"{plural(len(members), 'member')} of {plural(len(task.chosen), 'pack')}, each read once"
+    stages.append(PackStage("members", did, "sentences", split[0], split[0], _measure(task, "packs")[1], split[1]))
+    for layer, run in OF_SENTENCES.items():
+        if layer in layers:
+            step(layer, "sentences", run)
+    before = _measure(task, "sentences")
+    written = write_text(task, title, members)
+    did = f"the sentences that answer, within {task.budget:,} tokens, of {len(written.blocks)} members, each cited"
+    stages.append(PackStage("text", did, "sentences", before[0], written.sentences, before[1], written.tokens))
+    return PipelineResult(written, tuple(members), tuple(stages))
 
 
-def _packs(items: Sequence[RouteItem], choice: RouteChoice) -> PackStage:
-    whole = {one.id: one.tokens for one in items}
-    silent = [(one.id, whole[one.id]) for one in choice.left_out if one.gain <= 0.0]
-    others = [(one.id, whole[one.id]) for one in choice.left_out if one.gain > 0.0]
-    return PackStage(
-        "packs",
-        len(items),
-        sum(whole.values()),
-        _left_out({"add nothing that answers": silent, "add less for their tokens": others}),
-        len(choice.chosen),
-        sum(whole[one.id] for one in choice.chosen),
-    )
+def _measure(task: PackTask, unit: str) -> tuple[int, int]:
+    """How many there are, and their tokens."""
+    if unit == "packs":
+        return len(task.chosen), sum(map(task.tokens, task.chosen))
+    return len(task.sentences), sum(task.count_tokens(sentence.text) for sentence in task.sentences)
 
 
-def _members(of_pack: Sequence[tuple[str, PackRole, Block]], joined: Members, count_tokens: CountTokens) -> PackStage:
-    tokens = {block.id: count_tokens(block.content) for _, block in joined}
-    seen: set[str] = set()
-    again = []
-    for _, _, block in of_pack:
-        if block.id in seen:
-            again.append((block.id, tokens[block.id]))
-        seen.add(block.id)
-    return PackStage(
-        "members",
-        len(of_pack),
-        sum(tokens[block.id] for _, _, block in of_pack),
-        _left_out({"stand in another pack as well": again}),
-        len(joined),
-        sum(tokens.values()),
-    )
+def _choose(task: PackTask) -> str:
+    """Take the pack that adds most of what answers for its tokens, until none fits: a member in two counts once."""
+    task.chosen, covered, used = [], set[str](), 0
+    left = task.ranked()
+    gains: dict[str, float] = {}
+    while True:
+        gains = {name: _gain(task, name, covered) for name in left}
+        fitting = [name for name in left if used + task.cost(name) <= task.reach and gains[name] > 0]
+        if not fitting:
+            break
+        best = max(fitting, key=lambda name: (gains[name] / max(task.cost(name), 1), name))
+        task.because[best] = f"adds {gains[best]:.2f}"
+        task.chosen.append(best)
+        left.remove(best)
+        used += task.cost(best)
+        covered |= {block.id for _, block in task.members[best]}
+    for name in task.members:
+        if name not in task.chosen:
+            gain = gains.get(name, 0.0)
+            task.because.setdefault(name, f"no room: would add {gain:.2f}" if gain >= 0.005 else "adds nothing")
+    return f"{len(task.chosen)} of {len(task.members)} packs add most of what answers within {task.reach:,} tokens"
 
 
-def _sentences(joined: Members, written: PrunedPack, count_tokens: CountTokens) -> PackStage:
-    """What is between sentences, and what joins in one token across their border, makes their sum another."""
-    given = sum(count_tokens(block.content) for _, block in joined)
-    costs = np.array([count_tokens(one.text) for one in written.sentences], dtype=np.int64)
-    part, none = set(written.reading.shortened), set(written.reading.left_out)
-    out = [n for n in range(costs.size) if not written.kept[n]]
-    whole_out = [(one.block.id, int(costs[n])) for n in out if (one := written.sentences[n]).block.id in none]
-    part_out = [(one.block.id, int(costs[n])) for n in out if (one := written.sentences[n]).block.id in part]
-    seams = int(costs.sum()) - given
-    changes = _left_out(
-        {"no room: nothing of their member is read": whole_out, "no room: others of their member are read": part_out}
-    )
-    if seams:
-        changes += (PackStageChange("white space, and tokens across borders", 0, seams),)
-    kept = int(written.kept.sum())
-    return PackStage("sentences", costs.size, given, changes, kept, int(costs[written.kept].sum()))
+def _gain(task: PackTask, name: str, covered: Collection[str]) -> float:
+    """The worth of a pack, less the part that the members chosen before it cover."""
+    own = {block.id: task.likely.get(block.id, 0.0) for _, block in task.members[name]}
+    every = sum(own.values())
+    fresh = sum(likely for block, likely in own.items() if block not in covered)
+    return task.worth[name] * (fresh / every if every else float(not own.keys() <= set(covered)))
 
 
-def _text(written: PrunedPack, count_tokens: CountTokens) -> PackStage:
-    kept = [one for one, there in zip(written.sentences, written.kept, strict=True) if there]
-    given, made = sum(count_tokens(one.text) for one in kept), written.reading.tokens
-    added = (PackStageChange("heading, dates, citations, marks", 0, made - given),) if made != given else ()
-    cited = len(written.reading.blocks)
-    return PackStage("members cited", cited, given, added, cited, made)
-
-
-def _left_out(by_reason: Mapping[str, Sequence[tuple[str, int]]]) -> tuple[PackStageChange, ...]:
-    return tuple(
-        PackStageChange(why, -len(out), -sum(tokens for _, tokens in out), tuple(dict.fromkeys(one for one, _ in out)))
-        for why, out in by_reason.items()
-        if out
-    )
+def _join(task: PackTask) -> list[tuple[PackRole, Block]]:
+    """The members of the chosen packs, those that stand in several once."""
+    found = {block.id: (role, block) for name in reversed(task.chosen) for role, block in task.members[name][::-1]}
+    order = dict.fromkeys(block.id for name in task.chosen for _, block in task.members[name])
+    return [found[block] for block in order]

@@ -1,0 +1,438 @@
+"""`memory.packs`: frames that are kept under a name, versioned, read again for a question, and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from amgs import bounds
+from amgs.api.assembler import Assembler
+from amgs.api.retrieval import Retrieval
+from amgs.decay import relevance_at
+from amgs.errors import NotFoundError, UsageError
+from amgs.log import journal
+from amgs.text.loading import load
+from amgs.text.plural import plural
+from amgs.types import Block, JournalEntry
+from amgs.types.retrieval import SearchResult
+from amgs.wings.packs.engine import agents, continuum, graphs, keeping, operations, pipeline, sentences
+from amgs.wings.packs.engine.operations import PackView
+from amgs.wings.packs.engine.task import Attention, Members, PackTask, session_chains
+from amgs.wings.packs.engine.weights import train_weights
+from amgs.wings.packs.store import PackStorage
+from amgs.wings.packs.values import (
+    LAYERS,
+    Pack,
+    PackAction,
+    PackAssembly,
+    PackContent,
+    PackKept,
+    PackLayer,
+    PackMember,
+    PackOutcome,
+    PackProposal,
+    PackUsage,
+    PackUse,
+    RoutedPack,
+)
+
+if TYPE_CHECKING:
+    from amgs.api.context import MemoryContext
+    from amgs.retrieval.sources import Sources
+
+KIND, DECIDED, JUDGED = "pack", "pack verdict", "pack outcome"
+BUDGET = 2_048
+"""Tokens of a reading unless given."""
+DEFAULT_LAYERS: tuple[PackLayer, ...] = ()
+"""What wins: no layer won over the search's evidence alone (docs/results/packs.md)."""
+LIVE = ("raw", "consolidated")
+_READINGS = 50
+"""Readings of a pack that are shown at most."""
+_SUCCESSORS, _LONGEST = ("superseded_by", "merged_into"), 32
+
+
+class Packs:
+    """See the module. A version is never written over, and a reading changes no pack; `undo` takes back the rest."""
+
+    def __init__(self, context: MemoryContext) -> None:
+        self._context = context
+        self._packs = PackStorage(context.storage)
+
+    # --- keeping ---------------------------------------------------------------------------------------------
+
+    def keep(
+        self,
+        name: str,
+        *,
+        query: str = "",
+        frame: str = "SESSION",
+        budget: int | None = None,
+        blocks: Sequence[str] = (),
+        title: str = "",
+    ) -> PackKept:
+        """Keep what a frame selects for a query, or the blocks that are named, as the next version of a pack.
+
+        query: assembled without a trace; a frame takes the nearest there is, so the result says how likely the memory
+        holds an answer. blocks: ids, in place of a query. Where the latest version says the same, nothing is written.
+        Raises UsageError for neither or both of query and blocks, or where nothing was found.
+        """
+        keeping.check_name(name)
+        asked: SearchResult | None = None
+        if bool(query) == bool(blocks):
+            raise UsageError(
+                f"A pack is kept from a query or from blocks{', not from both' if query else ''}.",
+                way_out="Give one of them.",
+            )
+        if query:
+            made = Assembler(self._context).assemble(frame, query=query, budget=budget, reinforce=False)
+            chosen = [candidate.block for candidate in made.selected]
+            if not chosen:
+                raise UsageError(
+                    f"{frame} finds nothing for {query[:60]!r}.",
+                    way_out="Consolidate what waits, ask in other words, or name blocks.",
+                )
+            asked = Retrieval(self._context).search(query, top_k=1)
+        else:
+            chosen = [self._context.block(block) for block in dict.fromkeys(blocks)]
+        members = tuple(PackMember(block.id, keeping.role_of(block)) for block in chosen)
+        with self._context.derived.searching() as sources:
+            words = keeping.keywords([block.content for block in chosen], sources.keyword)
+        pack = Pack(name, 0, "", title, members, words, 0, self._context.clock.now(), query, frame if query else "")
+        with self._context.storage.transaction():
+            kept = self._put(pack, chosen)
+        if asked is None:
+            return kept
+        return replace(kept, answerable=asked.answerable, unestimated=asked.unestimated, unheld=asked.unheld)
+
+    def _put(self, pack: Pack, blocks: Iterable[Block], operation: int | None = None) -> PackKept:
+        """Write a pack as the next version of its name, where that says anything new. blocks: its members."""
+        now, versions = self._context.clock.now(), self._packs.versions(pack.name)
+        tokens = sum(self._context.count_tokens(block.content) for block in blocks)
+        made = keeping.next_version(versions, replace(pack, tokens=tokens, created_at=now, retired=False))
+        if made in versions:
+            return PackKept(made, operation)
+        if operation is None:
+            summary = f"keep {made.name}@{made.version}, {plural(len(made.members), 'block')}"
+            operation = journal.write(self._context.storage, KIND, now, summary, []).id
+        self._packs.put(made, operation)
+        return PackKept(made, operation)
+
+    # --- looking ---------------------------------------------------------------------------------------------
+
+    def list(self, *, retired: bool = False, keep: int | None = None) -> tuple[PackUsage, ...]:
+        """The latest version of each pack, by name, with what its log says and how likely it is read within 30 days.
+
+        retired: those that are retired, too. keep: mark those to do without so that the others take at most so many
+        tokens, the least needed first. Writes nothing.
+        """
+        most = bounds.count("What is kept", keep)
+        with self._context.storage.snapshot():
+            every = self._usages(self._packs.uses(), retired=retired)
+        gone = () if most is None else continuum.forget_packs([one for one in every if not one.pack.retired], most)
+        return tuple(replace(one, forget=one.pack.name in gone) for one in every)
+
+    def _usages(self, uses: Sequence[PackUse], *, retired: bool = False) -> tuple[PackUsage, ...]:
+        read: dict[str, list[PackUse]] = {}
+        for use in uses:
+            read.setdefault(use.name, []).append(use)
+        weights, now = train_weights(uses), self._context.clock.now()
+        return tuple(
+            keeping.usage(pack, read.get(pack.name, ()), self._packs.born(pack.name), now, weights.get(pack.name, 0.5))
+            for pack in self._packs.latest()
+            if retired or not pack.retired
+        )
+
+    def show(self, pack: str) -> PackContent:
+        """A pack, `NAME` or `NAME@VERSION`, with its members as they are now, its readings, and what ties it to other
+        packs.
+        """
+        with self._context.storage.snapshot():
+            found = keeping.find(self._packs, pack)
+            uses = self._packs.uses()
+            usages = {one.pack.name: one for one in self._usages(uses, retired=True)}
+            packs = {n: one.pack for n, one in usages.items() if not one.pack.retired} | {found.name: found}
+            members = self._members(packs)
+            versions = self._packs.versions(found.name)
+        blocks = tuple(replace(block, embedding=None) for _, block in members[found.name])
+        held = {block.id for block in blocks}
+        beside = {name: n for (first, name), n in continuum.associations(uses).items() if first == found.name}
+        return PackContent(
+            replace(usages[found.name], pack=found),
+            blocks,
+            tuple(block for block in found.blocks if block not in held),
+            versions,
+            tuple(use for use in uses if use.name == found.name)[:_READINGS],
+            graphs.links_of(found.name, graphs.build_graphs(packs, members, uses)),
+            tuple(sorted(beside, key=lambda name: (-beside[name], name))),
+        )
+
+    def _members(self, packs: Mapping[str, Pack]) -> dict[str, Members]:
+        """What of each pack the memory still holds and uses, with vectors."""
+        held = self._context.storage.blocks.get(
+            {block for pack in packs.values() for block in pack.blocks}, embeddings=True
+        )
+        live = {block: one for block, one in held.items() if one.status in LIVE}
+        return {
+            name: [(member.role, live[member.block]) for member in pack.members if member.block in live]
+            for name, pack in packs.items()
+        }
+
+    # --- reading ---------------------------------------------------------------------------------------------
+
+    def assemble(
+        self,
+        query: str = "",
+        *,
+        pack: str = "",
+        budget: int | None = None,
+        layers: Sequence[PackLayer] = DEFAULT_LAYERS,
+        session: str = "",
+        attention: Attention | None = None,
+        log: bool = True,
+    ) -> PackAssembly:
+        """The packs as one text for a question, in at most `budget` tokens (2,048 unless given).
+
+        Packs are chosen within four times as many, and the sentences of their members written that answer it. What
+        stands in several packs is read once. Each layer that is switched on says what it did.
+
+        pack: read this one alone, which needs no question. attention: how much attention a language model pays from a
+        question to sentences; without it that layer passes everything. session: a name that joins what is read for one
+        task. What was read of each pack is logged. log: False for a look that leaves no trace. Raises UsageError for no
+        question, or a pack that is retired.
+        """
+        storage = self._context.storage
+        allowed = BUDGET if budget is None else bounds.count("The budget", budget, least=1)
+        if not pack and not any(c.isalnum() for c in query):
+            raise UsageError("Packs are chosen for a question.", way_out="Ask in words, or name a pack.")
+        wanted = tuple(layer for layer in LAYERS if layer in layers)
+        load(self._context.embedder, "the encoder")
+        with self._context.derived.searching() as sources:
+            task = self._task(query, allowed, session, sources, pack)
+            task.attention = attention
+            title = next(one.pack.title or one.pack.name for one in task.usages.values()) if pack else "Packs"
+            made = pipeline.run_pipeline(task, wanted, title)
+        written = made.written
+        uses: list[int] = []
+        if log and not storage.read_only:
+            standing = dict.fromkeys(written.blocks, 0)
+            for span in written.spans:
+                if span.block_id is not None:
+                    standing[span.block_id] += span.tokens
+            with storage.log():
+                for name in task.chosen:
+                    own = [block.id for _, block in task.members[name] if block.id in standing]
+                    if own:
+                        tokens = sum(standing.pop(block) for block in own)
+                        uses.append(self._packs.log(task.usages[name].pack, task.now, query, session, tokens, own))
+        out = sorted(task.usages.keys() - set(task.chosen), key=lambda name: (-task.worth[name], name))
+        packs = tuple(
+            RoutedPack(
+                task.usages[name].pack,
+                task.tokens(name),
+                task.worth[name],
+                place < len(task.chosen),
+                task.because.get(name, "no agent votes for it"),
+            )
+            for place, name in enumerate((*task.chosen, *out))
+        )
+        return PackAssembly(
+            query,
+            allowed,
+            written.tokens,
+            written.text,
+            written.spans,
+            packs,
+            written.blocks,
+            written.shortened,
+            made.stages,
+            wanted,
+            tuple(task.rationale.items()),
+            tuple(uses),
+        )
+
+    def _task(self, query: str, budget: int, session: str, sources: Sources, pack: str = "") -> PackTask:
+        context = self._context
+        with context.storage.snapshot():
+            uses = self._packs.uses()
+            usages = {one.pack.name: one for one in self._usages(uses)}
+            if pack:
+                found = keeping.find_standing(self._packs, pack)
+                usages = {found.name: replace(usages[found.name], pack=found)}
+            members = self._members({name: one.pack for name, one in usages.items()})
+            numbers = context.storage.blocks.numbers_of(sorted({b.id for own in members.values() for _, b in own}))
+            votes = self._packs.votes()
+        evidence = sentences.evidence_of(query, numbers, sources)
+        likely = sentences.likely_of(evidence)
+        task = PackTask(
+            query,
+            budget,
+            session,
+            context.clock.now(),
+            usages,
+            members,
+            likely,
+            uses,
+            agents.accuracies(votes),
+            context.count_tokens,
+            context.embedder,
+            lambda text: frozenset(sentences.stems_of(text, sources.keyword)),
+            self.proposals,
+            context.storage.blocks.get,
+            lambda asked, some: sentences.worth_of_sentences(asked, some, evidence, sources.keyword),
+        )
+        worth = {name: sum(likely.get(b.id, 0.0) for _, b in own) for name, own in members.items()}
+        task.worth = dict.fromkeys(members, 1.0) if pack else worth
+        return task
+
+    # --- learning --------------------------------------------------------------------------------------------
+
+    def outcome(self, *uses: int, session: str = "", score: float = 1.0) -> PackOutcome:
+        """Note what came of readings, by their numbers or by their session, from 0 useless to 1 useful, as one change.
+
+        It teaches what follows from outcomes: the weights of packs, the policy that proposes, which packs are worth
+        retaining, and how often each agent was right. Raises NotFoundError for a reading that is not logged.
+        """
+        if not 0.0 <= score <= 1.0:
+            raise UsageError(f"{score:g} is no outcome.", way_out="Give a number from 0, useless, to 1, useful.")
+        storage, now = self._context.storage, self._context.clock.now()
+        known = self._packs.uses()
+        judged = [use for use in known if use.number in uses or (session and use.session == session)]
+        missing = sorted(set(uses) - {use.number for use in judged})
+        if missing or not judged:
+            what = f"reading {missing[0]}" if missing else f"reading of {session!r}" if session else "such reading"
+            raise NotFoundError(f"No {what} is logged.", way_out="`pack show NAME` lists the readings of a pack.")
+        votes = self._votes(judged)
+        before = train_weights(known)
+        with storage.transaction():
+            names = ", ".join(sorted({use.name for use in judged}))[:80]
+            entry = journal.write(storage, JUDGED, now, f"outcome {score:g} of {names}", [])
+            for use in judged:
+                self._packs.judge([use.number], score, votes.get(use.number, {}), entry.id)
+            every = self._packs.uses()
+        after = train_weights(every)
+        numbers = {use.number for use in judged}
+        taught = sorted({use.name for use in judged})
+        return PackOutcome(
+            tuple(use for use in reversed(every) if use.number in numbers),
+            entry.id,
+            tuple((name, before.get(name, 0.5), after.get(name, 0.5)) for name in taught),
+        )
+
+    def _votes(self, uses: Sequence[PackUse]) -> dict[int, dict[str, float]]:
+        """How far each agent votes for what was read, by the number of the reading."""
+        found: dict[int, dict[str, float]] = {}
+        picks: dict[str, Mapping[str, Sequence[str]]] = {}
+        for use in uses:
+            if not any(c.isalnum() for c in use.query):
+                continue
+            if use.query not in picks:
+                load(self._context.embedder, "the encoder")
+                with self._context.derived.searching() as sources:
+                    picks[use.query] = agents.pick_packs(self._task(use.query, BUDGET, use.session, sources))
+            found[use.number] = {
+                agent: 1.0 / (own.index(use.name) + 1) for agent, own in picks[use.query].items() if use.name in own
+            }
+        return found
+
+    # --- operations ------------------------------------------------------------------------------------------
+
+    def proposals(self) -> tuple[PackProposal, ...]:
+        """What could be done with packs, what is worth most first, without what was decided of the same versions.
+
+        MERGE: two packs whose members are the same. UPDATE: members that were superseded. DELETE: packs that are hardly
+        needed any more. ADD: packs that sessions read together become one. Changes nothing.
+        """
+        with self._context.storage.snapshot():
+            decided, uses = self._packs.decided(), self._packs.uses()
+            views = self._views(uses)
+        known = {(one.action, one.packs) for one in decided}
+        sessions = [{use.name for use in chain} for chain in session_chains(uses)]
+        every = operations.candidates(views, continuum.find_combinations(sessions))
+        policy = operations.learn_policy(uses, decided, views)
+        return operations.propose([one for one in every if (one.action, one.packs) not in known], policy)
+
+    def _views(self, uses: Sequence[PackUse]) -> Sequence[PackView]:
+        usages, now = self._usages(uses), self._context.clock.now()
+        held = self._context.storage.blocks.get({block for one in usages for block in one.pack.blocks})
+        threshold = self._context.settings.decay.threshold
+        heirs = {block: heir for block, one in held.items() if (heir := self._heir(one)) is not None}
+        views = []
+        for one in usages:
+            own = {block: held[block] for block in one.pack.blocks if block in held}
+            faded = [relevance_at(b.decay_lambda, b.last_reinforced_at, now) < threshold for b in own.values()]
+            live = {block: member for block, member in own.items() if member.status in LIVE}
+            taken = {block: heirs[block] for block in own if block in heirs}
+            views.append(PackView(one, live, taken, sum(faded) / max(len(faded), 1)))
+        return views
+
+    def _heir(self, block: Block) -> Block | None:
+        """The live block that holds in its place; None where none took it."""
+        seen, at = {block.id}, block
+        for _ in range(_LONGEST):
+            after = next((str(at.meta[key]) for key in _SUCCESSORS if at.meta.get(key)), "")
+            found = self._context.storage.blocks.get([after]).get(after) if after and after not in seen else None
+            if found is None:
+                break
+            seen.add(found.id)
+            at = found
+        return at if at is not block and at.status in LIVE and not at.superseded else None
+
+    def decide(self, proposal: str, *, accept: bool) -> JournalEntry:
+        """Carry a proposal out, or say that it is not wanted, which counts while its packs stay as they are; as one
+        change that `undo` takes back, and that teaches the policy. proposal: its id, or the start of it.
+
+        Raises UsageError for one that is not made, which may be because one of its packs was changed since.
+        """
+        storage, now = self._context.storage, self._context.clock.now()
+        with storage.transaction():
+            found = [one for one in self.proposals() if proposal and one.id.startswith(proposal)]
+            if len(found) != 1:
+                how = f"begins the ids of {len(found)} proposals" if found else "is no proposal"
+                way_out = "List the proposals again: they follow the packs as they are."
+                raise UsageError(f"{proposal[:20]!r} {how}.", way_out=way_out)
+            (one,) = found
+            what = f"{'' if accept else 'no '}{one.action} {', '.join(one.packs)[:80]}"
+            entry = journal.write(storage, DECIDED, now, what, [])
+            if accept:
+                self._carry_out(one, entry.id)
+            self._packs.decide(one, "accepted" if accept else "rejected", now, entry.id)
+            return entry
+
+    def change(self, action: PackAction, *names: str) -> JournalEntry:
+        """Do to packs what nobody proposed, as one change that `undo` takes back: DELETE retires them, in all their
+        versions; MERGE puts the members of the others into the first and retires the others; ADD keeps all as one more;
+        UPDATE puts what superseded a member in its place. Raises UsageError for packs that are retired, or too few.
+        """
+        storage = self._context.storage
+        wanted = list(dict.fromkeys(names))
+        with storage.transaction():
+            if action == "NOOP" or len(wanted) < (2 if action in ("ADD", "MERGE") else 1):
+                raise UsageError(f"{action} of {plural(len(wanted), 'pack')} is nothing.", way_out="Name the packs.")
+            known = [keeping.find_standing(self._packs, name).name for name in wanted]
+            views = {view.pack.name: view for view in self._views(self._packs.uses())}
+            own = [views[name] for name in known]
+            groups = [own] if action in ("ADD", "MERGE") else [[view] for view in own]
+            what = f"{action} {', '.join(known)[:80]}"
+            entry = journal.write(storage, KIND, self._context.clock.now(), what, [])
+            for group in groups:
+                self._carry_out(operations.make_proposal(action, group), entry.id)
+            return entry
+
+    def _carry_out(self, one: PackProposal, operation: int) -> None:
+        packs = [keeping.find(self._packs, name) for name in keeping.names_of(one.packs)]
+        if one.action != "DELETE":
+            stay = [] if one.action == "ADD" else [m for m in packs[0].members if m.block not in one.gone]
+            roles = {member.block: member.role for pack in packs for member in pack.members}
+            held = self._context.storage.blocks.get([*one.come, *(member.block for member in stay)])
+            come = [PackMember(i, roles.get(i) or keeping.role_of(held[i])) for i in one.come if i in held]
+            words = tuple(dict.fromkeys(word for pack in packs for word in pack.keywords))[: keeping.MOST]
+            title = "" if one.action == "ADD" else packs[0].title
+            keeping.check_name(one.name)
+            self._put(
+                replace(packs[0], name=one.name, title=title, members=(*stay, *come), keywords=words),
+                held.values(),
+                operation,
+            )
+        for pack in packs if one.action == "DELETE" else packs[1:] if one.action == "MERGE" else ():
+            self._packs.retire(pack.name, operation)

@@ -1,1 +1,0 @@
-"""`memory.packs`, in one file for each thing that is done with packs."""

@@ -1,0 +1,225 @@
+"""Layer 4: what could be done with packs. A rule says what may be done and how sure it is; a linear policy, learned
+from verdicts on proposals and from outcomes of readings, says how likely each is to be right.
+
+The policy is worked out from the log each time, so that `undo` of a verdict or an outcome unlearns it. No reading
+changes a pack: what an assembly does to one holds for its text alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs.types import Block
+from amgs.wings.packs.engine import keeping
+from amgs.wings.packs.engine.continuum import ReadTogether
+from amgs.wings.packs.engine.task import PackTask
+from amgs.wings.packs.engine.weights import sigmoid
+from amgs.wings.packs.store import PackDecision
+from amgs.wings.packs.values import ACTIONS, Pack, PackAction, PackProposal, PackUsage, PackUse
+
+COST: Mapping[PackAction, float] = {"ADD": 1.0, "UPDATE": 1.0, "DELETE": 9.0, "MERGE": 9.0}
+"""What a proposal that is wrong takes away, where one that is right gives 1."""
+FEATURES = (
+    "always",
+    "years",
+    "hundreds of readings",
+    "success",
+    "similarity",
+    "failures",
+    "thousands of tokens",
+    "twin",
+)
+_RATE = 0.1
+_CONTAINED, _ALIKE = 0.9, 0.6
+"""Of the members of the smaller pack, and of all members, what two packs must have in common to be merged."""
+_RESTS_DAYS, _UNREAD_DAYS, _NEVER_DAYS, _FADED = 60.0, 400.0, 730.0, 0.9
+"""Days without a reading from which on a pack may go; after which one that is read once a year was read again; and for
+one that was never read."""
+_SURE, _HARDLY, _LEAST, _LIFT = 0.95, 0.01, 1e-3, 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class PackView:
+    """A pack as the rule sees it. blocks: its members that are held and used; heirs: what took the place of a member,
+    by its id. faded: the share of members whose relevance is below the threshold.
+    """
+
+    usage: PackUsage
+    blocks: Mapping[str, Block]
+    heirs: Mapping[str, Block]
+    faded: float
+
+    @property
+    def pack(self) -> Pack:
+        return self.usage.pack
+
+    def features(self, similarity: float = 0.0) -> tuple[float, ...]:
+        """What the policy sees of it. similarity: to another pack."""
+        one = self.usage
+        return features(one.age, one.uses, one.success, one.failures, one.pack.tokens, similarity)
+
+
+def features(
+    age: float, uses: int, success: float | None, failures: int, tokens: int, similarity: float = 0.0
+) -> tuple[float, ...]:
+    """The state of a pack as FEATURES name it. age: in days."""
+    known = 0.5 if success is None else success
+    return (1.0, age / 365, uses / 100, known, similarity, failures / 10, tokens / 1000, float(similarity >= _ALIKE))
+
+
+class PackPolicy:
+    """A weight of each feature for each action; all 0 where nothing was learned."""
+
+    def __init__(self) -> None:
+        self.weights: dict[PackAction, NDArray[np.float64]] = {one: np.zeros(len(FEATURES)) for one in ACTIONS}
+
+    def learn(self, seen: Sequence[float], taken: PackAction, reward: float) -> None:
+        """One step of the policy gradient (REINFORCE) on the softmax over actions."""
+        scores = np.array([weights @ np.array(seen) for weights in self.weights.values()])
+        likely = np.exp(scores - scores.max())
+        likely /= likely.sum()
+        for action, chance in zip(ACTIONS, likely.tolist(), strict=True):
+            self.weights[action] += _RATE * reward * (float(action == taken) - chance) * np.array(seen)
+
+    def sure(self, one: PackProposal) -> float:
+        """How likely an action is right rather than leaving the packs, given how sure the rule is."""
+        ruled = min(max(one.sure, _LEAST), 1 - _LEAST)
+        learned = float((self.weights[one.action] - self.weights["NOOP"]) @ np.array(one.features))
+        return sigmoid(log(ruled / (1 - ruled)) + learned)
+
+
+def learn_policy(uses: Sequence[PackUse], decisions: Sequence[PackDecision], views: Sequence[PackView]) -> PackPolicy:
+    """The policy that verdicts and outcomes teach, in the order of time.
+
+    A reading is an outcome of what was last accepted for its pack, else of leaving it as it is; its reward is how much
+    it is above the mean so far. uses: the newest first.
+    """
+    policy, born = PackPolicy(), {view.pack.name: view.usage.born for view in views}
+    read: Counter[str] = Counter()
+    outcomes: dict[str, list[float]] = defaultdict(list)
+    taken: dict[str, PackAction] = {}
+    every = [0.5]
+    events: list[PackDecision | PackUse] = [*decisions, *reversed(uses)]
+    for event in sorted(events, key=lambda one: one.at):
+        if isinstance(event, PackDecision):
+            if len(event.features) == len(FEATURES):
+                policy.learn(event.features, event.action, 1.0 if event.accepted else -1.0)
+            if event.accepted:
+                taken[event.name] = event.action
+            continue
+        own = outcomes[event.name]
+        if event.outcome is not None:
+            age = max((event.at - born.get(event.name, event.at)).total_seconds(), 0.0) / 86400
+            success = sum(own) / len(own) if own else None
+            seen = features(age, read[event.name], success, keeping.failures(own), event.tokens)
+            policy.learn(seen, taken.get(event.name, "NOOP"), event.outcome - sum(every) / len(every))
+            every.append(event.outcome)
+            own.append(event.outcome)
+        read[event.name] += 1
+    return policy
+
+
+def candidates(views: Sequence[PackView], read_together: Sequence[ReadTogether]) -> list[PackProposal]:
+    """Everything that may be done, each as sure as the rule is."""
+    named = {view.pack.name: view for view in views}
+    found = [one for a, b in combinations(views, 2) if (one := _merge(a, b)) is not None]
+    found += [make_proposal("UPDATE", [view], _SURE) for view in views if view.heirs]
+    found += [_delete(view) for view in views if view.usage.unread >= _RESTS_DAYS]
+    for each in read_together:
+        own = [named[name] for name in each.names if name in named]
+        if len(own) == len(each.names):
+            told = (
+                f"read together in {each.count} of {each.either} sessions, {each.lift:.1f} times as often as by chance"
+            )
+            # In all sessions chance tells nothing, so the share of the sessions that read any of them does.
+            one = make_proposal("ADD", own, max(1 - _LIFT / each.lift, (each.count - 1) / each.either), told)
+            if not any(set(one.come) <= view.blocks.keys() for view in views):
+                found.append(one)
+    return found
+
+
+def propose(every: Sequence[PackProposal], policy: PackPolicy) -> tuple[PackProposal, ...]:
+    """The candidates that are worth a decision, what is worth most first; equal ones by action and name. What one is
+    worth is 1 where it is right, less its cost where it is wrong.
+    """
+    learned = [replace(one, sure=policy.sure(one)) for one in every]
+    worth = {one.id: one.sure - (1.0 - one.sure) * COST[one.action] for one in learned}
+    wanted = [one for one in learned if worth[one.id] > 0]
+    return tuple(sorted(wanted, key=lambda one: (-worth[one.id], one.action, one.packs)))
+
+
+def _merge(a: PackView, b: PackView) -> PackProposal | None:
+    """The one that is read more, then the larger, then the older, stays."""
+    kept, gone = sorted((a, b), key=lambda one: (-one.usage.uses, -len(one.blocks), -one.usage.age, one.pack.name))
+    same, sizes = len(kept.blocks.keys() & gone.blocks.keys()), (len(kept.blocks), len(gone.blocks))
+    alike = same / max(sum(sizes) - same, 1)
+    if same < _CONTAINED * min(sizes) or alike < _ALIKE or not same:
+        return None
+    told = f"{same} of {sizes[1]} members are in {kept.pack.name}"
+    return make_proposal("MERGE", [kept, gone], 0.9 + 0.1 * alike, told, alike)
+
+
+def _delete(view: PackView) -> PackProposal:
+    one, sure = view.usage, 0.5 * min(view.usage.unread / _UNREAD_DAYS, 1.0) * view.faded
+    rests = one.unread >= _UNREAD_DAYS and one.needed < _HARDLY if one.uses else one.unread >= _NEVER_DAYS
+    if rests and view.faded >= _FADED:
+        sure = _SURE
+    read = f"read {one.uses} times, last {one.unread:.0f} days ago" if one.uses else "never read"
+    told = f"{read}, kept {one.age:.0f} days ago, {view.faded:.0%} of its members faded"
+    return make_proposal("DELETE", [view], sure, told)
+
+
+def make_proposal(
+    action: PackAction, views: Sequence[PackView], sure: float = 1.0, because: str = "", similarity: float = 0.0
+) -> PackProposal:
+    """What an action comes to for packs; the first stays, but for ADD."""
+    first, names = views[0], [view.pack.name for view in views]
+    come: dict[str, None] = {}
+    gone: tuple[str, ...] = ()
+    if action == "UPDATE":
+        gone = tuple(block for block in first.pack.blocks if block in first.heirs)
+        come = dict.fromkeys(first.heirs[block].id for block in gone if first.heirs[block].id not in first.blocks)
+        because = because or f"{len(gone)} of {len(first.pack.members)} members are superseded"
+    elif action in ("ADD", "MERGE"):
+        inside = first.blocks if action == "MERGE" else {}
+        come = dict.fromkeys(block for view in views for block in view.blocks if block not in inside)
+    references = tuple(f"{view.pack.name}@{view.pack.version}" for view in views)
+    own = hashlib.sha256(json.dumps([action, *references], ensure_ascii=False).encode()).hexdigest()[:8]
+    name = " + ".join(names)[:80].rstrip() if action == "ADD" else names[0]
+    seen = views[-1].features(similarity)
+    return PackProposal(own, action, references, name, tuple(come), gone, because, sure, seen)
+
+
+def operate_on_packs(task: PackTask) -> str:
+    """Do to each pack that was chosen what the policy thinks best, for this text alone; the store is not changed."""
+    done: Counter[PackAction] = Counter()
+    best: dict[str, PackProposal] = {}
+    for one in reversed(task.proposals()):
+        best |= dict.fromkeys(keeping.names_of(one.packs), one)
+    for name in list(task.chosen):
+        if name not in task.chosen:
+            continue  # another took its members in
+        wanted = best.get(name)
+        done["NOOP" if wanted is None else wanted.action] += 1
+        if wanted is None:
+            continue
+        task.because[name] = f"{task.because.get(name, '')}; {wanted.action}: {wanted.because}".lstrip("; ")
+        if wanted.action == "DELETE":
+            task.chosen.remove(name)
+            continue
+        own = {block.id: (role, block) for role, block in task.members[name] if block.id not in wanted.gone}
+        own |= {i: (keeping.role_of(block), block) for i, block in task.blocks(wanted.come).items() if i not in own}
+        task.members[name] = list(own.values())
+        if wanted.action in ("MERGE", "ADD"):
+            joined = {other for other in keeping.names_of(wanted.packs) if other != name}
+            task.chosen = [other for other in task.chosen if other not in joined]
+    return ", ".join(f"{count} {action}" for action, count in sorted(done.items())) or "nothing was chosen"

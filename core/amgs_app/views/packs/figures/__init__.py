@@ -1,1 +1,0 @@
-"""The pictures of packs: the list, what a question is given, what is proposed."""

@@ -65,46 +65,6 @@ def judge(memory: Memory, useful: int) -> None:
         memory.feedback(one.block.id, useful=place < useful, assembly_id=frame.id)
 
 
-def test_a_replay_is_equal_whatever_happened_since(tmp_path: Path) -> None:
-    """Blocks, operations, verdicts, reinforcements and definitions that came later are all taken back."""
-    with consolidated(tmp_path, tmp_path / "m.duckdb") as memory:
-        judge(memory, useful=2)
-        move(memory, 10)
-        frame = memory.assemble("SESSION", query="dome valve")
-        again = memory.assemble("SESSION", query="dome valve")
-        judge(memory, useful=4)
-        move(memory, 30)
-        for text in ("The dome valve leaks.", "Ilse changed the dome valve."):
-            add(memory, text)
-        (dome,) = memory.resolve_source("places/dome.md")
-        memory.set_metadata(dome, confidence=0.01, category="person")
-        memory.reinforce([dome], event_type="hand", source="test")
-        memory.assemble("SESSION", query="dome valve")
-        known = {d.name: d for d in memory.frame_definitions()}
-        memory.define_frame(replace(known["ATTENTION"], weights=RECENT))
-        for past in (frame, again):
-            found = memory.frames.replay(past.id)
-            assert found.equal and not found.because
-            if past is again:
-                assert [(c.block.id, c.score, c.parts) for c in found.frame.candidates] == [
-                    (c.block.id, c.score, c.parts) for c in past.candidates
-                ]
-                assert found.frame.text == past.text and found.frame.id == past.id
-
-
-def test_a_replay_that_differs_says_why(tmp_path: Path) -> None:
-    with consolidated(tmp_path) as memory:
-        memory.ingest_text("The dome valve leaks.")
-        memory.apply_consolidation(memory.plan_consolidation())
-        frame = memory.assemble("ATTENTION", query="dome valve leaks")
-        memory.undo(2)
-        found = memory.frames.replay(frame.id[:8])
-        assert not found.equal and found.gone
-        assert found.because == ("1 operations were undone since; what they did is lost",)
-        with pytest.raises(UsageError, match="starts with 'ffffff'"):
-            memory.frames.replay("ffffff")
-
-
 def test_two_weight_sets_beside_each_other_say_which_part_moved_a_block(tmp_path: Path) -> None:
     with consolidated(tmp_path) as memory:
         for n, text in enumerate(("A dome valve", "The valve of the dome leaks", "dome and valve, once more")):
@@ -135,7 +95,7 @@ def test_a_frame_of_ones_own_is_deleted_but_not_under_a_parent_and_a_shipped_one
         memory.frames.delete("MINE")
         memory.frames.delete("people")
         assert {d.name for d in memory.frame_definitions()} == set(known)
-        assert memory.frames.replay(frame.id).equal
+        assert [past.id for past in memory.frames.history("MINE").assemblies] == [frame.id]
         memory.define_frame(replace(known["SELF"], budget=99))
         assert memory.frames.delete("SELF").budget == known["SELF"].budget
 

@@ -1,4 +1,4 @@
-"""A composite takes its children's candidates over while they are fresh, says so, and can still be replayed."""
+"""A composite takes its children's candidates over while they are fresh, and says so."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from amgs.frames import shipping
-from amgs.types import BlockFilter, Frame
+from amgs.types import Frame
 from tests.engine.memory_world import consolidated
-from tests.engine.test_frames_api import add, move
+from tests.engine.test_frames_api import add
 
 
 def _told(frame: Frame, child: str) -> bool:
@@ -54,20 +54,3 @@ def test_what_is_taken_over_is_exactly_what_was_scored(tmp_path: Path) -> None:
         fresh = {c.block.id: c.block for c in again.candidates}
         assert again.candidates == tuple(replace(c, block=fresh[c.block.id]) for c in first.candidates)
         assert again.text == first.text
-
-
-def test_an_assembly_that_took_pools_over_is_replayed_equal(tmp_path: Path) -> None:
-    with consolidated(tmp_path, tmp_path / "m.duckdb") as memory:
-        memory.assemble("SESSION", query="dome valve")
-        move(memory, 0.5)
-        memory.reinforce([b.id for b in memory.blocks(BlockFilter())][:2], event_type="hand", source="test")
-        taken = memory.assemble("SESSION", query="dome valve")
-        assert _told(taken, "SELF")
-        add(memory, "The dome valve leaks.")
-        move(memory, 30)
-        memory.assemble("SESSION", query="dome valve")
-        found = memory.frames.replay(taken.id)
-        assert found.equal and found.frame.text == taken.text
-        assert [(c.block.id, c.score) for c in found.frame.candidates] == [
-            (c.block.id, c.score) for c in taken.candidates
-        ]

@@ -132,7 +132,7 @@ def test_every_operation_on_the_memory_has_a_route_and_a_name_of_its_own() -> No
     identifiers = [each.identifier for each in table]
     assert len(set(identifiers)) == len(identifiers)
     offered = {each.operation.name for each in table}
-    assert {"search", "frame compare", "frame why", "frame replay", "decay forecast", "verify", "undo"} <= offered
+    assert {"search", "frame compare", "frame why", "decay forecast", "verify", "undo"} <= offered
     assert {"export", "import", "snapshot", "select"} & offered == set()
 
 

@@ -164,11 +164,11 @@ class Assembler(MemoryPart):
     def _record(
         self, frame: Frame, request: pipeline.FrameRequest, pools: Mapping[str, KeptPool], known: Definitions
     ) -> None:
-        """Log an assembly so that it can be replayed, and keep it; inside the transaction that logs its use."""
+        """Log an assembly, and keep it; inside the transaction that logs its use."""
         storage = self._storage
         definition = registry.find(frame.name, known)
-        version = storage.assemblies.keep_version(registry.tree(definition, known))
-        number, operation, undone, serial = storage.assemblies.standing()
+        version = version_of(registry.tree(definition, known))
+        number, serial = storage.assemblies.standing()
         self._keep(pools, definition, request, known, serial, frame.as_of)
         storage.assemblies.append(
             AssemblyRecord(
@@ -182,13 +182,8 @@ class Assembler(MemoryPart):
                 frame.tokens,
                 frame.entropy_bits,
                 tuple(c.block.id for c in frame.selected),
-                (),
                 version,
-                self._context.setup,
                 number,
-                operation,
-                undone,
-                {name: pool.made_by for name, pool in pools.items() if pool.made_by is not None},
             )
         )
         keep = self._context.settings.frames.waterfalls

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,14 +43,6 @@ class MemoryContext:
     recogniser: EntityRecogniser
     searches: SearchLog
     summariser: AbstractiveSummariser | None = None
-
-    @property
-    def setup(self) -> str:
-        """The embedder's name and a hash of the settings: with another setup the same request may give
-        another answer.
-        """
-        told = hashlib.sha256(self.settings.model_dump_json().encode()).hexdigest()[:12]
-        return f"{self.embedder.name} {told}"
 
     def definitions(self) -> Definitions:
         """The registered frames by name, children before their parents."""

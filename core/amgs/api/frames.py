@@ -1,26 +1,21 @@
-"""`memory.frames`, what has been assembled: caches, history, comparisons, replays, and the user's own frames."""
+"""`memory.frames`, what has been assembled: caches, history, comparisons, and the user's own frames."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from types import MappingProxyType
 
 from amgs import bounds
 from amgs.api.assembler import Assembler
 from amgs.api.context import MemoryContext, MemoryPart
 from amgs.calibration import coverage
-from amgs.clock import Clock, FixedClock, as_utc
 from amgs.decay import hours_between
 from amgs.errors import StoreCorruptError, UsageError
-from amgs.frames import as_of, cache, pipeline, registry, shipping, why
+from amgs.frames import cache, pipeline, registry, shipping, why
 from amgs.frames import why as following
 from amgs.frames.compare import compare
 from amgs.frames.registry import Definitions
-from amgs.frames.results import CachedFrame, FrameComparison, History, PastAssembly, Replay
+from amgs.frames.results import CachedFrame, FrameComparison, History, PastAssembly
 from amgs.storage.assemblies import AssemblyRecord
-from amgs.storage.store import Storage
 from amgs.types import Explanation, Frame, FrameDefinition, Weights
 
 _SHORTEST_PREFIX = 4
@@ -29,25 +24,16 @@ _LAST = "frame:last"
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSide:
-    """One side of a comparison: a frame by name, or a past assembly by its id.
-
-    at: assemble it as of this instant; one to come moves only the clock.
-    """
+    """One side of a comparison: a frame by name."""
 
     name: str
     query: str = ""
     budget: int | None = None
     weights: Weights | None = None
-    at: datetime | None = None
 
     @property
     def label(self) -> str:
-        told = [self.name]
-        if self.weights is not None:
-            told.append("with its own weights")
-        if self.at is not None:
-            told.append(f"at {as_utc(self.at):%Y-%m-%d %H:%M}")
-        return " ".join(told)
+        return self.name if self.weights is None else f"{self.name} with its own weights"
 
 
 class Frames(MemoryPart):
@@ -125,7 +111,7 @@ class Frames(MemoryPart):
             self._storage.frames.put([definition])
 
     def delete(self, name: str) -> FrameDefinition:
-        """Take a frame of the user's own out; past assemblies of it can still be replayed. A frame that ships with the
+        """Take a frame of the user's own out; past assemblies of it stay in the history. A frame that ships with the
         engine gets its shipped definition back, which is returned.
 
         Raises UnknownFrameError, and UsageError for a frame that another contains.
@@ -179,25 +165,6 @@ class Frames(MemoryPart):
         with self._storage.snapshot():
             return History(tuple(_line(one) for one in log.latest(limit, name=wanted)), log.count(name=wanted))
 
-    def replay(self, assembly_id: str) -> Replay:
-        """Make a past assembly again as of its instant, and say whether it came out equal and if not, why.
-
-        The store is copied into memory and everything later is taken back there; the memory itself is untouched.
-        Raises UsageError for an id that no assembly or more than one has.
-        """
-        record = self._find(assembly_id)
-        frame, _ = self._again(record)
-        then, now = record.selected, tuple(c.block.id for c in frame.selected)
-        equal = then == now
-        return Replay(
-            _line(record),
-            frame,
-            equal,
-            tuple(i for i in then if i not in set(now)),
-            tuple(i for i in now if i not in set(then)),
-            () if equal else self._why_not(record, then, now),
-        )
-
     def _find(self, assembly_id: str) -> AssemblyRecord:
         wanted = assembly_id.strip().lower()
         short = len(wanted) < _SHORTEST_PREFIX
@@ -214,71 +181,6 @@ class Frames(MemoryPart):
                 f"{assembly_id!r} is the start of {', '.join(ids[:4])}.", way_out="Give a longer part of the id."
             )
         return found[0]
-
-    def _again(self, record: AssemblyRecord) -> tuple[Frame, Definitions]:
-        known = registry.by_name(self._storage.assemblies.version(record.definition))
-        known = {name: known[name] for name in registry.order(known)}
-        request = pipeline.FrameRequest(record.query, record.budget, record.weights)
-        with as_of.rewind(self._storage, as_of.Moment.of(record)) as storage:
-            pools = self._pools_again(record, request, known)
-            frame = self._build(record.name, request, known, storage, FixedClock(record.as_of), pools)
-        return frame, known
-
-    def _pools_again(
-        self, record: AssemblyRecord, request: pipeline.FrameRequest, known: Definitions
-    ) -> dict[str, pipeline.ScoredPool]:
-        """The pools that an assembly took over, scored again in the store as it was when they were."""
-        context, parent = self._context, registry.find(record.name, known)
-        pools = {}
-        for serial, made in context.storage.assemblies.by_serial(set(record.kept.values())).items():
-            with as_of.rewind(context.storage, as_of.Moment.of(made)) as storage:
-                derived = context.derived.over(storage, FixedClock(made.as_of))
-                try:
-                    for name in (n for n, by in record.kept.items() if by == serial):
-                        asked = pipeline.asked_in(parent, known[name], request)
-                        with derived.searching() as sources:
-                            pools[name] = self._assembler.scored(parent, known[name], asked, sources)
-                finally:
-                    derived.close()
-        return pools
-
-    def _build(
-        self,
-        name: str,
-        request: pipeline.FrameRequest,
-        known: Definitions,
-        storage: Storage,
-        clock: Clock,
-        pools: Mapping[str, pipeline.ScoredPool] = MappingProxyType({}),
-    ) -> Frame:
-        """A frame from another store than the open one, which is left as it is."""
-        context = self._context
-        derived = context.derived.over(storage, clock)
-        definition = registry.find(name, known)
-        try:
-            with derived.searching() as sources:
-                return pipeline.build(
-                    definition, request, known, sources, context.settings, context.count_tokens, pools
-                )
-        finally:
-            derived.close()
-
-    def _why_not(self, record: AssemblyRecord, then: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
-        storage = self._storage
-        reasons = []
-        if record.setup != self._context.setup:
-            reasons.append(f"the embedder or the settings are others: {record.setup} then, {self._context.setup}")
-        gone = set(then) - storage.blocks.existing(then)
-        if gone:
-            reasons.append(f"{len(gone)} of its blocks are no longer in the store")
-        _, _, undone, _ = storage.assemblies.standing()
-        if undone > record.undone:
-            reasons.append(f"{undone - record.undone} operations were undone since; what they did is lost")
-        if set(then) == set(now):
-            reasons.append("the blocks are the same, in another order")
-        if not reasons:
-            reasons.append("scores differ: a clock was moved, or a change was made that no journal holds")
-        return tuple(reasons)
 
     def why(
         self,
@@ -319,30 +221,19 @@ class Frames(MemoryPart):
             raise UsageError(
                 f"The candidates of assembly {record.id} are no longer kept; those of the latest {number} are.",
                 title="Not kept",
-                way_out="Replay the assembly; `memory.frames.waterfalls` in the settings says how many are kept.",
+                way_out="`memory.frames.waterfalls` in the settings says how many are kept.",
             )
         return why.explain(record, kept, self._context.block(block))
 
     def compare(self, left: ComparisonSide, right: ComparisonSide) -> FrameComparison:
-        """Two assemblies beside each other: by name and query, with other weights, at other instants, or past
-        ones by their ids. Nothing is reinforced.
-        """
+        """Compare two assemblies, by name, query and weights. Nothing is reinforced."""
         return compare(self._side(left), self._side(right), labels=(left.label, right.label))
 
     def _side(self, asked: ComparisonSide) -> Frame:
-        known = self._context.definitions()
-        if asked.name.strip().upper().replace("-", "_") in known:
-            return self._at(asked, pipeline.FrameRequest(asked.query, asked.budget, asked.weights), known)
-        return self._again(self._find(asked.name))[0]
-
-    def _at(self, asked: ComparisonSide, request: pipeline.FrameRequest, known: Definitions) -> Frame:
         context = self._context
-        now = context.clock.now()
-        at = now if asked.at is None else as_utc(asked.at)
-        if at != now:
-            with as_of.rewind(context.storage, as_of.Moment(at)) as storage:
-                return self._build(asked.name, request, known, storage, FixedClock(at))
+        known = context.definitions()
         definition = registry.find(asked.name, known)
+        request = pipeline.FrameRequest(asked.query, asked.budget, asked.weights)
         with context.derived.searching() as sources:
             return pipeline.build(definition, request, known, sources, context.settings, context.count_tokens)
 

@@ -197,7 +197,7 @@ def _planned(
     key = block_id(content)
     if key in live and live[key].status == "consolidated":
         return live[key], ()
-    last, *_ = context.storage.assemblies.standing()
+    last, _ = context.storage.assemblies.standing()
     raw = [NumberedBlock(last + 1, Block(key, content, now, now), 0)]
     counter = context.storage.change_counter
     plan = consolidate.plan(raw, consolidate.link_context(context.storage), means(), now=now, change_counter=counter)

@@ -56,7 +56,7 @@ def asking(path: str, read: Read[Any] = whole, /, **arguments: Any) -> Ask[Any]:
 
 
 def operation(identifier: str, read: Read[Any] = whole, /, *, writes: bool = False, **arguments: Any) -> Ask[Any]:
-    """The request for an operation of the table by its identifier, such as `frame_replay`."""
+    """The request for an operation of the table by its identifier, such as `frame_compare`."""
     path = f"/v1/operations/{identifier}"
     return Ask("POST", path, given(arguments), read, repeatable=not writes)
 

@@ -1,4 +1,4 @@
-"""What `memory.frames` answers: cached frames, comparisons, replays."""
+"""What `memory.frames` answers: cached frames, comparisons."""
 
 from __future__ import annotations
 
@@ -92,19 +92,3 @@ class FrameComparison:
     jaccard: float
     shared: tuple[str, ...]
     moved: tuple[RankChange, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """A past assembly made again in the store as it was then.
-
-    equal: the same blocks in the same order. because: empty when equal, else what stands in the way. gone,
-    come: blocks that were selected then and not now, and the other way round.
-    """
-
-    assembly: PastAssembly
-    frame: Frame
-    equal: bool
-    gone: tuple[str, ...]
-    come: tuple[str, ...]
-    because: tuple[str, ...]

@@ -69,7 +69,7 @@ class OpenMemory(WingParts):
 
     @property
     def frames(self) -> Frames:
-        """What has been assembled: cached, compared, replayed; and frames of the user's own."""
+        """What has been assembled: cached, compared; and frames of the user's own."""
         from amgs.api.frames import Frames
 
         return Frames(self._context)

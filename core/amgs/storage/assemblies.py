@@ -1,30 +1,25 @@
-"""The tables `assemblies`, `frame_versions`, `waterfalls` and `searches`: what was assembled, so that it can be
-replayed, and what was asked last.
-"""
+"""The tables `assemblies`, `waterfalls` and `searches`: what was assembled, and what was asked last."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from amgs.clock import as_utc
 from amgs.storage.connection import StoragePart, stored
-from amgs.storage.frames import decode, encode
-from amgs.types import COMPONENTS, EdgeKey, FrameDefinition, Weights
+from amgs.storage.frames import encode
+from amgs.types import COMPONENTS, FrameDefinition, Weights
 
 
 @dataclass(frozen=True, slots=True)
 class AssemblyRecord:
     """One logged assembly. weights: those that were asked for, None for the definition's own.
 
-    last_number, last_operation, undone: the newest block, the newest journal entry and how many entries were
-    undone when it was made. walked: keys of the edges whose decay it began anew without a word in the journal, as only
-    earlier versions did. kept: children whose candidates were taken over, with the serial of the assembly that scored
-    them.
+    definition: hash of the definitions it was made with. last_number: of the newest block when it was made.
     """
 
     serial: int
@@ -37,51 +32,39 @@ class AssemblyRecord:
     tokens: int
     entropy_bits: float
     selected: tuple[str, ...]
-    walked: tuple[EdgeKey, ...]
     definition: str
-    setup: str
     last_number: int
-    last_operation: int
-    undone: int
-    kept: Mapping[str, int] = field(default_factory=dict, hash=False)
-
-
-def version_text(definitions: Sequence[FrameDefinition]) -> str:
-    """Definitions as the JSON text that is kept of them, in order of their names."""
-    ordered = sorted(definitions, key=lambda definition: definition.name)
-    return json.dumps([encode(one) for one in ordered], sort_keys=True)
 
 
 def version_of(definitions: Sequence[FrameDefinition]) -> str:
-    """The hash under which definitions are kept."""
-    return hashlib.sha256(version_text(definitions).encode()).hexdigest()[:16]
+    """Hash definitions, in order of their names."""
+    ordered = sorted(definitions, key=lambda definition: definition.name)
+    text = json.dumps([encode(definition) for definition in ordered], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 _COLUMNS = (
     "serial, id, frame_name, query, timestamp, budget, weights::VARCHAR, tokens, entropy_bits, selected, "
-    "walked, definition, setup, last_number, last_operation, undone, kept::VARCHAR"
+    "definition, last_number"
 )
 
 
 class AssemblyStorage(StoragePart):
-    """The log of assemblies, and the definitions as they were."""
+    """The log of assemblies."""
 
-    def standing(self) -> tuple[int, int, int, int]:
-        """(number of the newest block, id of the newest operation, how many operations are undone, the serial that the
-        next assembly will have, from 1).
-        """
-        number, last, undone, serial = self._rows(
-            "SELECT (SELECT coalesce(max(number), 0) FROM memory_blocks), coalesce(max(id), 0), "
-            "count(*) FILTER (WHERE undone), (SELECT coalesce(max(serial), 0) + 1 FROM assemblies) FROM operations"
+    def standing(self) -> tuple[int, int]:
+        """(number of the newest block, the serial that the next assembly will have, from 1)."""
+        number, serial = self._rows(
+            "SELECT (SELECT coalesce(max(number), 0) FROM memory_blocks), coalesce(max(serial), 0) + 1 FROM assemblies"
         )[0]
-        return int(number), int(last), int(undone), int(serial)
+        return int(number), int(serial)
 
     def append(self, one: AssemblyRecord) -> None:
         """Log an assembly."""
         weights = None if one.weights is None else json.dumps({n: getattr(one.weights, n) for n in COMPONENTS})
         self._execute(
-            "INSERT INTO assemblies VALUES (?, ?, ?, ?, ?, ?, ?::JSON, ?, ?, ?::VARCHAR[], ?::VARCHAR[], ?, ?, "
-            "?, ?, ?, ?::JSON)",
+            "INSERT INTO assemblies VALUES (?, ?, ?, ?, ?, ?, ?::JSON, ?, ?, ?::VARCHAR[], ?::VARCHAR[], ?, '', "
+            "?, 0, 0, NULL)",
             [
                 one.serial,
                 one.id,
@@ -93,13 +76,9 @@ class AssemblyStorage(StoragePart):
                 one.tokens,
                 one.entropy_bits,
                 list(one.selected),
-                [" ".join(key) for key in one.walked],
+                [],
                 one.definition,
-                one.setup,
                 one.last_number,
-                one.last_operation,
-                one.undone,
-                json.dumps(dict(one.kept)),
             ],
             structural=False,
         )
@@ -118,40 +97,14 @@ class AssemblyStorage(StoragePart):
         sql = f"SELECT count(*) FROM assemblies{condition}"
         return int(self._value(sql, [] if name is None else [name]))
 
-    def by_serial(self, serials: Iterable[int]) -> dict[int, AssemblyRecord]:
-        """The assemblies with these serials."""
-        sql = f"SELECT {_COLUMNS} FROM assemblies WHERE serial IN (SELECT unnest(?::BIGINT[]))"
-        found = (_assembly(row) for row in self._rows(sql, [list(serials)]))
-        return {one.serial: one for one in found}
-
     def matching(self, prefix: str) -> tuple[AssemblyRecord, ...]:
         """Assemblies whose id begins so, the newest first."""
         sql = f"SELECT {_COLUMNS} FROM assemblies WHERE starts_with(id, ?) ORDER BY serial DESC"
         return tuple(_assembly(row) for row in self._rows(sql, [prefix]))
 
-    # --- definitions as they were -------------------------------------------------------------------------
-
-    def keep_version(self, definitions: Sequence[FrameDefinition]) -> str:
-        """Keep definitions under their hash, once; returns it. Inside a transaction."""
-        mark = version_of(definitions)
-        if not self._value("SELECT count(*) FROM frame_versions WHERE hash = ?", [mark]):
-            self._execute(
-                "INSERT INTO frame_versions VALUES (?, ?::JSON)", [mark, version_text(definitions)], structural=False
-            )
-        return mark
-
-    def version(self, mark: str) -> tuple[FrameDefinition, ...]:
-        """The definitions kept under a hash, () when there are none."""
-        text = self._value("SELECT definitions::VARCHAR FROM frame_versions WHERE hash = ?", [mark])
-        return () if text is None else tuple(decode(one) for one in json.loads(text))
-
 
 def _assembly(row: Sequence[Any]) -> AssemblyRecord:
     weights = None if row[6] is None else Weights(**json.loads(row[6]))
-    walked: list[EdgeKey] = []
-    for key in row[10]:
-        source, target, relation = str(key).split(" ", 2)
-        walked.append((source, target, relation))
     return AssemblyRecord(
         int(row[0]),
         str(row[1]),
@@ -163,13 +116,8 @@ def _assembly(row: Sequence[Any]) -> AssemblyRecord:
         int(row[7]),
         float(row[8]),
         tuple(str(i) for i in row[9]),
-        tuple(walked),
-        str(row[11]),
-        str(row[12]),
-        int(row[13]),
-        int(row[14]),
-        int(row[15]),
-        {} if row[16] is None else {str(name): int(serial) for name, serial in json.loads(row[16]).items()},
+        str(row[10]),
+        int(row[11]),
     )
 
 

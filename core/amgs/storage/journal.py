@@ -176,15 +176,6 @@ class JournalStorage(StoragePart):
         )[0]
         return int(found[0]), int(found[1]), int(found[2])
 
-    def rows_of_kind(self, kind: str) -> tuple[JournalRow, ...]:
-        """What the operations of a kind changed that are not undone, in order of the operations; no embeddings."""
-        found = self._rows(
-            "SELECT r.target, r.key, r.before::VARCHAR, r.after::VARCHAR FROM operation_rows r JOIN operations o "
-            "ON o.id = r.operation_id WHERE o.kind = ? AND NOT o.undone ORDER BY o.id, r.target, r.key",
-            [kind],
-        )
-        return tuple(JournalRow(t, k, b, a) for t, k, b, a in found)
-
     def later_on_same(self, operation_id: int) -> tuple[int, ...]:
         """Later operations, not undone, that changed something this one changed, or learned from its verdicts."""
         found = self._rows(

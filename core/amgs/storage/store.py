@@ -20,7 +20,6 @@ from amgs.storage.meta import MetaStorage
 from amgs.wing_registry import loaded
 
 if TYPE_CHECKING:
-    from amgs.storage.as_of import AsOfStorage
     from amgs.storage.block_columns import BlockColumnStorage
     from amgs.storage.erasure import DeletedBlockStorage
     from amgs.storage.forecasts import BlockUseStorage, EdgeForecastStorage, ForecastStorage
@@ -85,4 +84,3 @@ class Storage(SqlConnection):
     monitors: _Lazy[MonitorStorage] = _Lazy("monitors:MonitorStorage")
     reviews: _Lazy[ReviewStorage] = _Lazy("reviews:ReviewStorage")
     deleted_blocks: _Lazy[DeletedBlockStorage] = _Lazy("erasure:DeletedBlockStorage")
-    as_of: _Lazy[AsOfStorage] = _Lazy("as_of:AsOfStorage")

@@ -55,7 +55,7 @@ NOUNS: Mapping[str, str] = MappingProxyType(
         "source": "Show, update, delete and watch where texts came from.",
         "block": "Show, find and correct single blocks.",
         "edge": "Add, remove and weigh edges by hand.",
-        "frame": "Assemble, define, compare and replay frames.",
+        "frame": "Assemble, define and compare frames.",
         "conversation": "Keep conversations, and choose what of one a model reads.",
         **{view.words[0]: view.about for view in views().values()},
         "graph": "Explore the graph: neighbours, paths, communities, counts.",

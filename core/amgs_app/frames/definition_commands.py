@@ -12,7 +12,7 @@ from amgs_app.calls.operation import operation
 from amgs_app.panes.row_fields import listed
 
 if TYPE_CHECKING:
-    from amgs.frames.results import CachedFrame, FrameComparison, History, Replay
+    from amgs.frames.results import CachedFrame, FrameComparison, History
     from amgs.types import ChildFrame, Explanation, FrameDefinition
     from amgs_app.engine import Engine
 
@@ -231,7 +231,7 @@ def _child(text: str) -> ChildFrame:
     writes=True,
 )
 def delete(engine: Engine, name: Name) -> FrameDefinition:
-    """Delete a frame of your own; its past assemblies can still be replayed. Of a frame that ships with the engine,
+    """Delete a frame of your own; its past assemblies stay in the history. Of a frame that ships with the engine,
     delete what `frame define` or `tune --apply` changed: the result is the shipped definition.
     """
     return engine.memory.frames.delete(name)
@@ -263,25 +263,8 @@ def history(
     *,
     limit: Limit = 20,
 ) -> History:
-    """List past assemblies, with the ids that `frame replay` and `frame compare` take."""
+    """List past assemblies, with the ids that `frame why` takes."""
     return engine.memory.frames.history(name, limit)
-
-
-@operation(
-    "frame replay",
-    summary="Re-run a past assembly as of when it was made.",
-    example="frame replay 3ebb9b",
-    keeps="frame",
-    lists=lambda found: [each.block.id for each in listed(found.frame)],
-)
-def replay(
-    engine: Engine, assembly: Annotated[str, Arg(metavar="ID", help="The start of an assembly's id.")]
-) -> Replay:
-    """Assemble a frame again in the store as it was then, and say whether the result is equal and if not, why.
-
-    Runs on a copy of the store in memory, with blocks, edges, clocks and definitions as they were.
-    """
-    return engine.memory.frames.replay(assembly)
 
 
 @operation("frame why", summary="Explain why a block was or was not in a past assembly.", example="frame why 3ebb9b @1")
@@ -306,24 +289,22 @@ def why_then(
 )
 def compare(
     engine: Engine,
-    left: Annotated[str, Arg(metavar="A", help="A frame, or the id of a past assembly.")],
+    left: Annotated[str, Arg(metavar="A", help="A frame.")],
     right: Annotated[str, Arg(metavar="B", help="Another; may be the same frame.")],
     *,
     query: FrameQuery = "",
     query_b: Annotated[str | None, Option("--query-b", metavar="TEXT", help="Another query for B.")] = None,
     weights_a: Annotated[str | None, Option("--weights-a", metavar="R,C,K,S,F", help="Weights for A.")] = None,
     weights_b: Annotated[str | None, Option("--weights-b", metavar="R,C,K,S,F", help="Weights for B.")] = None,
-    at_a: Annotated[datetime | None, Option("--at-a", metavar="INSTANT", help="Assemble A as of this time.")] = None,
-    at_b: Annotated[datetime | None, Option("--at-b", metavar="INSTANT", help="Assemble B as of this time.")] = None,
     budget: FrameBudget = None,
 ) -> FrameComparison:
-    """Compare two frames, two weight sets or two instants. Nothing is reinforced.
+    """Compare two frames or two weight sets. Nothing is reinforced.
 
     For every block that entered, left or changed its rank, shows which weighted part of its score moved it.
     """
     from amgs.api.frames import ComparisonSide
 
     return engine.memory.frames.compare(
-        ComparisonSide(left, query, budget, read_weights(weights_a), at_a),
-        ComparisonSide(right, query if query_b is None else query_b, budget, read_weights(weights_b), at_b),
+        ComparisonSide(left, query, budget, read_weights(weights_a)),
+        ComparisonSide(right, query if query_b is None else query_b, budget, read_weights(weights_b)),
     )

@@ -1,4 +1,4 @@
-"""Frames: assembled, defined, remembered, compared, replayed."""
+"""Frames: assembled, defined, remembered, compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from amgs.frames.results import CachedFrame, FrameComparison, History, Replay
+    from amgs.frames.results import CachedFrame, FrameComparison, History
     from amgs.types import Frame, FrameDefinition, SelectionRule, Weights
     from amgs_app.render.canvas import Canvas
     from amgs_app.results.memory import FrameList, LastFrame
@@ -153,17 +153,6 @@ def history(result: History) -> ResultTable:
     ]
     columns = "id:id at:at frame query* blocks:n tokens:n budget:n bits:score weights"
     return sheet(plural(result.total, "assembly", "assemblies"), columns, rows)
-
-
-@entry()
-def replay(result: Replay) -> ResultTable:
-    past = result.assembly
-    title = f"{past.name} {past.id} of {past.as_of:%Y-%m-%d %H:%M}: " + ("equal" if result.equal else "not equal")
-    rows = [(n, c.block.id, c.block.title, c.score) for n, c in enumerate(result.frame.selected, 1)]
-    notes = [*result.because]
-    notes += [f"only then: {i[:12]}" for i in result.gone]
-    notes += [f"only now: {i[:12]}" for i in result.come]
-    return sheet(title, "#:n id:id title* score:score", rows, notes)
 
 
 @entry()

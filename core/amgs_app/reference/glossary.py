@@ -30,7 +30,7 @@ TERMS: Final[Words] = (
         "Take a block out of retrieval but keep it. `undo` and `block set --status consolidated` bring it back.",
     ),
     ("frame", "An assembled context: the blocks chosen for a question within a budget of tokens, as one text."),
-    ("assembly", "One logged run that made a frame; it can be replayed."),
+    ("assembly", "One logged run that made a frame; `frame why` explains it."),
     ("candidate", "A block that was considered for a frame. Its fate says whether it is in, or why it is out."),
     ("score", "The weighted sum of recency, centrality, confidence, similarity and reinforcement, from 0 to 1."),
     ("confidence", "How far a block, an edge or a category can be trusted, from 0 to 1."),

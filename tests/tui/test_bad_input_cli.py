@@ -32,7 +32,7 @@ def status(amgs: Amgs) -> object:
         (["block", "set", "goat.md", "--lambda", "inf"], 2, "finite"),
         (["block", "set", "goat.md", "--lambda", "nan"], 2, "--lambda"),
         (["block", "set", "goat.md", "--category", "two\nlines"], 2, "one line"),
-        (["search", "x", "--limit", "-1"], 2, "top-k"),
+        (["search", "x", "--limit", "-1"], 2, "limit"),
         (["search", "x", "--layer", "magic"], 2, "magic"),
         (["search", "x", "--weights", "nan,0,0,0,1"], 2, "sum to 1"),
         (["search", "x", "--weights", "inf,0,0,0,0"], 2, "sum to 1"),

@@ -87,7 +87,7 @@ def neighbourhood(
         spare = table.height - len(result.edges) - 2
         below = min(spare, len(result.blocks) + 2) if result.centrality and spare >= 6 else 0
         upper = table.part(0, 0, None, table.height - below)
-        edge_table(upper, result, letters, numbers, selected, edge)
+        edge_table(upper, result, numbers, selected, edge)
         if below:
             centrality_table(table.part(0, table.height - below), result, numbers, selected)
     return sheet.render()

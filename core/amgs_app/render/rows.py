@@ -26,7 +26,7 @@ Tone = Literal["good", "warn", "bad", "accent"]
 Line = tuple[str, str]
 """A label, and what is told under it: wrapped, a paragraph a line."""
 _GAUGE = 6
-_GAUGES_FROM = 70
+_GAUGES_FROM = 56
 """Cells of a bar beside a number, and of a list that has room for bars."""
 _DETAIL_FROM = 12
 """Lines from which the chosen row stands below the list in full."""

@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
@@ -120,30 +120,3 @@ def _findings(
             latest[key] = CitedSpan(slot, place, a, b)
     held = list(latest.values())
     return [span for slot in SLOTS for span in [one for one in held if one.slot == slot][-_OF_SLOT:]]
-
-
-_HELD = 4_096
-
-
-@dataclass(frozen=True, slots=True)
-class RememberedSummariser:
-    """Says the same of the same messages for as long as a memory is open: what was sent stays as it was, and a model
-    writes each summary once. Safe to use from any thread that its summariser is safe to use from.
-    """
-
-    own: AbstractiveSummariser
-    _told: dict[tuple[tuple[str, ...], int], str] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        return self.own.name
-
-    def summarise(self, texts: Sequence[str], most_tokens: int) -> str:
-        """See `AbstractiveSummariser`; on one line."""
-        key = tuple(texts), most_tokens
-        found = self._told.get(key)
-        if found is None:
-            if len(self._told) >= _HELD:
-                self._told.clear()
-            found = self._told[key] = " ".join(self.own.summarise(texts, most_tokens).split())
-        return found

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from amgs.conversation.cohesion import stems
-from amgs.conversation.slots import denies
-from amgs.conversation.survival import find_invented
 from amgs.errors import ModelError
-from amgs.text.sentences import sentences
 from amgs.text.text_model import TextModel
-from amgs.types.conversation import Message
+
+if TYPE_CHECKING:
+    from amgs.conversation.summaries import AbstractiveSummariser
 
 _FOUNDED = 0.7
 """The least share of a sentence's words, common ones aside, that the messages have."""
@@ -26,6 +25,8 @@ _PROMPT = """Summarise these messages of a conversation in {words} words or fewe
 own words, with the names and numbers that matter. Write plain sentences and nothing else.
 
 {messages}"""
+
+_HELD = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,15 @@ def founded(text: str, sources: Sequence[str]) -> str:
     ids all do; and that deny something where the sentence of the sources that is most like them does. It cannot be told
     whether they are put together as the sources do.
     """
+    from amgs.conversation.cohesion import stems
+    from amgs.conversation.slots import denies
+    from amgs.conversation.survival import find_invented
+    from amgs.text.sentences import sentences
+    from amgs.types.conversation import Message
+
+    def denying(sentence: str) -> bool:
+        return denies(sentence) or _NO.search(sentence) is not None
+
     told = [source[start:end] for source in sources for start, end in sentences(source)]
     stemmed = [frozenset(stems(sentence)) for sentence in told]
     known = frozenset(stem for words in stemmed for stem in words)
@@ -74,12 +84,32 @@ def founded(text: str, sources: Sequence[str]) -> str:
         like = max(
             range(len(told)), key=lambda n: len(words & stemmed[n]) / (1 + len(words | stemmed[n])), default=None
         )
-        if like is None or _denies(sentence) != _denies(told[like]):
+        if like is None or denying(sentence) != denying(told[like]):
             return False
         return len(words & known) >= _FOUNDED * len(words) and not find_invented(sentence, originals)
 
     return " ".join(text[start:end] for start, end in sentences(text) if is_founded(text[start:end]))
 
 
-def _denies(sentence: str) -> bool:
-    return denies(sentence) or _NO.search(sentence) is not None
+@dataclass(frozen=True, slots=True)
+class RememberedSummariser:
+    """Says the same of the same messages for as long as a memory is open: what was sent stays as it was, and a model
+    writes each summary once. Safe to use from any thread that its summariser is safe to use from.
+    """
+
+    own: AbstractiveSummariser
+    _told: dict[tuple[tuple[str, ...], int], str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.own.name
+
+    def summarise(self, texts: Sequence[str], most_tokens: int) -> str:
+        """See `AbstractiveSummariser`; on one line."""
+        key = tuple(texts), most_tokens
+        found = self._told.get(key)
+        if found is None:
+            if len(self._told) >= _HELD:
+                self._told.clear()
+            found = self._told[key] = " ".join(self.own.summarise(texts, most_tokens).split())
+        return found

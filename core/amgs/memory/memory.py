@@ -75,7 +75,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         counted = lru_cache(maxsize=_COUNTS_KEPT)(count_tokens)
         searches = SearchLog(storage)
         if summariser is not None:
-            from amgs.conversation.summaries import RememberedSummariser
+            from amgs.conversation.written import RememberedSummariser
 
             summariser = RememberedSummariser(summariser)
         super().__init__(

@@ -10,10 +10,12 @@ from datetime import UTC, datetime
 from enum import Enum
 from pathlib import PurePath
 from types import NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from amgs.types import Block, Candidate
 from amgs_app.terminal.printable import in_json
+
+if TYPE_CHECKING:
+    from amgs.types import Candidate
 
 DIGITS = 6
 LINE = 120
@@ -103,6 +105,8 @@ def instant(moment: datetime) -> str:
 
 
 def _form_of_dataclass(kind: Any) -> Callable[[Any], Any]:
+    from amgs.types import Block, Candidate
+
     names = tuple(each.name for each in fields(kind))
 
     def form(value: Any) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from amgs_app.render.encode import plain
 from amgs_app.render.passage import Run, in_lines, told
 from amgs_app.terminal.printable import printable, printable_line
 
@@ -202,6 +201,8 @@ def _below(cell: Any, width: int, *, marks: bool) -> list[Text]:
 
 
 def _in_full(cell: Any) -> Any:
+    from amgs_app.render.encode import plain
+
     return "" if cell is None else str(cell) if isinstance(cell, Marked) else plain(cell)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 FALLING: Final = Rows["tuple[ForecastRow, float]"](
-    "id:id- title*! category??+ drops:day?? days:n!+ now:score= then:score uses:n links:n? useful:n. content."
+    "id:id- title*! category??+ drops:day?? days:n!+ now:score= then:score uses:n links:n? useful:n~?+ content."
     " confidence:n.",
     lambda row: (
         row[0].block.id,

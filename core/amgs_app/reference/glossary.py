@@ -56,7 +56,7 @@ SCREEN: Final[dict[str, Words]] = {
     "inbox": (
         ("tok", "Tokens of the block, as the model counts them."),
         ("draft", "What consolidation would do, block by block, before it is done."),
-        ("~ and ✗", "Corrected by you; left out, so that it stays in the inbox."),
+        ("corrected", "What you changed of the proposal; what is left out stays in the inbox."),
         ("belief", "The confidence that the block will start with."),
         ("weight × confidence", "Of a proposed edge: how close the blocks are, and how sure the link is."),
     ),
@@ -84,7 +84,7 @@ SCREEN: Final[dict[str, Words]] = {
     ),
     "decay": (
         ("now → then", "Relevance today, and on the day that the scrubber points at."),
-        ("uses", "How often a frame selected the block; ✓ if it was ever judged useful."),
+        ("uses, useful", "How often a frame selected the block, and how often it was judged useful."),
         ("links", "Edges that lead to the block."),
         ("½", "The half-life: the time in which relevance halves."),
         ("drops below", "From then on the block ranks lower. Nothing is removed before `prune`."),

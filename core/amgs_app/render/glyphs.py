@@ -141,11 +141,6 @@ def scroll_note(first: int, shown: int, total: int) -> str:
     return f"{first + 1}–{first + shown} of {total}" if shown > 0 else f"none of {total}"
 
 
-def verdict_sign(actual: float | None, palette: Palette) -> tuple[str, Style]:
-    """What came of a forecast as a sign: ✓ useful, ✗ useless, · open."""
-    return holds_sign(None if actual is None else actual >= 0.5, palette)
-
-
 HOLDS_SIGNS: Final[Mapping[bool | None, str]] = {True: "✓", False: "✗", None: "·"}
 """Whether something holds; · where nothing was looked at."""
 
@@ -222,13 +217,6 @@ class ListPage(Generic[R]):
     def note(self) -> str:
         """`1–12 of 97`, or nothing when all are shown."""
         return scroll_note(self.first, len(self.rows), self.total)
-
-    def parted(self, at: int) -> tuple[ListPage[R], ListPage[R]]:
-        """The first `at` rows that are shown, and the others."""
-        return (
-            ListPage(self.rows[:at], self.first, self.total, self.cursor),
-            ListPage(self.rows[at:], self.first + at, self.total, self.cursor),
-        )
 
     def draw(self, region: Region, paint: Callable[[Region, R, bool], None]) -> None:
         """Each row on a line from the top of the region; paint(line, row, chosen) leaves the first cell to the mark."""

@@ -45,7 +45,7 @@ KIND, DECIDED, JUDGED = "pack", "pack verdict", "pack outcome"
 BUDGET = 2_048
 """Tokens of a reading unless given."""
 DEFAULT_LAYERS: tuple[PackLayer, ...] = ()
-"""What wins: no layer won over the search's evidence alone (docs/results/packs.md)."""
+"""No layer was shown to win over the search's evidence alone (docs/results/packs.md)."""
 LIVE = ("raw", "consolidated")
 _READINGS = 50
 """Readings of a pack that are shown at most."""

@@ -118,7 +118,7 @@ def assemble(
     Seven layers can be switched on. graphs: walk four graphs over packs by what the question asks for. agents: five
     agents choose, in three rounds, and vote. attention: leave out sentences to which the language model pays little.
     operations: add, update, delete or merge for this text. focus: keep what is central, once. continuum: forget, and
-    follow what is read together. weights: what outcomes taught. None is on, since none won.
+    follow what is read together. weights: what outcomes taught. None is on by default: none was shown to win.
     """
     wanted = read_layers(layers)
     attention = None

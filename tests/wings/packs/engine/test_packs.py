@@ -199,3 +199,18 @@ def test_a_pack_kept_for_a_question_says_how_likely_the_memory_answers_it(memory
     told = table_of(PackKept(kept.pack, 7, 0.01)).notes
     assert "No sign of an answer" in told[0] and "`undo 7`" in told[1]
     assert table_of(PackKept(kept.pack, 7, 0.9)).notes == ("An answer is likely in memory (estimated).",)
+
+
+def test_an_outcome_that_an_older_version_wrote_counts_until_another_is_given(memory: amgs.Memory) -> None:
+    memory.packs.keep("dome", query="why did the dome stall?")
+    (number,) = memory.packs.assemble(pack="dome").uses
+    connection = memory.packs._packs._connection
+    with memory._opened.storage.transaction():
+        connection.execute("UPDATE pack_uses SET outcome = 1 WHERE number = ?", [number], structural=False)
+        credited = "INSERT INTO pack_credits VALUES (?, 0.2, 'SmolLM2', 1)"
+        connection.execute(credited, [number], structural=False)
+    assert memory.packs.list()[0].success == 1.0
+    done = memory.packs.outcome(number, score=0.0)
+    assert memory.packs.list()[0].success == 0.0
+    memory.undo(done.operation)
+    assert memory.packs.list()[0].success == 1.0 and memory.verify().faults == ()

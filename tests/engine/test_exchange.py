@@ -398,3 +398,11 @@ def test_what_commands_did_comes_back_value_by_value(tmp_path: Path, capsys: pyt
         assert run(other, "import", backup) == 0, capsys.readouterr()
         with open_memory(store) as first, open_memory(other) as second:
             assert rows(first) == rows(second) and first.verify().faults == ()
+
+
+def test_nesting_without_end_is_a_damaged_file(tmp_path: Path) -> None:
+    path = tmp_path / "deep"
+    for content in ("[" * 200_000, '{"form": "amgs memory", "x": ' + "[" * 200_000, "<a>" * 200_000):
+        path.write_text(content, encoding="utf-8")
+        with open_memory() as memory, pytest.raises(InputError, match="damaged"):
+            memory.exchange.load(path)

@@ -192,3 +192,11 @@ def test_a_store_of_any_older_schema_is_brought_up_with_what_it_holds(tmp_path: 
                 assert [one.source for one in store.sources.held()] == ["text-ab"]
             tables = {str(row[0]) for row in store.rows("SELECT table_name FROM duckdb_tables()")}
             assert {"memory_blocks", "reviews", "edge_walks"} <= tables
+
+
+def test_a_truncated_store_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    DuckDBStorage.open(path).close()
+    path.write_bytes(path.read_bytes()[:9000])
+    with pytest.raises(StoreCorruptError):
+        DuckDBStorage.open(path)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_focus.errors import FocusError
+from amgs_focus.errors import CtxError, FocusError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.records import NodeRef, Segment, SpanAbout, Tag
 from amgs_focus.runtime.replay import header_of, replay
@@ -359,3 +359,12 @@ def test_counting_uses_costs_no_room_for_what_was_never_looked_at_and_survives_a
     monkeypatch.undo()
     table.forget(6)
     assert table.row(3_000_000).dwell == 0 and table.row(5).dwell == 1
+
+
+def test_gists_that_were_lost_over_purged_tokens_are_named(tmp_path: Path) -> None:
+    begun(tmp_path)
+    with opened(tmp_path) as tree:
+        tree.act(Act(2, "purge", NodeSet.of([NodeRef(1, 1)])))
+    (tmp_path / "L1.ctx").unlink()
+    with pytest.raises(CtxError, match="missing gists of purged spans"):
+        LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=4)

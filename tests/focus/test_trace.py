@@ -212,3 +212,11 @@ def test_a_trace_of_before_replays_and_one_made_with_what_is_gone_is_refused(
     assert replay(read(as_of_before(path, tmp_path / "old.jsonl")), runtime) == 6
     with pytest.raises(TraceError, match="policy = exact, which is gone"):
         read(as_of_before(traced[0], tmp_path / "exact.jsonl", policy="exact"))
+
+
+def test_a_line_that_is_missing_is_named(traced: tuple[Path, list[StepRecord]], tmp_path: Path) -> None:
+    lines = traced[0].read_bytes().splitlines(keepends=True)
+    path = tmp_path / "missing.jsonl"
+    path.write_bytes(b"".join(lines[:4] + lines[5:]))
+    with pytest.raises(TraceError, match="Line 5:"):
+        read(path)

@@ -17,7 +17,7 @@ _SECTIONS = (
     ("Open a memory", ("amgs.opening", "amgs.memory")),
     ("Parts of a memory", ("amgs.api.", "amgs.diagnosis")),
     ("Over HTTP", ("amgs.client",)),
-    ("What it gives and takes", ("amgs.types", "amgs.ingest.", "amgs.identity")),
+    ("What it gives and takes", ("amgs.types", "amgs.ingest.", "amgs.identity", "amgs.simulation")),
     ("Settings, models, clocks", ("amgs.settings", "amgs.text.", "amgs.conversation.", "amgs.clock")),
     ("Errors", ("amgs.errors",)),
 )

@@ -301,7 +301,7 @@ class Packs:
         missing = sorted(set(uses) - {use.number for use in judged})
         if missing or not judged:
             what = f"reading {missing[0]}" if missing else f"reading of {session!r}" if session else "such reading"
-            raise NotFoundError(f"No {what} is logged.", way_out="`pack show NAME` lists the readings of a pack.")
+            raise NotFoundError(f"No {what} is logged.", way_out="A pack names its readings.")
         votes = self._votes(judged)
         before = train_weights(known)
         with storage.transaction():

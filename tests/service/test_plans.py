@@ -60,7 +60,7 @@ def test_a_plan_of_a_memory_that_changed_is_refused_with_what_changed(http: http
     ("path", "body"),
     [
         ("/v1/frame/assemble", {"name": "ATTENTION", "query": "which boat has a mast?"}),
-        ("/v1/operations/block_tag", {"note": "seen", "block": ""}),
+        ("/v1/operations/block_set", {"note": "seen", "block": ""}),
         ("/v1/memory/reinforce", {"blocks": [""]}),
         ("/v1/lifecycle/consolidate", {}),
     ],
@@ -78,7 +78,7 @@ def test_a_request_under_a_key_is_done_once_and_answered_the_same(
     assert (first.status_code, again.status_code) == (200, 200)
     assert again.json() == first.json()
     assert changes(http) == before
-    other = http.post("/v1/operations/block_tag", json={"note": "other", "block": block}, headers=key)
+    other = http.post("/v1/operations/block_set", json={"note": "other", "block": block}, headers=key)
     assert other.status_code == 400
 
 
@@ -90,7 +90,7 @@ def test_a_key_outlives_the_server_and_belongs_to_its_caller(tmp_path: Path) -> 
         taken = anna.post("/v1/memory/ingest", json={"content": TEXTS[0]}).json()
         note["block"] = taken["added"][0]
         assert (taken["durable_at"], taken["searchable"][:12]) == ("2026-03-01T12:00:00Z", "by words now")
-        first = anna.post("/v1/operations/block_tag", json=note, headers=key)
+        first = anna.post("/v1/operations/block_set", json=note, headers=key)
         assert anna.get("/v1/lifecycle/status").json()["store"]["path"] == "a.duckdb"
         assert str(tmp_path) not in anna.get("/v1/lifecycle/status").text
     with (
@@ -98,9 +98,9 @@ def test_a_key_outlives_the_server_and_belongs_to_its_caller(tmp_path: Path) -> 
         client(address, "anna") as anna,
         client(address, "ben") as ben,
     ):
-        again = anna.post("/v1/operations/block_tag", json=note, headers=key)
+        again = anna.post("/v1/operations/block_set", json=note, headers=key)
         assert (again.json(), again.headers["AMGS-Change"]) == (first.json(), first.headers["AMGS-Change"])
-        theirs = ben.post("/v1/operations/block_tag", json=note | {"note": "other"}, headers=key)
+        theirs = ben.post("/v1/operations/block_set", json=note | {"note": "other"}, headers=key)
         assert theirs.status_code == 200
 
 

@@ -47,7 +47,6 @@ def status(amgs: Amgs) -> object:
         (["frame", "define", "ODD", "--child", "NOWHERE"], 2, "NOWHERE"),
         (["frame", "define", "ODD", "--child", "SELF:2"], 2, "share"),
         (["frame", "define", "ODD", "--weights", "1,1,1,1,1"], 2, "sum to 1"),
-        (["frame", "replay", "ffff"], 2, "ffff"),
         (["decay", "forecast", "--days", "inf"], 2, "days"),
         (["decay", "forecast", "--days", "nan"], 2, "days"),
         (["graph", "neighbours", "goat.md", "--hops", "-1"], 2, "hops"),

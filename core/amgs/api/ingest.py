@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from amgs.api.context import MemoryPart
 from amgs.clock import aware, local_now
-from amgs.errors import InputError, UsageError
+from amgs.errors import InputError, StoreError, UsageError
 from amgs.identity import file_of
 from amgs.regular_file import real_path
 
@@ -130,7 +130,10 @@ class Intake(MemoryPart):
         search, found = Retrieval(self._opened).search, []
         for newer in self._storage.blocks.get(report.added).values():
             if len(newer.content) <= _LONGEST and not why_unstorable(newer.content):
-                hits = search(newer.content, top_k=_NEAR, layers=("keyword",)).hits
+                try:
+                    hits = search(newer.content, top_k=_NEAR, layers=("keyword",)).hits
+                except StoreError:  # the store's vectors are of another encoder: consolidation and search say so
+                    return report
                 others = [hit.block for hit in hits if hit.block.id != newer.id and not hit.block.superseded]
                 found.append(likely_replaced(newer, others))
         return replace(report, may_replace=tuple(filter(None, found)))

@@ -112,6 +112,8 @@ def end_replaced(storage: Storage, corrected: Sequence[Saying], now: datetime) -
 
     Raises UsageError for a block that is its own correction, and for one that something else has replaced already.
     """
+    if not corrected:
+        return ()
     held = storage.blocks.get({one.block_id for one in corrected}, embeddings=True)
     pairs = []
     for one in corrected:

@@ -123,7 +123,8 @@ class Operator:
         """Return the result of a command as it is now, by its line; nothing is noted of it."""
         from amgs_app.calls.standard import standard
 
-        return standard().call(line).run(self)
+        call = standard().parse(line)
+        return None if call is None else call.run(self)
 
     def carry_out(self, call: Call[R], progress: Progress | None = None) -> R:
         """Carry out a resolved call; keep what it listed, the frame or the search that later calls go on from, and the

@@ -132,8 +132,8 @@ def session(
     | SessionRules
     | SessionOutlook
 ):
-    """Without FILE, list the sessions of coding agents that lie on this machine, newest first, or with --find what was
-    said and done in any of them that holds all words. With one, look at it.
+    """Without FILE, list the sessions of coding agents that lie on this machine, printed newest last, as data newest
+    first, or with --find what was said and done in any of them that holds all words. With one, look at it.
 
     Its views:
     - overview: how full the window was, what each compaction threw away, what was needed again and what that cost:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 
 from amgs.clock import Clock, FixedClock
-from amgs.errors import UNWRITABLE, StoreError, StoreLockedError, UsageError, saying_refusals
+from amgs.errors import UNWRITABLE, InputError, StoreError, StoreLockedError, UsageError, saying_refusals
 from amgs.extras import explained
 from amgs.patience import wait_for_store
 from amgs_app.gc_tuning import uncollected_imports
@@ -57,8 +57,8 @@ R_co = TypeVar("R_co", covariant=True)
 class Work(Protocol[R_co]):
     """A call of an operation on an engine, as far as an engine must know one."""
 
-    def apply(self, on: Engine, progress: Progress | None = None, /) -> R_co:
-        """Carry it out on an engine of this process."""
+    def apply(self, on: Any, progress: Progress | None = None, /) -> R_co:
+        """Carry it out in this process, on an Engine or an Operator."""
         ...
 
 
@@ -127,9 +127,11 @@ class Engine:
 
     # --- carrying out ---------------------------------------------------------------------------------
 
-    def carry_out(self, call: Work[R], progress: Progress | None = None) -> R:
-        """Carry out a call of an operation that needs no more than the engine; raises what it raises."""
-        return call.apply(self, progress)
+    def carry_out(self, call: Work[R], progress: Progress | None = None, operator: Any = None) -> R:
+        """Carry out a call of an operation; raises what it raises. operator: whose call it is, where it is about what
+        one person looks at.
+        """
+        return call.apply(operator or self, progress)
 
     def looking(self) -> AbstractContextManager[None]:
         """Held while a screen looks by itself: whoever watches a served memory is not told of that."""
@@ -358,6 +360,19 @@ class Engine:
             if found:
                 return self.memory.block(found[0])
         return self.memory.block(reference)
+
+    def piped_text(self) -> str:
+        """Give what was piped into the command line. Raises UsageError where nobody typed one, InputError for other
+        bytes.
+        """
+        if self.standard_input is None:
+            raise UsageError("Nothing is piped in here.", way_out="`-` reads standard input in `amgs ingest -` alone.")
+        try:
+            return self.standard_input().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                "What is piped in is no text in UTF-8.", way_out="Save it as a file and give its path."
+            ) from error
 
     def close(self) -> None:
         """Close the store and the trace; the engine keeps its settings."""

@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,9 +16,6 @@ from pydantic import ValidationError
 from amgs.client import MemoryClient
 from amgs.errors import AmgsError, UsageError, hide_secrets
 from amgs.storage.postgres.address import Address
-from amgs.storage.sources import SourceName
-from amgs.types import Progress
-from amgs_app.attached.asks import ASKS
 from amgs_app.attached.connection import AttachedConnection
 from amgs_app.calls.marks import Parameter, split_annotation
 from amgs_app.calls.operation import Operation, Right, call_from_json
@@ -27,7 +23,6 @@ from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.gateway.upstream import Upstream
 from amgs_app.models.model_server import ModelServer
-from amgs_app.server.attach_routes import _asked_of
 from amgs_app.server.request_model import request_model
 from amgs_app.server.routes import closed, offered, routes
 from amgs_app.server.span_export import SpanExport
@@ -84,7 +79,7 @@ def test_no_request_has_a_field_that_is_a_path() -> None:
 
 
 def test_whoever_exports_imports_or_trains_operates() -> None:
-    assert {path for path, ask in ASKS.items() if "exchange" in path and ask.right != "operate"} == set()
+    assert {standard()[name].right for name in ("export", "import")} == {"operate"}
     assert not {operation.name for operation in standard() if operation.name.startswith("focus train")} & {
         route.operation.name for route in routes(standard())
     }
@@ -123,18 +118,6 @@ def test_a_served_memory_opens_no_file_asks_no_address_and_starts_no_program_tha
 
 _LONG = ("simulate",)
 """Draws a year many times, from settings alone."""
-
-
-def test_a_file_that_an_attached_client_names_is_not_read_by_the_server(tmp_path: Path) -> None:
-    secret = tmp_path / "planted.md"
-    secret.write_text("The key lies under the third stone.")
-    with closing(Engine(Options(store=":memory:", model="tiny", now=NOW))) as engine:
-        engine.memory.ingest_text("The dome motor draws 4.5 ampere.", meta={"source": "notes"})
-        plan = engine.memory.sources.plan_text("notes", "The dome motor draws 5 ampere.")
-        forged = replace(plan, names=(SourceName("notes", str(secret), "notes"),))
-        with pytest.raises(UsageError, match="read by the client"):
-            _asked_of("memory.sources.apply", ASKS["memory.sources.apply"], [forged], {}, engine, Progress())
-        assert _asked_of("memory.sources.apply", ASKS["memory.sources.apply"], [plan], {}, engine, Progress())
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from amgs import wire
+from amgs.api.exchange import ForeignImport, Imported
 from amgs.errors import Cancelled, NotAllowedError, UnknownCallerError, UnreachableError, UsageError
-from amgs.types import Progress
+from amgs.types import IngestReport, Progress
 from amgs_app import cli
+from amgs_app.attached.files import SentFile
 from amgs_app.attached.remote_engine import RemoteEngine
 from amgs_app.engine import Options
 from amgs_app.focus import commands as focus
@@ -23,7 +28,7 @@ from amgs_app.lifecycle import commands as lifecycle
 from amgs_app.places.folders import ENDING, address_at
 from amgs_app.server.tokens import Caller, Tokens, digest
 from amgs_app.session.operator import Operator
-from amgs_focus.records import Segment
+from amgs_app.store import commands as exchange
 from tests.engine.session_samples import CLAUDE_CODE, CODEX, write_lines
 from tests.service.serving import NOW, client, served
 
@@ -90,7 +95,9 @@ def test_a_step_of_one_client_goes_before_the_polishing_that_another_asked_for(t
         order.append("polish")
 
     with served(tmp_path / "there.duckdb") as there, RemoteEngine(Options(connect=there)) as engine:
-        engine.open_focus([Segment("The encoder slipped in the cold night and the motor stopped. " * 40)])
+        note = tmp_path / "night.md"
+        note.write_text("The encoder slipped in the cold night and the motor stopped. " * 40)
+        engine.carry_out(focus.open_context(files=[note]))
         thread = threading.Thread(target=polish, args=(there,))
         thread.start()
         assert begun.wait(30)
@@ -117,28 +124,42 @@ def test_single_commands_and_the_shell_work_attached(
     assert "`block find TEXT` looks for it" in capsys.readouterr().err
 
 
-def test_a_memory_is_written_to_a_file_here_and_read_into_an_empty_one_there(
-    engine: RemoteEngine, tmp_path: Path
+def test_files_are_read_and_written_here_and_their_content_goes_there(
+    address: str, engine: RemoteEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "memory.json"
-    engine.memory.ingest_text("A rope lies on the quay.")
-    told = engine.memory.exchange.export(file)
-    assert told.path == str(file)
-    assert told.bytes == file.stat().st_size
+    monkeypatch.chdir(tmp_path)
+    notes = tmp_path / "quay"
+    (notes / ".hidden").mkdir(parents=True)
+    (notes / ".hidden" / "key.md").write_text("The hidden key.")
+    (notes / "rope.md").write_text("# Rope\n\nA rope lies on the quay.\n")
+    (notes / "quay.bin").write_bytes(b"\0" * 100)
+    found = engine.carry_out(lifecycle.ingest(batch=Path("quay")))
+    assert isinstance(found, IngestReport)
+    assert ([kind.ending for kind in found.skipped], len(found.added)) == ([".bin"], 1)
+    assert engine.memory.block(found.added[0]).meta["source"] == "rope.md"
+    assert engine.carry_out(lifecycle.ingest(batch=Path("quay"))).added == ()  # type: ignore[union-attr]
+
+    told = engine.carry_out(exchange.export(path=Path("memory.json")))
+    assert (told.path, told.replaced) == ("memory.json", False)
+    assert told.bytes == (tmp_path / "memory.json").stat().st_size
     with served(tmp_path / "empty.duckdb") as empty, RemoteEngine(Options(connect=empty)) as other:
-        assert other.memory.exchange.load(file).blocks == told.blocks
+        done = other.carry_out(exchange.load(paths=[Path("memory.json")]))
+        assert isinstance(done, Imported) and (done.path, done.blocks) == ("memory.json", told.blocks)
     with pytest.raises(UsageError, match="already holds blocks"):
-        engine.memory.exchange.load(file)
+        engine.carry_out(exchange.load(paths=[Path("memory.json")]))
+    for words in (["export"], ["export", "nowhere/memory.json"], ["ingest", "--file", "nowhere.md"]):
+        assert cli.run(["--connect", address, *words]) != 0
 
 
-def test_sessions_of_agents_are_read_here_and_kept_there(engine: RemoteEngine, tmp_path: Path) -> None:
+def test_sessions_of_agents_are_read_here_and_kept_there(address: str, engine: RemoteEngine, tmp_path: Path) -> None:
     write_lines(tmp_path / "logs" / "rollout-1.jsonl", CODEX)
     write_lines(tmp_path / "logs" / "claude.jsonl", CLAUDE_CODE)
-    done = engine.memory.exchange.load_foreign([tmp_path / "logs"])
+    done = engine.carry_out(exchange.load(paths=[tmp_path / "logs"]))
+    assert isinstance(done, ForeignImport)
     assert (done.path, done.conversations) == (str(tmp_path / "logs"), ("claude", "rollout-1"))
     line = ["conversation", "add", "dome", str(tmp_path / "logs" / "rollout-1.jsonl")]
-    assert cli.run(["--connect", f"http://{engine.connection.name}", *line]) == 0
-    assert cli.run(["--connect", f"http://{engine.connection.name}", "conversation", "show", "dome"]) == 0
+    assert cli.run(["--connect", address, *line]) == 0
+    assert cli.run(["--connect", address, "conversation", "show", "dome"]) == 0
 
 
 def test_what_takes_long_tells_how_far_it_is_and_stops_when_it_is_told_to(engine: RemoteEngine) -> None:
@@ -184,7 +205,7 @@ def test_a_token_allows_what_it_allows_and_an_address_may_name_a_namespace(tmp_p
         with RemoteEngine(Options(connect=f"{found}/boats", token="one")) as reader:
             assert reader.memory.counts() == {}
             with pytest.raises(NotAllowedError):
-                reader.memory.ingest_text("The Heron leaks.")
+                reader.carry_out(lifecycle.ingest("The Heron leaks."))
 
 
 def test_where_nobody_answers_the_way_out_is_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -198,39 +219,38 @@ def test_where_nobody_answers_the_way_out_is_said(capsys: pytest.CaptureFixture[
     assert "Not while attached" in capsys.readouterr().err
 
 
-def test_what_is_not_on_the_list_cannot_be_asked(address: str, engine: RemoteEngine, tmp_path: Path) -> None:
+def test_a_client_reaches_no_file_of_the_server_and_nothing_but_operations(
+    address: str, engine: RemoteEngine, tmp_path: Path
+) -> None:
     secret = tmp_path / "secret.md"
     secret.write_text("the key is under the mat")
     with pytest.raises(UsageError, match="not served"):
         engine.memory.lifecycle.plan_pruning()
-    asked = [
-        {"path": "memory._storage.close", "args": [], "kwargs": {}},
-        {"path": "memory.close", "args": [], "kwargs": {}},
-        {"path": "memory.find", "args": [], "kwargs": {"text": "x", "nothing": 1}},
-        {"path": ["memory"], "args": [], "kwargs": {}},
-        {"path": "memory.find"},
-        {"path": "block", "args": [{"$type": "os:system", "fields": {}}], "kwargs": {}},
-        ["memory"],
-        {"path": "memory.find", "args": [[]], "kwargs": {}},
-        {"path": "memory.keep", "args": [1, {"a": 2}], "kwargs": {}},
+    loop = io.BytesIO()
+    with tarfile.open(fileobj=loop, mode="w") as archive:
+        (link := tarfile.TarInfo("file/0/secret.md")).type, link.linkname = tarfile.SYMTYPE, str(secret)
+        archive.addfile(link)
+    asked: list[tuple[str, Any]] = [
+        ("ingest", {"arguments": {"file": secret}}),
+        ("ingest", {"arguments": {"text": str(secret)}}),
+        ("ingest", {"arguments": {}, "files": (SentFile("file", 0, "x", "secret.md"),), "paths": [str(secret)]}),
+        ("ingest", {"arguments": {}, "files": (SentFile("file", 0, "x", "../../secret.md"),), "archive": b""}),
+        ("ingest", {"arguments": {}, "files": (SentFile("file", 0, "x", "secret.md"),), "archive": loop.getvalue()}),
+        ("ingest", {"arguments": {}, "files": (SentFile("speaker", 0, "x", "y"),), "archive": loop.getvalue()}),
+        ("ingest", {"arguments": {"text": {"$type": "os:system", "fields": {}}}}),
+        ("focus_trace", {"arguments": {"path": secret}}),
+        ("consolidate_apply", {"arguments": {}, "state": {"draft": "none"}}),
+        ("status", {}),
+        ("status", ["arguments"]),
+        ("settings", {"arguments": {}}),
+        ("search", {"arguments": {"query": "x", "top_k": 0}}),
+        ("nowhere", {"arguments": {}}),
     ]
-    with client(address) as http:
-        for given in asked:
-            answer = http.post("/v1/attach/ask", content=wire.dumps(given))
-            assert answer.status_code < 500
-            assert '"result"' not in answer.text, given
-        for name, arguments in (
-            ("ingest", {"file": secret}),
-            ("ingest", {"text": str(secret)}),
-            ("focus_trace", {"path": secret}),
-            ("status", {}),
-            ("export", {}),
-            ("search", {"query": "x", "top_k": 0}),
-            ("nowhere", {}),
-        ):
-            told = http.post(f"/v1/attach/operations/{name}", content=wire.dumps({"arguments": arguments}))
-            assert 400 <= told.status_code < 500, name
-            assert "mat" not in told.text
+    with client(address, **{"Content-Type": wire.MEDIA_TYPE}) as http:
+        for name, given in asked:
+            told = http.post(f"/v1/operations/{name}", content=wire.dumps(given))
+            assert told.status_code < 500, name
+            assert '"result"' not in told.text and "mat" not in told.text, (name, given)
 
 
 def test_a_store_in_use_says_where_it_is_served_and_only_while_it_is(

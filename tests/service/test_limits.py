@@ -114,7 +114,7 @@ def test_the_log_names_what_an_attached_client_asks(tmp_path: Path, caplog: pyte
         engine.memory.counts()
     lines = [json.loads(each.message) for each in caplog.records if each.name == "amgs.access"]
     told = [each["operation"] for each in lines]
-    assert {"search", "memory.counts"} <= set(told)
+    assert {"search", "status"} <= set(told)
     assert "" not in told
 
 

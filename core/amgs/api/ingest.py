@@ -189,7 +189,7 @@ class Intake(MemoryPart):
                 way_out="Fix the file or choose another. Nothing was changed.",
             )
         named = source_names.of_file(self._storage, path, marked(reading, meta or {}))
-        return self._ingest(named, path.name, source_of=lambda _: named.names[0].name, reread="file")
+        return self._ingest(named, path.name, source_of=file_of, reread="file")
 
     def ingest_folder(
         self,

@@ -10,12 +10,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
+from typing import Final
 
 from amgs.identity import block_id, file_of
 from amgs.ingest.raw_blocks import FolderContents, RawBlock
 from amgs.regular_file import real_path
 from amgs.storage.sources import SourceName
 from amgs.storage.store import Storage
+
+SENT: Final = "amgs-sent-"
+"""How a folder begins in which files lie that another machine sent: nothing in it is read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,8 @@ class NamedReading:
 
 def of_folder(storage: Storage, folder: Path, reading: FolderContents) -> NamedReading:
     """What was read from a folder, its sources told apart from those of other folders."""
+    if _was_sent(folder):
+        return NamedReading(reading, ())
     known, moved = _followed(storage.sources.names(), real_path(folder))
     book = _Names(known, _claimed(storage, reading.drafts))
     files = dict.fromkeys(file_of(str(draft.meta["source"])) for draft in reading.drafts)
@@ -38,12 +44,18 @@ def of_folder(storage: Storage, folder: Path, reading: FolderContents) -> NamedR
 
 def of_file(storage: Storage, path: Path, reading: FolderContents) -> NamedReading:
     """The same for a file that was taken in by itself; one of a known folder has the source that it has there."""
+    if _was_sent(path):
+        return NamedReading(reading, ())
     whole = real_path(path)
     book = _Names(storage.sources.names(), _claimed(storage, reading.drafts))
     name = book.of(whole.parent, whole.name, (whole.name,), alone=True)
     if name.name == path.name:
         return NamedReading(reading, (name,))
     return NamedReading(_renamed(reading, lambda source: name.name + source[len(path.name) :]), (name,))
+
+
+def _was_sent(path: Path) -> bool:
+    return any(part.startswith(SENT) for part in path.parts)
 
 
 def followed(storage: Storage, folder: Path) -> tuple[SourceName, ...]:

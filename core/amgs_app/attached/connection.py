@@ -1,6 +1,5 @@
-"""The wire to a served memory: a question goes out, progress comes back while it is worked on, then the answer.
-
-A client and its server are of the same version: values cross in the lossless form of `amgs.wire`.
+"""The wire to a served memory: a call goes to the route of its operation in values that read back as they were,
+progress comes back while it is worked on, then the result. A client and its server are of the same version.
 """
 
 from __future__ import annotations
@@ -10,11 +9,11 @@ import os
 import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from amgs import extras, wire
 from amgs.addresses import check_address
@@ -45,11 +44,10 @@ class AttachedConnection:
         """socket_path: the socket beside a store, by which the service is reached instead of the network. Raises
         UsageError for an address that is none.
         """
-        said = dict[str, str]()
         self.base, self.namespace = place_of(address)
         self.name = urlsplit(self.base).netloc + (f"/{self.namespace}" if self.namespace else "")
         self.client = f"{socket.gethostname()}-{os.getpid()}-{id(self):x}"[-64:]
-        said[CLIENT] = self.client
+        said = {CLIENT: self.client}
         if token:
             said["Authorization"] = f"Bearer {token}"
         if self.namespace:
@@ -73,21 +71,22 @@ class AttachedConnection:
     @contextmanager
     def looking(self) -> Iterator[None]:
         """What this thread asks meanwhile is a look of a screen, of which nobody is told."""
+        before = getattr(self._own, "looks", False)
         self._own.looks = True
         try:
             yield
         finally:
-            self._own.looks = False
+            self._own.looks = before
 
-    def ask(self, path: str, given: Any, progress: Progress | None = None) -> Any:
-        """Post a value and give the answer.
+    def carry_out(self, identifier: str, given: Mapping[str, Any], progress: Progress | None = None) -> dict[str, Any]:
+        """Have an operation carried out; gives its `result` and what comes with it.
 
         Raises what the engine there raised, UnreachableError where nobody answers, and Cancelled when `progress` was
         cancelled: the server stops at its next report then.
         """
-        looks = {LOOK: "1"} if getattr(self._own, "looks", False) else {}
-        body = wire.dumps(given)
-        with self._reaching(), self._http.stream("POST", path, content=body, headers=looks) as answer:
+        said = {"Content-Type": wire.MEDIA_TYPE} | ({LOOK: "1"} if getattr(self._own, "looks", False) else {})
+        path, body = f"/v1/operations/{identifier}", wire.dumps(given)
+        with self._reaching(), self._http.stream("POST", path, content=body, headers=said) as answer:
             if answer.status_code != 200:
                 answer.read()
                 raise refused(answer.status_code, answer.content)
@@ -98,7 +97,7 @@ class AttachedConnection:
                 if "problem" in told:
                     raise error_of(told["problem"])
                 if "result" in told:
-                    return wire.decode(told["result"])
+                    return wire.loads(line)  # type: ignore[no-any-return]
                 if "progress" in told and progress is not None:
                     progress(*told["progress"])
         raise unreachable(self.base, Lost("it ended before it answered", arrived=True))
@@ -141,16 +140,12 @@ def place_of(address: str) -> tuple[str, str]:
 
     Raises UsageError for an address that is none.
     """
-    parts = _parts(address)
-    return f"{parts.scheme}://{parts.netloc}", parts.path.strip("/")
-
-
-def _parts(address: str) -> SplitResult:
     way_out = "Write it as http://127.0.0.1:8420, and give the token apart."
     parts = check_address(address if "://" in address else f"http://{address}", "a served memory", way_out)
-    if parts.path.strip("/") and not _NAMESPACE.fullmatch(parts.path.strip("/")):
+    namespace = parts.path.strip("/")
+    if namespace and not _NAMESPACE.fullmatch(namespace):
         raise UsageError(
             f"{parts.path!r} is no name for a namespace.",
             way_out="Write it as http://127.0.0.1:8420/notes, in small letters.",
         )
-    return parts
+    return f"{parts.scheme}://{parts.netloc}", namespace

@@ -1,205 +1,85 @@
-"""An engine that is served elsewhere, with the surface of one that is here: the methods of its memory are carried out
-there, files are read and written here.
-"""
+"""An engine that is served elsewhere: operations are carried out there, with the files that they name sent along."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from datetime import datetime, tzinfo
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock
-from amgs.errors import InputError, UsageError
+from amgs.errors import UsageError
 from amgs.types import Progress
-from amgs_app.attached.asks import ASKS, ReportHere
 from amgs_app.attached.connection import AttachedConnection
+from amgs_app.attached.files import SentFile, files_of, packed, take_back
 from amgs_app.calls.call import Call
 from amgs_app.engine import Engine, Options, Work
 from amgs_app.places.folders import data_folder
-from amgs_app.places.paths import lies_there
+from amgs_app.places.paths import unnamed_export
 from amgs_app.places.store_socket import LOCAL, READS, socket_of
 
 if TYPE_CHECKING:
-    from amgs.api.exchange import Exported, ForeignImport, Form, Imported
-    from amgs.exchange.importers.records import ForeignFormat
-    from amgs.ingest.raw_blocks import FolderContents
     from amgs.memory import Memory
-    from amgs.settings import IngestSettings
-    from amgs.types import Block, IngestReport
+    from amgs.types import Block, FrameDefinition, JournalEntry, Reliability, StoreStatus
     from amgs_app.results.overview import EngineFacts
     from amgs_app.results.service_event import ServiceEvent
     from amgs_focus.runtime.runtime import FocusRuntime
-    from amgs_focus.trace.events import Trace
     from amgs_focus.views import FocusView
 
+R = TypeVar("R")
 
-ASK_PATH = "/v1/attach/ask"
+_AT_HOME: Final = (
+    ("ingest", "sync"),
+    ("source watch", "folder"),
+    ("focus open", "lifetime"),
+    ("frame open", "lifetime"),
+)
+"""Operations with the argument that is about files of the machine where the memory lies."""
 
 
-class RemotePart:
-    """What stands under a path from the engine on: `memory`, `memory.lifecycle`, a method.
+def _at_home() -> UsageError:
+    return UsageError(
+        "This works on the files of the machine where the memory lies, and is not served.",
+        title="Not while attached",
+        way_out="Do it on that machine, without --connect, while nothing is served.",
+    )
 
-    Only what `ASKS` names can be asked; anything else raises UsageError before it is sent.
-    """
 
-    def __init__(self, connection: AttachedConnection, path: str) -> None:
-        self._connection = connection
-        self._path = path
+class RemoteReads:
+    """What completion, hints and pictures read of a served memory. ask: carries out an operation by its identifier."""
+
+    def __init__(self, ask: Callable[..., Any]) -> None:
+        self._ask = ask
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        path = f"{self._path}.{name}"
-        known = ASKS.get(path)
-        if known is not None and known.value:
-            return self._ask(path)
-        if known is not None or any(each.startswith(f"{path}.") for each in ASKS):
-            return RemotePart(self._connection, path)
-        raise UsageError(
-            "This works on the files of the machine where the memory lies, and is not served.",
-            title="Not while attached",
-            way_out="Do it on that machine, without --connect, while nothing is served.",
-        )
+        raise _at_home()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Carry the method out at the server; a Progress among the arguments is told what is told there."""
-        return self._ask(self._path, *args, **kwargs)
+    def status(self) -> StoreStatus:
+        return self._ask("status").store  # type: ignore[no-any-return]
 
-    def _ask(self, path: str, /, *args: Any, **kwargs: Any) -> Any:
-        progress = next((each for each in (*args, *kwargs.values()) if isinstance(each, Progress)), None)
-        given = {
-            "path": path,
-            "args": [_sendable(each) for each in args],
-            "kwargs": {name: _sendable(each) for name, each in kwargs.items()},
-        }
-        return self._connection.ask(ASK_PATH, given, progress)
+    def counts(self) -> Any:
+        return self.status().blocks
 
+    def reliability(self) -> Reliability:
+        return self._ask("calibration")  # type: ignore[no-any-return]
 
-def _sendable(value: Any) -> Any:
-    return ReportHere() if isinstance(value, Progress) else value
+    def operations(self, limit: int) -> tuple[JournalEntry, ...]:
+        return self._ask("operations", limit=limit).operations  # type: ignore[no-any-return]
 
+    def find(self, text: str, limit: int) -> tuple[Block, ...]:
+        return self._ask("block_find", text=text, limit=limit).blocks  # type: ignore[no-any-return]
 
-class RemoteMemory(RemotePart):
-    """See the module. reading: how files are split."""
+    def block(self, id: str) -> Block:
+        return self._ask("block_show", block=id).block  # type: ignore[no-any-return]
 
-    def __init__(self, connection: AttachedConnection, reading: IngestSettings) -> None:
-        super().__init__(connection, "memory")
-        self._reading = reading
-        self.exchange = RemoteExchange(connection, "memory.exchange")
-        self.sources = RemoteSources(connection, "memory.sources")
-
-    def load(self, progress: Progress | None = None) -> None:
-        """Nothing: the server loads its models itself."""
-
-    def ingest_file(
-        self, path: Path, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
-    ) -> IngestReport:
-        """Read one file here, and have its texts taken in there; raises InputError for one that is unfit."""
-        from amgs.clock import aware
-        from amgs.ingest.reading import read_file
-
-        dated = None if created_at is None else aware(created_at)
-        read = read_file(path, path.name, self._reading, dated=dated)
-        if read.refused:
-            raise InputError(
-                f"{path} was not ingested: {read.refused[0].reason}.",
-                way_out="Fix the file or choose another. Nothing was changed.",
-            )
-        return self._take_in(read, meta, None)
-
-    def ingest_folder(
-        self,
-        folder: Path,
-        progress: Progress | None = None,
-        *,
-        created_at: datetime | None = None,
-        meta: Mapping[str, Any] | None = None,
-    ) -> IngestReport:
-        """Read every file below a folder here, and have the texts taken in there."""
-        from amgs.clock import aware
-        from amgs.ingest.reading import read_folder
-
-        dated = None if created_at is None else aware(created_at)
-        return self._take_in(read_folder(folder, self._reading, progress, dated=dated), meta, progress)
-
-    def _take_in(self, read: FolderContents, meta: Mapping[str, Any] | None, progress: Progress | None) -> IngestReport:
-        from amgs.api.ingest import marked
-
-        read = marked(read, meta or {})
-        report: IngestReport = self._ask("memory.ingest_many", list(read.drafts), progress)
-        refused = (*read.refused, *report.refused)
-        return replace(report, refused=refused, skipped=read.skipped, warnings=read.warnings)
-
-
-class RemoteSources(RemotePart):
-    """The sources of a served memory; its texts have no files there."""
-
-    def knows(self, path: Path) -> bool:
-        """False: what was sent has no file at the server by which it would be known."""
-        del path
-        return False
-
-
-class RemoteExchange(RemotePart):
-    """Whole memories as files of this machine."""
-
-    def export(self, path: Path, form: Form = "json") -> Exported:
-        """Have the store written there, and write it to a file here."""
-        from amgs.exchange.values import written
-
-        told, data = self._ask("memory.exchange.export", form)
-        replaced = path.exists()
-        size = written(path, iter([data.decode()]))
-        made: Exported = replace(told, path=str(path), bytes=size, replaced=replaced)
-        return made
-
-    def load(self, path: Path, progress: Progress | None = None) -> Imported:
-        """Send an exported file to a store that holds nothing yet."""
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise UsageError(
-                f"{path} cannot be read: {error.strerror}.", way_out="Give a file that `export` wrote."
-            ) from error
-        told: Imported = self._ask("memory.exchange.load", data, progress)
-        return replace(told, path=str(path))
-
-    def is_export(self, path: Path) -> bool:
-        """Whether a file here begins as those that `export` writes."""
-        from amgs.api.exchange import Exchange
-
-        return Exchange.is_export(path)
-
-    def load_foreign(
-        self,
-        path: Path | Sequence[Path],
-        format: ForeignFormat | None = None,
-        *,
-        dry_run: bool = False,
-        branches: bool = False,
-        conversations: bool = True,
-        progress: Progress | None = None,
-    ) -> ForeignImport:
-        """Read what other programs wrote here, and have it taken in there."""
-        from amgs.exchange.importers.files import named, read_files
-
-        paths = [path] if isinstance(path, Path) else list(path)
-        told: ForeignImport = self._ask(
-            "memory.exchange.load_foreign_documents",
-            read_files(paths, format),
-            format,
-            path=paths[0].name if len(paths) == 1 else named(paths),
-            dry_run=dry_run,
-            branches=branches,
-            conversations=conversations,
-            progress=progress,
-        )
-        return replace(told, path=named(paths))
+    def frame_definitions(self) -> tuple[FrameDefinition, ...]:
+        return self._ask("frame_list").definitions  # type: ignore[no-any-return]
 
 
 class RemoteClock:
@@ -210,8 +90,8 @@ class RemoteClock:
 
     def __init__(self, ask: Callable[[], object]) -> None:
         self._ask = ask
-        self._clock: Clock | None = None
         self._base = SystemClock()
+        self._clock: Clock | None = None
 
     def tell(self, now: datetime, *, fixed: bool) -> None:
         """The time there; fixed: it stands still."""
@@ -224,23 +104,17 @@ class RemoteClock:
     def now(self) -> datetime:
         if self._clock is None:
             self._ask()
-        return self._base.now() if self._clock is None else self._clock.now()
+        return (self._clock or self._base).now()
 
     def perf(self) -> float:
-        return self._base.perf() if self._clock is None else self._clock.perf()
-
-
-R = TypeVar("R")
-
-OPERATIONS_PATH: Final = "/v1/attach/operations/"
+        return self._base.perf()
 
 
 class RemoteEngine(Engine):
     """A client of a served engine. Settings, palettes and files are those of this machine; memory, working context,
     models and time are those of the server.
 
-    Operations are carried out there; those that are given a file or a folder read or write it here. Raises
-    UnreachableError where nobody answers, and otherwise what an engine of this process raises.
+    Raises UnreachableError where nobody answers, and otherwise what an engine of this process raises.
     """
 
     attached = True
@@ -267,32 +141,49 @@ class RemoteEngine(Engine):
 
     # --- carrying out ---------------------------------------------------------------------------------
 
-    def carry_out(self, call: Work[R], progress: Progress | None = None) -> R:
-        """Have the call carried out at the server, or here where it is about files of this machine."""
+    def carry_out(self, call: Work[R], progress: Progress | None = None, operator: Any = None) -> R:
+        """Have the call carried out at the server, or here where it is about this machine alone."""
         asked = cast("Call[R]", call)
-        operation = asked.operation
-        if operation.name == "ingest" and asked.arguments.get("sync"):
-            raise UsageError(
-                "What is sent to a served memory has no file there that could be brought up to date.",
-                title="Not while attached",
-                way_out="Use --sync on the machine where the memory lies, while nothing is served.",
-            )
-        if operation.place == "here" or _names_files(asked):
-            return call.apply(self, progress)
-        given = {"arguments": dict(asked.arguments), "line": asked.line()}
-        result: R = self.connection.ask(OPERATIONS_PATH + operation.identifier, given, progress)
+        name, arguments = asked.operation.name, asked.arguments
+        if asked.operation.place == "here":
+            return asked.apply(operator or self, progress)
+        if name == "ingest" and arguments.get("text") == "-":
+            asked = asked.having(text=self.piped_text())
+        if name == "export" and arguments.get("path") is None:
+            asked = asked.having(path=unnamed_export(arguments["format"]))
+        files = files_of(asked)
+        given = {"arguments": dict(asked.arguments), "files": files, **self._with_files(asked, files)}
+        if operator is not None:
+            given["state"] = operator.state()
+        answer = self._carry_out(asked.operation.identifier, given, progress)
+        take_back(files, answer["written"])
+        result: R = answer["result"]
+        if operator is not None:
+            operator.go_on_from(answer["state"] | dict.fromkeys(answer["given"], result))
         return result
+
+    def _with_files(self, call: Call[Any], files: tuple[SentFile, ...]) -> dict[str, Any]:
+        """What is sent of files. Raises UsageError where the operation is about those of the server's machine."""
+        if any(call.operation.name == name and call.arguments.get(argument) for name, argument in _AT_HOME):
+            raise _at_home()
+        return {"archive": packed(call, files)} if files else {}
+
+    def _carry_out(self, identifier: str, given: dict[str, Any], progress: Progress | None = None) -> dict[str, Any]:
+        answer = self.connection.carry_out(identifier, given, progress)
+        self._facts: EngineFacts = answer["facts"]
+        self._time.tell(self._facts.now, fixed=self._facts.fixed)
+        return answer
+
+    def _ask(self, identifier: str, **arguments: Any) -> Any:
+        with self.looking():
+            return self._carry_out(identifier, {"arguments": arguments, "files": (), "state": {}})["result"]
 
     def looking(self) -> AbstractContextManager[None]:
         return self.connection.looking()
 
     def facts(self) -> EngineFacts:
-        told: EngineFacts = self._ask("facts")
-        self._time.tell(told.now, fixed=told.fixed)
-        return told
-
-    def _ask(self, path: str, *args: Any, **kwargs: Any) -> Any:
-        return RemotePart(self.connection, path)(*args, **kwargs)
+        self._ask("status")
+        return self._facts
 
     # --- what it was told -----------------------------------------------------------------------------
 
@@ -336,24 +227,24 @@ class RemoteEngine(Engine):
     # --- the engines ----------------------------------------------------------------------------------
 
     @cached_property
-    def _remote_memory(self) -> Memory:
-        return cast("Memory", RemoteMemory(self.connection, self.settings.memory.ingest))
+    def _reads(self) -> Memory:
+        return cast("Memory", RemoteReads(self._ask))
 
     @property
     def memory(self) -> Memory:
-        return self._remote_memory
+        return self._reads
 
     @property
     def memory_is_open(self) -> bool:
         return True
 
-    def block(self, reference: str | None) -> Block:
-        found: Block = self._ask("block", reference)
-        return found
-
     @property
     def focus(self) -> FocusRuntime:
-        return cast("FocusRuntime", RemotePart(self.connection, "focus"))
+        """What can be looked at of the working context there. Raises UsageError where nothing is open."""
+        view = self.focus_view
+        if view is None:
+            raise UsageError("Nothing is open in the working context.", way_out="`frame open` opens the last frame.")
+        return cast("FocusRuntime", SimpleNamespace(snapshot=lambda: view))
 
     @property
     def focus_is_open(self) -> bool:
@@ -362,28 +253,6 @@ class RemoteEngine(Engine):
     @property
     def focus_view(self) -> FocusView | None:
         return self.facts().focus
-
-    def open_focus(
-        self,
-        segments: Sequence[Any],
-        question: str = "",
-        progress: Progress | None = None,
-        *,
-        folder: Path | None = None,
-    ) -> FocusRuntime:
-        """Open the segments as the lifetime context there. Raises UsageError for a folder: it would lie there."""
-        if folder is not None:
-            raise UsageError(
-                "A kept lifetime lies on the machine that serves the memory.",
-                title="Not while attached",
-                way_out="Leave --lifetime out, or open it on that machine.",
-            )
-        self._ask("open_focus", list(segments), question, progress)
-        return self.focus
-
-    def focus_trace(self) -> Trace:
-        told: Trace = self._ask("focus_trace")
-        return told
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -426,14 +295,10 @@ class JoinedEngine(RemoteEngine):
         its = "".join(f", with its {name}" for name, value in own.items() if value)
         self.warn(f"{store.name} is open in process {holder}: this goes through it{its}.")
 
-    def carry_out(self, call: Work[R], progress: Progress | None = None) -> R:
-        asked = cast("Call[R]", call)
-        files = _whole_paths(asked)
-        if not files or asked.operation.place == "here":
-            return super().carry_out(call, progress)
-        given = {"arguments": {**asked.arguments, **files}, "line": asked.line()}
-        result: R = self.connection.ask(OPERATIONS_PATH + asked.operation.identifier, given, progress)
-        return result
+    def _with_files(self, call: Call[Any], files: tuple[SentFile, ...]) -> dict[str, Any]:
+        """Where they lie: that process is on this machine."""
+        del call
+        return {"paths": [str(Path(file.given).expanduser().resolve()) for file in files]}
 
     @property
     def store_path(self) -> Path | str:
@@ -445,25 +310,3 @@ class JoinedEngine(RemoteEngine):
 
     def beside_store(self, ending: str) -> Path | None:
         return self._store.with_name(f"{self._store.name}{ending}")
-
-
-def _names_files(call: Call[Any]) -> bool:
-    """Whether the call was given a file or a folder; a text that could be a path counts as one."""
-    return any(
-        each.takes in ("file", "folder") and call.arguments.get(each.name) not in (None, [], ())
-        for each in call.operation.parameters
-    )
-
-
-def _whole_paths(call: Call[Any]) -> dict[str, Any]:
-    """The files and folders that the call was given, by their whole paths; a text that names nothing is a text."""
-    found: dict[str, Any] = {}
-    for parameter in call.operation.parameters:
-        value = call.arguments.get(parameter.name)
-        if parameter.takes not in ("file", "folder") or value in (None, [], ()):
-            continue
-        named = value if isinstance(value, list) else [value]
-        if all(isinstance(each, Path) or lies_there(Path(each)) for each in named):
-            whole = [str(Path(each).expanduser().resolve()) for each in named]
-            found[parameter.name] = whole if isinstance(value, list) else whole[0]
-    return found

@@ -66,12 +66,12 @@ class Call(Generic[R_co]):
         an Engine alone.
         """
         self.check()
+        engine = on.engine if _is_operator(on) else on
         if not self.operation.of_operator:
-            engine = on.engine if _is_operator(on) else on
             return engine.carry_out(self, progress)
         if not _is_operator(on):
             raise TypeError(f"`{self.operation.name}` is about what one person looks at: it needs an Operator.")
-        return self.apply(on, progress)
+        return engine.carry_out(self, progress, on)
 
     def apply(self, on: Engine | HasEngine, progress: Progress | None = None) -> R_co:
         """Carry the call out here, in this process, on what the operation takes: an Operator or an Engine."""

@@ -121,6 +121,7 @@ def last(operator: Operator) -> LastFrame:
     pane="focus",
     long=True,
     writes=True,
+    needs="operate",
 )
 def open_frame(
     operator: Operator, *, question: Question = None, lifetime: Lifetime = None, progress: Progress | None = None

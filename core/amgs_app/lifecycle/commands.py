@@ -8,14 +8,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from amgs.errors import InputError, UsageError
+from amgs.errors import UsageError
 from amgs_app.calls.arguments import DryRun, Limit, MostBlocks, Offset
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.lifecycle.rows import INBOX
 from amgs_app.panes.row_fields import shown
 from amgs_app.panes.row_filter import ListFilter
-from amgs_app.places.paths import lies_there
+from amgs_app.places.paths import SentText, lies_there
 from amgs_app.results.memory import Consolidated, Inbox, OperationList, Untouched, consolidated
 
 if TYPE_CHECKING:
@@ -106,14 +106,12 @@ def ingest(
     holds from then on; it stays readable as of before.
     """
     given = given_metadata(speaker, tag or (), meta or ())
-    if batch is not None and file is None and text is not None and Path(text).is_dir():
-        raise UsageError("--batch takes one folder at a time.", way_out="Ingest one folder after the other.")
     if sum(given is not None for given in (text, file, batch, sample or None)) > 1:
         raise UsageError("TEXT, --file, --batch and --sample exclude each other.", way_out="Give one of them.")
     if text is not None:
         piped = text == "-"
         if piped:
-            text = _piped(engine)
+            text = engine.piped_text()
         path = None if piped else _path_of(text)
         if path is None:
             said = f"{speaker}: {text}" if speaker else text
@@ -152,18 +150,6 @@ def _check_corpus(engine: Engine, sample: bool) -> None:
             "The sample does not go into your own memory.",
             way_out="Give it a store: `amgs --store sample.duckdb ingest --sample`.",
         )
-
-
-def _piped(engine: Engine) -> str:
-    """What was piped into the command line. Raises UsageError where nobody typed one, InputError for other bytes."""
-    if engine.standard_input is None:
-        raise UsageError("Nothing is piped in here.", way_out="`-` reads standard input in `amgs ingest -` alone.")
-    try:
-        return engine.standard_input().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            "What is piped in is no text in UTF-8.", way_out="Save it as a file and give its path."
-        ) from error
 
 
 def _marked(
@@ -237,7 +223,7 @@ def _path_of(text: str) -> Path | None:
     if "\n" in word or not ("/" in word or len(word.split()) == 1 or word.endswith(".md")):
         return None
     path = Path(word)
-    if lies_there(path):
+    if not isinstance(text, SentText) and lies_there(path):
         return path.expanduser()
     if _IS_PATH.fullmatch(word):
         raise UsageError(

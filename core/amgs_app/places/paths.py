@@ -14,6 +14,24 @@ _BARE_NAME = re.compile(r"[^\W\d_][\w .+-]*|\.\w[\w.-]*")
 _WITH_ENDING = re.compile(r"[^@#-].*\.[A-Za-z]\w*")
 
 
+class SentText(str):
+    """A text that came from another machine: no path is looked up by it."""
+
+    __slots__ = ()
+
+
+def unnamed_export(format: str) -> Path:
+    """Give the file that `export` writes without a path. Raises UsageError where one is there."""
+    path = Path(f"memory.{format}")
+    if path.exists():
+        raise UsageError(
+            f"{path} is there already, in {path.absolute().parent}.",
+            title="Nothing was exported",
+            way_out=f"Give a path; to replace it: `export {path} --format {format}`.",
+        )
+    return path
+
+
 def check_place(path: Path, *, example: str) -> None:
     """Raise UsageError for a path that nobody means as one: `-`, `@1`, `L1#2`, two lines, nothing at all.
 

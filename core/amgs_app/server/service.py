@@ -25,7 +25,7 @@ from amgs_app import __version__
 from amgs_app.calls.hints import way_out_of
 from amgs_app.calls.standard import standard
 from amgs_app.render.encode import plain
-from amgs_app.server import attach_routes, front_page, memory_routes, plans
+from amgs_app.server import exact_routes, front_page, memory_routes, plans
 from amgs_app.server.asking import NAMESPACE, Asked, ByCaller, Service, identify
 from amgs_app.server.automatic_consolidation import consolidate_when_due
 from amgs_app.server.foreign_pages import ForeignPages
@@ -135,7 +135,7 @@ def create_app(
     app.include_router(memory_routes.router)
     app.include_router(plans.router)
     app.include_router(watching)
-    app.include_router(attach_routes.router)
+    app.include_router(exact_routes.router)
     table = routes(standard())
     for route in table:
         add_route(app, route)

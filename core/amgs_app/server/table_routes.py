@@ -53,7 +53,7 @@ def add_route(app: FastAPI, route: Route) -> None:
         result = await asked.run(operation.name, lane, work, call.line(), changes=operation.writes)
         if operation.name in EXPLAINED and not (asked.lossless or arguments["explain"]):
             result = EXPLAINED[operation.name](result)
-        return asked.answer(_told(asked, result))
+        return asked.answer(without_place(asked, result))
 
     where = Query() if route.asks_in_query else Body(default_factory=given) if not _needs(given) else Body()
     parameters = [
@@ -82,7 +82,7 @@ def add_route(app: FastAPI, route: Route) -> None:
     )
 
 
-def _told(asked: Asked, result: Any) -> Any:
+def without_place(asked: Asked, result: Any) -> Any:
     """The result, without where the store lies for a caller that does not operate it."""
     store = getattr(result, "store", None)
     if asked.caller.can("operate") or not isinstance(store, StoreStatus):

@@ -7,9 +7,9 @@ recorded line is complete and a replay does what was done.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from amgs.errors import StoreLockedError, UsageError
 from amgs_app.panes.layout import Layout, PaneState
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from amgs_app.terminal.themes import Palette
 
 R = TypeVar("R")
+
+_STATE: Final = ("selection", "last_frame", "draft", "layout", "_theme")
+"""What operations go on from, and leave behind."""
 
 
 class Operator:
@@ -85,6 +88,16 @@ class Operator:
         self.engine.close()
         self.engine = joined
         return True
+
+    def state(self) -> dict[str, Any]:
+        """Give what operations go on from, by name."""
+        return {name: getattr(self, name) for name in _STATE}
+
+    def go_on_from(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state` gave elsewhere."""
+        for name in _STATE:
+            if name in state:
+                setattr(self, name, state[name])
 
     # --- carrying out ---------------------------------------------------------------------------------------
 

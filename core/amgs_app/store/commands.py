@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
+from amgs_app.places.paths import unnamed_export
 
 if TYPE_CHECKING:
     from amgs.api.exchange import Exported, ForeignImport, Imported
@@ -21,7 +22,9 @@ Source = Literal["mem0", "chatgpt", "claude", "mcp", "openai", "anthropic"]
 
 @operation(
     "export",
-    place="here",
+    long=True,
+    needs="operate",
+    audience="workstation",
     summary="Write the whole memory to a JSON or GraphML file.",
     synonyms=("back up", "backup", "dump"),
     example="export memory.json",
@@ -42,15 +45,7 @@ def export(
 
     A PATH that is there is replaced, and the result says so; without a PATH no file is.
     """
-    if path is None:
-        path = Path(f"memory.{format}")
-        if path.exists():
-            raise UsageError(
-                f"{path} is there already, in {path.absolute().parent}.",
-                title="Nothing was exported",
-                way_out=f"Give a path; to replace it: `export {path} --format {format}`.",
-            )
-    return engine.memory.exchange.export(path, format)
+    return engine.memory.exchange.export(path or unnamed_export(format), format)
 
 
 @operation(
@@ -61,6 +56,7 @@ def export(
     long=True,
     writes=True,
     creates=True,
+    needs="operate",
 )
 def load(
     engine: Engine,

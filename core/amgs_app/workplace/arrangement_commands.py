@@ -72,6 +72,7 @@ LONGEST_NAME = 60
 @operation(
     "layout",
     lane="turn",
+    needs="write",
     summary="Arrange the panes: one large, the others beside it; save and restore arrangements.",
     example="layout frame --beside graph,decay",
 )
@@ -148,6 +149,7 @@ ListPane = Annotated[Pane, Arg(metavar="PANE", help="The pane with the list."), 
 
 @operation(
     "filter",
+    needs="write",
     summary="Filter and sort the rows of a pane's list.",
     synonyms=("sort", "order"),
     example="filter inbox 'confidence>0.5' --sort confidence",

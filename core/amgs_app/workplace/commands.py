@@ -13,7 +13,7 @@ from amgs_app.calls.call import Call
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import Operation, operation
 from amgs_app.panes.layout import Pane, PaneState
-from amgs_app.results.memory import SettingsList, TrafficList
+from amgs_app.results.memory import LastFrame, SettingsList, TrafficList
 from amgs_app.results.overview import Overview
 from amgs_app.results.session import CommandGroups, HelpList, Shown, ThemeSet, VerbHelp
 from amgs_app.terminal.line import nearness
@@ -112,7 +112,6 @@ def status(
     if health:
         return engine.memory.health()
     store, facts = engine.memory.status(), engine.facts()
-    served = engine.attached or engine.traffic is not None
     return Overview(
         store=store,
         corpus=facts.corpus,
@@ -123,7 +122,7 @@ def status(
         focus=facts.focus,
         sample_time=facts.sample_time,
         read_only=facts.read_only,
-        namespaces=engine.memory.namespaces() if store.topology is not None and not served else (),
+        namespaces=engine.memory.namespaces() if store.topology is not None and engine.traffic is None else (),
     )
 
 
@@ -140,7 +139,7 @@ _LINES: Mapping[str, tuple[str, str]] = {
 """The command that a pane shows: of the whole memory, and of the selected block."""
 
 
-@operation("show", lane="model", summary="Show a pane with current data.", example="show frame")
+@operation("show", place="here", lane="model", summary="Show a pane with current data.", example="show frame")
 def show(operator: Operator, pane: Annotated[Pane, Arg(metavar="PANE", help="The pane."), Takes("pane")]) -> Shown:
     """Show a pane with current data; `snapshot` then writes its picture.
 
@@ -150,7 +149,7 @@ def show(operator: Operator, pane: Annotated[Pane, Arg(metavar="PANE", help="The
     if call is not None:
         shown = operator.carry_out(operator.resolve(call))
         operator.panes[pane] = PaneState(call.line(), shown)
-    elif pane not in operator.panes:
+    if pane not in operator.panes or operator.panes[pane].result == LastFrame(None):
         raise UsageError("Nothing was assembled or searched yet.", way_out="`frame assemble SESSION` first.")
     operator.pane = pane
     return Shown(pane, operator.panes[pane].result)
@@ -165,14 +164,16 @@ def _call_of(operator: Operator, pane: Pane) -> Call[Any] | None:
         return look()
     if pane in operator.panes and pane in ("frame", "conversation"):
         return None
-    if pane == "frame" and operator.engine.memory.frames.last() is None:
-        return None
     of_memory, of_selection = _LINES[pane]
     return standard().call(of_memory if operator.selection is None else of_selection)
 
 
 @operation(
-    "theme", summary="Choose the colour theme.", synonyms=("colours", "dark mode", "appearance"), example="theme paper"
+    "theme",
+    place="here",
+    summary="Choose the colour theme.",
+    synonyms=("colours", "dark mode", "appearance"),
+    example="theme paper",
 )
 def theme(
     operator: Operator,

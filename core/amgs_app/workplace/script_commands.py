@@ -27,6 +27,7 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
 
 @operation(
     "snapshot",
+    place="here",
     lane="model",
     summary="Write the current pane to NAME.txt, NAME.svg and NAME.json.",
     example="snapshot overview",
@@ -45,6 +46,7 @@ def snapshot(
 
 @operation(
     "save",
+    place="here",
     summary="Save this session's commands as a script, all or those from a moment on.",
     synonyms=("recording",),
     example="save session.amgs",
@@ -80,7 +82,11 @@ def save(
 
 
 @operation(
-    "expect", lane="model", summary="Stop the script unless a metric is as expected.", example="expect hits '>=' 3"
+    "expect",
+    place="here",
+    lane="model",
+    summary="Stop the script unless a metric is as expected.",
+    example="expect hits '>=' 3",
 )
 def expect(
     operator: Operator,
@@ -125,11 +131,10 @@ def _focus(operator: Operator) -> FocusView:
 
 
 def _telemetry(operator: Operator) -> Telemetry:
-    from amgs_focus.trace.lineage import lineage
-    from amgs_focus.trace.telemetry import telemetry
+    from amgs_app.calls.standard import standard
 
-    trace = operator.engine.focus_trace()
-    return telemetry(trace, lineage(trace).line())
+    measured: Telemetry = operator.carry_out(standard().call("focus telemetry"))
+    return measured
 
 
 def _hits(operator: Operator) -> float:

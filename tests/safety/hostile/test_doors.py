@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp.server.mcpserver.exceptions import ToolError
 
+from amgs import wire
 from amgs.client import MemoryClient
 from amgs.errors import AmgsError, InputError, UsageError
 from amgs.storable import check_storable, make_storable, why_unstorable
@@ -87,8 +88,8 @@ BODIES: tuple[tuple[str, Callable[[str], dict[str, Any]]], ...] = (
     ("/v1/operations/frame_define", lambda odd: {"name": "ODD", "purpose": odd, "base": "SESSION"}),
     ("/v1/operations/pack_assemble", lambda odd: {"pack": odd}),
     ("/v1/plans/revision", lambda odd: {"source": "x", "text": odd}),
-    ("/v1/attach/operations/search", lambda odd: {"arguments": {"query": odd}}),
-    ("/v1/attach/ask", lambda odd: {"path": "memory.find", "args": [odd], "kwargs": {}}),
+    ("/v1/operations/search", lambda odd: {"arguments": {"query": odd}}),
+    ("/v1/operations/status", lambda odd: {"arguments": {}, "state": {"selection": odd}}),
 )
 
 
@@ -98,9 +99,11 @@ def test_over_http_it_is_refused_and_nobody_else_is_spoiled(
     kiln: Served, odd: str, asked: tuple[str, Callable[[str], dict[str, Any]]], ascii_only: bool
 ) -> None:
     path, make = asked
-    body = json.dumps(make(odd), ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    given = make(odd)
+    kind = wire.MEDIA_TYPE if "arguments" in given else "application/json"
+    body = json.dumps(given, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
     with client(kiln.address) as asking:
-        answer = asking.post(path, content=body, headers={"Content-Type": "application/json"})
+        answer = asking.post(path, content=body, headers={"Content-Type": kind})
     assert answer.status_code in (400, 422), answer.text
     assert SAID.search(answer.text) or "parsing" in answer.text or "JSON" in answer.text, answer.text
     kiln.works()

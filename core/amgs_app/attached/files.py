@@ -1,0 +1,165 @@
+"""Files that a call names, sent with it: a server opens no path of its own machine for a client.
+
+What is read lies in a folder of the call's own there; what is written there comes back.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+from amgs.errors import InputError, NotFoundError
+from amgs.regular_file import real_path
+from amgs_app.places.paths import lies_there
+
+if TYPE_CHECKING:
+    from amgs_app.calls.call import Call
+
+_PASSED_OVER: Final = frozenset({"node_modules", "__pycache__"})
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A file or a folder that a parameter names. given: as the client wrote it. made: the operation writes it."""
+
+    parameter: str
+    number: int
+    given: str
+    name: str
+    made: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where it lies in the folder of the call."""
+        return f"{self.parameter}/{self.number}/{self.name}"
+
+
+def files_of(call: Call[Any]) -> tuple[SentFile, ...]:
+    """Find what a call names; a text that is no path of something is a text."""
+    found: list[SentFile] = []
+    for parameter in call.operation.parameters:
+        value = call.arguments.get(parameter.name)
+        if parameter.takes not in ("file", "folder") or value in (None, [], ()):
+            continue
+        named = value if isinstance(value, (list, tuple)) else [value]
+        if all(isinstance(path, Path) or lies_there(Path(path)) for path in named):
+            found += [
+                SentFile(parameter.name, number, str(path), real_path(Path(path).expanduser()).name, parameter.made)
+                for number, path in enumerate(named)
+            ]
+    return tuple(found)
+
+
+def packed(call: Call[Any], files: tuple[SentFile, ...]) -> bytes:
+    """Give what the files hold as a tar, with their times; what is not there is left out, the server says so."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for file in files:
+            path = Path(file.given).expanduser()
+            for inner in _below(path) if lies_there(path) else ():
+                _add(archive, inner, file.place + inner.as_posix()[len(path.as_posix()) :], call.operation.name)
+    return out.getvalue()
+
+
+def _below(path: Path) -> Iterator[Path]:
+    """A path, and what is below it but for what is hidden, or what a program filled a folder with."""
+    yield path
+    for folder, below, names in os.walk(path):
+        below[:] = [name for name in below if name[0] != "."]
+        names = [name for name in names if name[0] != "."]
+        if Path(folder).name in _PASSED_OVER or "pyvenv.cfg" in names:
+            below[:], names = [], [name for name in names if name == "pyvenv.cfg"]
+        yield from (Path(folder, name) for name in (*below, *names))
+
+
+def _add(archive: tarfile.TarFile, path: Path, name: str, operation: str) -> None:
+    from amgs.ingest.readers.registry import reader_of
+
+    try:
+        info = archive.gettarinfo(path, name)
+        if not info.isreg():
+            archive.addfile(info)
+            return
+        if operation == "export" or (operation == "ingest" and reader_of(path.name) is None):
+            info.size = 0  # it is replaced, or named by its ending alone
+        with path.open("rb") as data:
+            archive.addfile(info, data)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.", way_out="Check its permissions.") from error
+
+
+@dataclass(slots=True)
+class UnpackedFiles:
+    """The files of a call in a folder of its own, at the server."""
+
+    folder: Path
+    files: tuple[SentFile, ...]
+    _before: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, folder: Path, files: tuple[SentFile, ...], data: bytes) -> UnpackedFiles:
+        """Unpack what was sent. Raises NotFoundError for a name that leads out of the folder, InputError for what is
+        no archive.
+        """
+        for file in files:
+            if file.name in ("", ".", "..") or len(PurePosixPath(file.place).parts) != 3:
+                raise NotFoundError("A file has no such name.", way_out="Use the same version on both sides.")
+            (folder / file.place).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+                plain = [member for member in archive if member.isreg() or member.isdir()]
+                archive.extractall(folder, plain, filter="data")
+        except (tarfile.TarError, OSError) as error:
+            raise InputError("The files cannot be read.", way_out="Use the same version on both sides.") from error
+        made = cls(folder, files)
+        made._before = made._state()
+        return made
+
+    def written(self) -> dict[str, bytes]:
+        """Give what was written, by its place."""
+        changed = [name for name, state in self._state().items() if self._before.get(name) != state]
+        return {name: (self.folder / name).read_bytes() for name in changed}
+
+    def as_given(self, line: bytes) -> bytes:
+        """Put the client's own paths in the place of those here, in a line of JSON."""
+        for file in self.files:
+            named = (str(self.folder / file.place), file.given)
+            here, there = (json.dumps(path, ensure_ascii=False)[1:-1].encode() for path in named)
+            line = line.replace(here, there)
+        return line
+
+    def _state(self) -> dict[str, tuple[int, int]]:
+        made = [self.folder / file.place for file in self.files if file.made]
+        every = [path for top in made for path in (top, *top.rglob("*")) if path.is_file()]
+        return {
+            path.relative_to(self.folder).as_posix(): (path.stat().st_mtime_ns, path.stat().st_size) for path in every
+        }
+
+
+def take_back(files: tuple[SentFile, ...], written: dict[str, bytes]) -> None:
+    """Write here what was written there. Raises InputError where that cannot be."""
+    for place, data in written.items():
+        mine = (file for file in files if file.made and f"{place}/".startswith(f"{file.place}/"))
+        mine = (file for file in files if file.made and f"{place}/".startswith(f"{file.place}/"))
+        file = next(mine, None)
+        below = PurePosixPath(place[len(file.place) :].lstrip("/")) if file else PurePosixPath()
+        if file is None or ".." in below.parts:
+            raise InputError("The server wrote what nobody asked for.", way_out="Use the same version on both sides.")
+        path = Path(file.given).expanduser() / below
+        beside = path.with_name(f"{path.name}.part")
+        try:
+            if below.parts:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_bytes(data)
+            beside.replace(path)
+        except OSError as error:
+            beside.unlink(missing_ok=True)
+            raise InputError(
+                f"{path} cannot be written: {error.strerror}.", way_out="Choose a folder that is there and has room."
+            ) from error

@@ -1,0 +1,230 @@
+"""The operations' routes for an attached workstation, which sends values that read back as they were (`Content-Type:
+application/vnd.amgs+json`).
+
+An answer is a stream of lines: progress while it is worked on, a blank line a second so that both sides know of each
+other, then the result or the problem. Who closes the connection cancels the work, which stops at its next report.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from fastapi import APIRouter, Header, Request
+from fastapi.responses import StreamingResponse
+from fastapi.routing import APIRoute
+from pydantic import ValidationError
+from starlette.routing import Match
+
+from amgs import wire
+from amgs.errors import AmgsError, InputError, NotFoundError, UsageError
+from amgs.ingest.source_names import SENT
+from amgs.problems import fault, problem
+from amgs.types import Progress
+from amgs_app.attached.connection import CLIENT, LOOK
+from amgs_app.attached.files import SentFile, UnpackedFiles
+from amgs_app.calls.call import Call
+from amgs_app.calls.operation import Operation, call_from_json
+from amgs_app.calls.standard import standard
+from amgs_app.places.paths import SentText
+from amgs_app.server.asking import Asked, ByCaller, check_right
+from amgs_app.server.routes import closed
+from amgs_app.server.table_routes import lane_of, without_place
+from amgs_app.session.operator import Operator
+from amgs_app.shell.output import intended
+from amgs_app.terminal.exit_codes import code_of
+
+if TYPE_CHECKING:
+    from starlette.types import Scope
+
+
+class _ExactRoute(APIRoute):
+    """A route for bodies of the one media type; others go on to the routes behind it."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if dict(scope["headers"]).get(b"content-type") != wire.MEDIA_TYPE.encode():
+            return Match.NONE, {}
+        return super().matches(scope)
+
+
+router = APIRouter(include_in_schema=False, route_class=_ExactRoute)
+log = logging.getLogger("amgs.server")
+
+BEAT_SECONDS: Final = 0.1
+"""How often progress is told."""
+BEATS_OF_SILENCE: Final = 10
+_OTHER: Final = "Use the same version on both sides."
+
+
+@dataclass(slots=True)
+class _Work:
+    """What a request has carried out. state: what the operation goes on from, where it is about what one person looks
+    at. answer: what comes with the result: the state that changed, and the names of what of it is the result itself.
+    """
+
+    call: Call[Any]
+    state: Mapping[str, Any]
+    unpacked: UnpackedFiles | None
+    answer: dict[str, Any]
+
+    def run(self, asked: Asked, progress: Progress) -> Any:
+        operator = Operator(asked.namespace.engine)
+        operator.go_on_from(self.state)
+        before = operator.state()
+        with asked.namespace.holding(lane_of(self.call)):
+            result = self.call.apply(operator if self.call.operation.of_operator else operator.engine, progress)
+        changed = {name: value for name, value in operator.state().items() if value is not before[name]}
+        given = [name for name, value in changed.items() if type(value) is type(result)]
+        self.answer.update(
+            facts=operator.engine.facts(),
+            given=given,
+            state={name: value for name, value in changed.items() if name not in given},
+            written={} if self.unpacked is None else self.unpacked.written(),
+        )
+        return without_place(asked, result)
+
+
+@router.post("/v1/operations/{identifier}")
+async def operation(
+    asked: ByCaller,
+    identifier: str,
+    request: Request,
+    look: Annotated[str, Header(alias=LOOK)] = "",
+    client: Annotated[str, Header(alias=CLIENT, max_length=64)] = "",
+) -> StreamingResponse:
+    """Carry out an operation with the arguments that the body gives by name, and the files that it holds."""
+    chosen = next((found for found in standard() if found.identifier == identifier), None)
+    if chosen is None or chosen.place == "here":
+        raise NotFoundError("There is no such operation here.", way_out=_OTHER)
+    request.state.operation = chosen.name
+    check_right(asked, chosen.right, f"`{chosen.name}`")
+    given = await _body(request)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=SENT)))
+        work = await asyncio.to_thread(_work, chosen, given, folder, near=asked.caller.near)
+        if work.call.arguments.get("hard"):
+            check_right(asked, "operate", f"`{chosen.name} --hard`")
+        lines = _lines(replace(asked, client=client), work, quiet=bool(look), folder=stack.pop_all())
+    return StreamingResponse(lines, media_type="application/x-ndjson")
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """The value in the body; raises InputError for one that is none."""
+    body = await request.body()
+    try:
+        given = await asyncio.to_thread(wire.loads, body)
+    except AmgsError:
+        raise
+    except Exception as error:  # whatever the constructors of values say of values that nobody made
+        raise InputError("The question cannot be read.", way_out=_OTHER) from error
+    if not isinstance(given, dict):
+        raise InputError("The question cannot be read.", way_out=_OTHER)
+    return given
+
+
+def _work(chosen: Operation[..., Any], given: Mapping[str, Any], folder: Path, *, near: bool) -> _Work:
+    """What is asked. Raises UsageError for arguments that the operation does not take, and for files that were named
+    and not sent.
+    """
+    arguments, files = given.get("arguments"), given.get("files", ())
+    if not isinstance(arguments, dict) or not all(isinstance(name, str) for name in arguments):
+        raise UsageError("The arguments are missing.", way_out=_OTHER)
+    if not isinstance(files, tuple) or not all(isinstance(file, SentFile) for file in files):
+        raise UsageError("The files cannot be read.", way_out=_OTHER)
+    paths, unpacked = given.get("paths"), None
+    if files and not (near and isinstance(paths, list) and len(paths) == len(files)):
+        unpacked = UnpackedFiles.of(folder, files, given.get("archive") or b"")
+        paths = [str(folder / file.place) for file in files]
+    named: dict[str, list[str]] = {}
+    for file, path in zip(files, paths or (), strict=True):
+        named.setdefault(file.parameter, []).append(path)
+    texts = {}
+    for parameter in chosen.parameters:
+        value = arguments.get(parameter.name)
+        if parameter.name in named:
+            found = named.pop(parameter.name)
+            arguments = {**arguments, parameter.name: found if parameter.many else found[0]}
+        elif parameter.name in closed(chosen) and value not in (None, [], ()):
+            if not isinstance(value, str):
+                raise UsageError("A client's files are read by the client.", way_out="Send the text itself.")
+            texts[parameter.name] = SentText(value)
+    if named:
+        raise UsageError("The files belong to no parameter.", way_out=_OTHER)
+    try:
+        call = call_from_json(chosen, arguments).having(**texts)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(step) for step in first["loc"])
+        raise UsageError(f"{place}: {first['msg']}.", way_out=f"Use: {chosen.usage()}") from error
+    call.check()
+    state = given.get("state")
+    return _Work(call, state if isinstance(state, dict) else {}, unpacked, {})
+
+
+async def _lines(asked: Asked, work: _Work, *, quiet: bool, folder: ExitStack) -> AsyncIterator[bytes]:
+    """The answer line by line; who stops reading cancels the work. folder: is removed when the work has ended."""
+    said: list[tuple[int, int, str]] = [(0, 0, "")]  # the latest report, put there in the thread that works
+
+    def report(done: int, total: int, doing: str) -> None:
+        said[0] = (done, total, doing)
+
+    progress = Progress(report)
+    chosen, told = work.call.operation, work.call.line()
+    if work.unpacked is not None:
+        told = work.unpacked.as_given(told.encode()).decode()
+
+    def carry_out() -> Any:
+        with folder:
+            return work.run(asked, progress)
+
+    running = asked.run(chosen.name, lane_of(work.call), carry_out, told, changes=chosen.writes, quiet=quiet)
+    task = asyncio.ensure_future(running)
+    _running.add(task)
+    task.add_done_callback(_ended)
+    try:
+        shown, silent = said[0], 0
+        while not (await asyncio.wait({task}, timeout=BEAT_SECONDS))[0]:
+            silent += 1
+            if said[0] != shown:
+                shown, silent = said[0], 0
+                yield _line({"progress": list(shown)})
+            elif silent % BEATS_OF_SILENCE == 0:
+                yield b"\n"
+        yield await asyncio.to_thread(_outcome, task, work)
+    finally:
+        progress.cancel()
+
+
+_running: set[asyncio.Task[Any]] = set()
+"""Work goes on until its next report when nobody waits for it any more."""
+
+
+def _ended(task: asyncio.Task[Any]) -> None:
+    _running.discard(task)
+    if not task.cancelled():
+        task.exception()  # taken note of: what went wrong was told, or nobody is left to tell
+
+
+def _outcome(task: asyncio.Task[Any], work: _Work) -> bytes:
+    """The last line: the result and what comes with it, or the problem with the words of the exception."""
+    error = task.exception()
+    if error is None:
+        line = wire.dumps({"result": task.result(), **work.answer}) + b"\n"
+    elif intended(error):
+        about = str(getattr(error, "about", ""))
+        line = _line({"problem": problem(error, about=about, exit_code=int(code_of(error)))})
+    else:
+        log.error("fault in what an attached client asked", exc_info=error)
+        line = _line({"problem": fault()})
+    return line if work.unpacked is None else work.unpacked.as_given(line)
+
+
+def _line(told: Mapping[str, Any]) -> bytes:
+    return json.dumps(told, ensure_ascii=False).encode() + b"\n"

@@ -12,6 +12,7 @@ from typing import Final
 
 from amgs.sessions.turn import LoadedRules, Relation, Session, TurnKind
 from amgs.sessions.windows import requests, window_at
+from amgs.text.plural import plural
 from amgs.types import Progress
 from amgs.wings.sessions.cache import CacheLine, cache_line
 from amgs.wings.sessions.controls import KindRate, by_kind
@@ -124,7 +125,7 @@ class SessionReview:
     @property
     def wrong(self) -> tuple[str, ...]:
         """What went wrong, a few words each, the worst first: rules that were broken, those that a compaction had
-        dropped before; what had to be fetched again; what failed again and again.
+        dropped before; what had to be fetched again; what failed again and again; other failures in number.
         """
         rules = sorted(self.broken, key=lambda rule: (rule.dropped is None, rule.done))
         told = [
@@ -136,11 +137,10 @@ class SessionReview:
         tokens, _ = self.price
         if tokens:
             told.append(f"{tokens:,} tokens were needed again after a compaction")
-        told += [
-            f"failed {failure.times} times: {failure.what}"
-            for failure in self.failures
-            if failure.times >= _AGAIN and failure.mended is None
-        ]
+        never = [failure for failure in self.failures if failure.mended is None]
+        told += [f"failed {failure.times} times: {failure.what}" for failure in never if failure.times >= _AGAIN]
+        if rest := sum(failure.times < _AGAIN for failure in never):
+            told.append(f"{plural(rest, 'error')} never followed by a success")
         return tuple(told)
 
     @property

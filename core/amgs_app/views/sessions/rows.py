@@ -119,7 +119,7 @@ def session_tree(result: SessionTree) -> ResultTable:
         for one in result.rows
     ]
     note = f"{plural(len(rows), 'session')}, {_sum_told(result.total, result.prices)}"
-    columns = "id from agent what* began:at requests:n elsewhere:n fresh:n written:n cached:n output:n $"
+    columns = "id! from? agent? what* began:at? requests:n! elsewhere:n? fresh:n? written:n? cached:n? output:n! $!"
     return sheet("Sessions and what came from them", columns, rows, [note if rows else NONE_HERE])
 
 

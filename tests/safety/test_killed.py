@@ -86,12 +86,12 @@ def test_what_was_done_when_the_server_was_killed_is_not_done_again(tmp_path: Pa
         assert assemblies(http) == before + 1
         (tmp_path / "die").touch()
         with pytest.raises(httpx2.TransportError):  # its answer is kept in the transaction that does it: neither is
-            http.post("/v1/operations/block_tag", json=note, headers=key | {"Idempotency-Key": "n"})
+            http.post("/v1/operations/block_set", json=note, headers=key | {"Idempotency-Key": "n"})
         process.wait(timeout=30)
         (tmp_path / "die").unlink()
     with running(tmp_path, port) as (http, _):
         answers = [
-            http.post("/v1/operations/block_tag", json=note, headers=key | {"Idempotency-Key": "n"}) for _ in range(2)
+            http.post("/v1/operations/block_set", json=note, headers=key | {"Idempotency-Key": "n"}) for _ in range(2)
         ]
         assert [each.status_code for each in answers] == [200, 200]
         assert answers[0].json() == answers[1].json()

@@ -45,7 +45,7 @@ def test_what_a_reader_misses_is_counted_from_the_bytes(tmp_path: Path) -> None:
     "name", ["antigravity", "atif", "claude_code", "codex", "copilot_cli", "gemini_cli", "goose", "opencode", "pi"]
 )
 def test_compactions_of_every_program_are_counted_from_the_bytes(name: str) -> None:
-    (path,) = (Path(__file__).parents[1] / "unit/sessions/fixtures").glob(f"{name}.json*")
+    (path,) = (Path(__file__).parents[2] / "unit/sessions/fixtures").glob(f"{name}.json*")
     session, records = open_session(path), records_of(path)
     assert missed_boundaries(records, session) == 0
     assert missed_boundaries([], session) > 0

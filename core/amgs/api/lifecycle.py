@@ -318,17 +318,17 @@ class Lifecycle(MemoryPart):
         """The memory `days` ahead: its categories then, and what falls under the threshold on the way, the soonest
         `limit` of it. supposed: with another λ for some of it.
         """
-        return decay_forecast.forecast(
-            self._storage,
-            BlockFilter(),
-            self._now,
-            days=days,
-            threshold=self._context.settings.decay.threshold if threshold is None else threshold,
-            supposed=supposed,
-            limit=bounds.count("A limit", limit),
-        )
+        least = self._context.settings.decay.threshold if threshold is None else threshold
+        most = bounds.count("A limit", limit)
+        with self._storage.snapshot():
+            return decay_forecast.forecast(
+                self._storage, BlockFilter(), self._now, days=days, threshold=least, supposed=supposed, limit=most
+            )
 
     def category_curves(self, *, days: float = 30) -> CategoryCurves:
         """Mean relevance of each category from `days` ago to `days` ahead."""
         threshold = self._context.settings.decay.threshold
-        return decay_forecast.category_curves(self._storage, BlockFilter(), self._now, days=days, threshold=threshold)
+        with self._storage.snapshot():
+            return decay_forecast.category_curves(
+                self._storage, BlockFilter(), self._now, days=days, threshold=threshold
+            )

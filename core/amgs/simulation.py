@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs import bounds
 from amgs.clock import EPOCH
 from amgs.errors import UsageError
 from amgs.graph.centrality import measure
@@ -135,6 +136,7 @@ def draw(
             f"Cannot simulate {days:g} days with {rate:g} uses a day in {draws} draws.",
             way_out="It takes 0 to 36500 days, 1 to 10000 draws and at most a million uses in all.",
         )
+    bounds.count("A seed", seed)
     first = scenarios[0]
     now = np.where(first.edges, graph.weight * graph.belief * np.exp(-graph.edge_decay * graph.edge_idle), 0.0)
     central = measure(graph.view(now)).importance()

@@ -316,9 +316,10 @@ def _complain_of_usage(error: typer.TyperException) -> int:
     unknown = _UNKNOWN.fullmatch(text)
     if unknown is not None and context is not None:
         known = getattr(context.command, "commands", {})
-        deeper = standard() if context.parent is None else Registry(())
-        said = [each.name for each in deeper if unknown[1] in each.synonyms][:3]
-        meant = said or near(unknown[1], [*known, *(each.name for each in deeper)])
+        noun = "" if context.parent is None else f"{context.info_name} "
+        deeper = [each for each in standard() if each.name.startswith(noun)]
+        said = [each.name.removeprefix(noun) for each in deeper if unknown[1] in each.synonyms][:3]
+        meant = said or near(unknown[1], [*known, *(() if noun else (each.name for each in deeper))])
         if meant:
             text = f"There is no command {unknown[1]!r}. Did you mean {' or '.join(repr(one) for one in meant)}?"
         else:

@@ -79,3 +79,6 @@ def test_a_line_that_is_no_question_is_named(tmp_path: Path) -> None:
     path.write_text(f'{json.dumps(good)}\n{{"id": 1}}\n')
     with pytest.raises(InputError, match="Line 2"):
         load(path)
+    path.write_text('{"id": "q1", "question": "Who?", "answers": "a.md"}', encoding="utf-8")
+    with pytest.raises(InputError, match=r"Line 1 of .* is not a question\."):
+        load(path)

@@ -74,6 +74,8 @@ def test_no_trial_sees_a_held_out_question() -> None:
         replace(one, parts=np.zeros_like(one.parts)) if held_out(one.labelled.question, 5) else one for one in questions
     ]
     assert tune(POOR, spoiled, method="grid", trials=15, seed=5).proposed == found.proposed
+    with pytest.raises(UsageError, match="A seed cannot be -1"):
+        tune(POOR, questions, method="grid", trials=15, seed=-1)
 
 
 def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:

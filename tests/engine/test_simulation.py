@@ -143,3 +143,7 @@ def test_senseless_numbers_are_refused() -> None:
         for wrong in ({"days": -1.0}, {"draws": 0}, {"rate": -1.0}, {"rate": 1e9}, {"rate": math.nan}):
             with pytest.raises(UsageError, match="Cannot simulate"):
                 memory.simulate(Decay(), **wrong)
+        with pytest.raises(UsageError, match="A seed cannot be -1"):
+            memory.simulate(Decay(), seed=-1)
+    with pytest.raises(UsageError, match="A seed cannot be -1"), synthetic_memory(9, -1):
+        pass

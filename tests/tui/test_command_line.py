@@ -67,6 +67,8 @@ def test_a_refused_import_or_ingest_leaves_no_new_store(
         (["forcast"], 2, "Did you mean 'decay forecast'"),
         (["serch", "x"], 2, "Did you mean 'search'"),
         (["focus", "stp"], 2, "Did you mean 'step'?"),
+        (["edge", "add", "a", "b"], 2, "Did you mean 'set'?"),
+        (["block", "tag", "a", "b"], 2, "Did you mean 'set'?"),
         (["qqqqqq"], 2, "There is no command 'qqqqqq'.\n"),
     ],
 )

@@ -51,11 +51,13 @@ def load(path: Path) -> tuple[Question, ...]:
             continue
         try:
             data = json.loads(line)
+            if not isinstance(data["answers"], list):  # a text would be taken letter by letter
+                raise TypeError
             answers = tuple(str(one) for one in data["answers"])
             found.append(Question(str(data["id"]), str(data["question"]), str(data.get("kind", "")), answers))
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(
-                f"Line {number} of {path} is not a question: {error!r}.",
+                f"Line {number} of {path} is not a question.",
                 way_out='Each line is {"id": …, "question": …, "kind": …, "answers": [source, …]}.',
             ) from error
     return tuple(found)

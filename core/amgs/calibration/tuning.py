@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs import extras
+from amgs import bounds, extras
 from amgs.calibration.questions import Labelled, held_out, recall
 from amgs.calibration.results import Score, Tuning
 from amgs.errors import UsageError
@@ -98,6 +98,7 @@ def tune(
     """Search weights on two thirds of the questions, or take those of `against`, and compare them with the frame's own
     on the third that no trial saw. Raises UsageError when either part is empty.
     """
+    bounds.count("A seed", seed)
     apart = [q for q in questions if held_out(q.labelled.question, seed)]
     seen = [q for q in questions if not held_out(q.labelled.question, seed)]
     if not apart or not seen:
@@ -157,7 +158,7 @@ def _bayes(
         import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed % 2**32))
     study.enqueue_trial({name: getattr(present, name) for name in COMPONENTS})
     done: list[tuple[Weights, Score]] = []
     for number in range(trials):

@@ -337,6 +337,14 @@ def test_a_text_neither_replaces_itself_nor_what_is_replaced_already() -> None:
             memory.ingest_text(text, replaces=[seven if text == SEVEN else four])
 
 
+def test_two_texts_of_one_request_do_not_replace_the_same() -> None:
+    memory = open_memory()
+    four = tell(memory, FOUR)
+    with pytest.raises(UsageError, match="replaced already"):
+        memory.ingest_texts([(SEVEN, None, {}), (NINE, None, {})], [[four], [four]])
+    assert [block.id for block in memory.blocks(EVERY)] == [four] and not memory.block(four).superseded
+
+
 def test_a_likely_replacement_is_proposed_and_nothing_is_done() -> None:
     """Of 40 corrections in other words and 40 texts that correct nothing, each kind in one memory."""
     rows = [line.split("\t") for line in (Path(__file__).parent / "corrections.tsv").read_text("utf-8").splitlines()]

@@ -28,7 +28,7 @@ _LIKELY = 50
 """Hits among which what a correction quotes is looked for."""
 
 
-def _correcting(reading: FolderContents, replaced: tuple[str, ...]) -> FolderContents:
+def mark_correction(reading: FolderContents, replaced: tuple[str, ...]) -> FolderContents:
     """Return the drafts of one text, of which the first stands in the place of what the text corrects."""
     if not replaced or not reading.drafts:
         return reading
@@ -85,7 +85,7 @@ class Intake(MemoryPart):
         dated = None if created_at is None else aware(created_at)
         source, now = str(meta.pop("source", None) or "").strip(), local_now(self._context.clock)
         reading = read_note(text, source, now, self._context.settings.ingest, dated=dated, extra=meta)
-        reading = _correcting(reading, self.resolve_replaced(replaces))
+        reading = mark_correction(reading, self.resolve_corrected(replaces))
         report = self._ingest(NamedReading(reading, ()), source, source_of=lambda _: source)
         if report.refused:
             raise InputError(
@@ -94,14 +94,14 @@ class Intake(MemoryPart):
             )
         return self._with_likely(report)
 
-    def resolve_replaced(self, named: Sequence[str]) -> tuple[str, ...]:
+    def resolve_corrected(self, named: Sequence[str]) -> tuple[str, ...]:
         """Return the ids of what corrections name, each by its id or by what it said.
 
         Raises UsageError where that fits no block, or several.
         """
-        return tuple(self._named_block(name.strip()) for name in named)
+        return tuple(self._find_corrected(name.strip()) for name in named)
 
-    def _named_block(self, name: str) -> str:
+    def _find_corrected(self, name: str) -> str:
         from amgs.api.retrieval import Retrieval
 
         if _ID.fullmatch(name):
@@ -146,7 +146,7 @@ class Intake(MemoryPart):
 
         replaces: what each text corrects, as for `ingest_text`.
         """
-        corrected = [self.resolve_replaced(named) for named in replaces] or [()] * len(given)
+        corrected = [self.resolve_corrected(named) for named in replaces] or [()] * len(given)
         from amgs.ingest import raw_blocks
         from amgs.ingest.reading import read_note
 
@@ -156,7 +156,7 @@ class Intake(MemoryPart):
             source = str(more.pop("source", None) or "").strip()
             dated = None if created_at is None else aware(created_at)
             reading = read_note(text, source, now, self._context.settings.ingest, dated=dated, extra=more)
-            reading = _correcting(reading, corrected[number - 1])
+            reading = mark_correction(reading, corrected[number - 1])
             for draft in reading.drafts:
                 try:
                     drafts.append(raw_blocks.fit(draft))

@@ -107,31 +107,32 @@ def hold_again(storage: Storage, said: Sequence[Saying], now: datetime) -> HeldA
     return HeldAgain(tuple(again), repeated, pairs, tuple(rows))
 
 
-def end_replaced(storage: Storage, corrected: Sequence[Saying], now: datetime) -> tuple[tuple[Block, Block], ...]:
+def end_replaced(storage: Storage, corrections: Sequence[Saying], now: datetime) -> tuple[tuple[Block, Block], ...]:
     """End what its writer corrected, inside the transaction, and return each block before and after.
 
     Raises UsageError for a block that is its own correction, and for one that something else has replaced already.
     """
-    if not corrected:
+    if not corrections:
         return ()
-    held = storage.blocks.get({one.block_id for one in corrected}, embeddings=True)
-    pairs = []
-    for one in corrected:
-        block = held[one.block_id]
-        if block.id == one.by:
+    before = storage.blocks.get({correction.block_id for correction in corrections}, embeddings=True)
+    after = dict(before)
+    for correction in corrections:
+        block = after[correction.block_id]
+        if block.id == correction.by:
             raise UsageError(
-                "A text does not replace itself.", way_out="Nothing was changed. Name the text it corrects."
+                "A text does not replace itself.", way_out="Nothing was changed. Name the text that it corrects."
             )
-        if block.superseded and block.meta["superseded_by"] != one.by:
+        if block.superseded and block.meta["superseded_by"] != correction.by:
             raise UsageError(
                 f"“{block.title}” was replaced already, by {str(block.meta['superseded_by'])[:8]}.",
                 way_out="Nothing was changed. Replace that one.",
             )
         if not block.superseded:
-            pairs.append((block, _ended(block, one.by, min(as_utc(one.at), now))))
-    storage.blocks.update([after for _, after in pairs])
-    storage.scores.forget([after.id for _, after in pairs])
-    return tuple(pairs)
+            after[block.id] = _ended(block, correction.by, min(as_utc(correction.at), now))
+    pairs = tuple((before[name], block) for name, block in after.items() if block is not before[name])
+    storage.blocks.update([block for _, block in pairs])
+    storage.scores.forget([block.id for _, block in pairs])
+    return pairs
 
 
 def _successors(storage: Storage, hidden: Sequence[Block]) -> set[str]:

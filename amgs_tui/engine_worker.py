@@ -51,8 +51,14 @@ BUSY_SECONDS: Final = 0.05
 QUIET_SECONDS: Final = 0.25
 """So long nothing must be asked for before models are loaded ahead: the first screen comes first."""
 
+IDLE_SECONDS: Final = 600.0
+"""So long nothing must be asked for before the language model is released, if no working context is open."""
+
 GIVES_WAY: Final = 1
 """How nice the engine's thread is to the screen's; more, and other programs starve it on a busy machine."""
+
+ASKS_FOR_MODEL: Final = ("frame assemble", "frame compare")
+"""What an operator looks at before the language model is asked for: it is loaded while that is read."""
 
 OPEN: Final = "open"
 """The name of the first request, which is no command: opening the session."""
@@ -97,6 +103,7 @@ class EngineWorker:
         self._next_id = 1
         self._newest: dict[str, int] = {}
         self._thread = threading.Thread(target=self._work, name="amgs-engine", daemon=True)
+        self._engine: Engine | None = None
         self._ahead: threading.Thread | None = None
         self._behind: threading.Thread | None = None
         self._loading: Progress | None = None
@@ -217,10 +224,9 @@ class EngineWorker:
         beside = threading.Thread(target=self._work_beside, args=(operator,), name="amgs-engine-beside", daemon=True)
         if operator is not None and self._kind_of is not None:
             beside.start()
-        if _loads_ahead(operator):
-            self._ahead = threading.Thread(
-                target=self._load_ahead, args=(operator.engine,), name="amgs-engine-ahead", daemon=True
-            )
+        engine = self._engine = operator.engine if _loads_ahead(operator) else None
+        if engine is not None:
+            self._plan_loading(engine.load_encoder)
         try:
             while (run := self._take()) is not None:
                 if operator is None:
@@ -231,7 +237,9 @@ class EngineWorker:
                     )
                     self._behind.start()
                 else:
-                    self._carry_out(operator, run)
+                    command = self._carry_out(operator, run)
+                    if engine is not None and command in ASKS_FOR_MODEL and not engine.model_is_loaded:
+                        self._plan_loading(engine.load_model)
         finally:
             if beside.ident is not None:
                 beside.join()
@@ -255,7 +263,13 @@ class EngineWorker:
         while (run := self._take_beside()) is not None:
             self._carry_out(operator, run)
 
-    def _load_ahead(self, engine: Engine) -> None:
+    def _plan_loading(self, load: Callable[[Progress], object]) -> None:
+        """Have something loaded in a thread of its own once nothing is asked for, unless something loads already."""
+        if self._ahead is None or self._ahead.ident is None or not self._ahead.is_alive():
+            name = "amgs-engine-ahead"
+            self._ahead = threading.Thread(target=self._load_ahead, args=(load,), name=name, daemon=True)
+
+    def _load_ahead(self, load: Callable[[Progress], object]) -> None:
         from amgs.types import Progress
 
         _give_way()
@@ -263,7 +277,7 @@ class EngineWorker:
         with self._wake:
             self._loading = progress
         try:
-            settling(engine.load_ahead)(progress)
+            settling(load)(progress)
         except Stopped:
             pass
         except Exception as error:  # noqa: BLE001 - said to the operator; whatever needs the model says more
@@ -288,8 +302,12 @@ class EngineWorker:
             self._main = None
             while not self._queue and not self._closing:
                 waits = self._ahead is not None and self._ahead.ident is None
-                if not self._wake.wait(QUIET_SECONDS if waits else None) and self._ahead is not None:
-                    self._ahead.start()  # the first screen has what it asked for
+                if self._wake.wait(QUIET_SECONDS if waits else IDLE_SECONDS):
+                    continue
+                if waits and self._ahead is not None:
+                    self._ahead.start()  # the screen has what it asked for
+                elif self._engine is not None and not self.loads_ahead and self._back is None and self._side is None:
+                    self._engine.release_model()
             if self._closing:
                 return None
             self._main = RunningRequest(self._queue.popleft(), self._perf())
@@ -329,7 +347,8 @@ class EngineWorker:
             in_order = in_order or (request.origin == "operator" and kind not in ("long", "background"))
         return None
 
-    def _carry_out(self, operator: Any, run: RunningRequest) -> None:
+    def _carry_out(self, operator: Any, run: RunningRequest) -> str:
+        """Carry out a request and deliver what came of it; returns the command that was carried out, "" for none."""
         from amgs.types import Progress
 
         request, begun = run.request, self._perf()
@@ -355,6 +374,7 @@ class EngineWorker:
             else:
                 self._side = None
         self._deliver(event)
+        return event.answer.command if isinstance(event, Finished) else ""
 
     def _reporter(self, request: EngineRequest, begun: float) -> Callable[[int, int, str], None]:
         """Reports progress at a bearable pace; what is left is told from the pace since the phase began."""

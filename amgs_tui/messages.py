@@ -132,9 +132,9 @@ class RequestCancelled:
 
 @dataclass(frozen=True, slots=True)
 class ModelsLoading:
-    """How far the models are that are loaded before anybody asked for them: `done` of `total`, all of them ready.
+    """How far the language model is that is loaded before anybody asked for it: `done` of `total`.
 
-    trouble: why one is not there; "" while all goes well.
+    trouble: why it, or the encoder, is not there; "" while all goes well.
     """
 
     done: int
@@ -146,7 +146,7 @@ class ModelsLoading:
         """What the header says after the model's name."""
         if self.trouble:
             return "not loaded"
-        return "ready" if self.done == self.total else f"loading {self.done + 1}/{self.total}"
+        return "ready" if self.done == self.total else "loading"
 
 
 RequestEvent = Started | Progressed | Finished | Failed | RequestCancelled

@@ -283,24 +283,23 @@ class Engine:
 
     def load_model(self, progress: Progress | None = None) -> BaseModel:
         """The base model, loaded on first use; raises FocusError (ModelMissingError) when it is nowhere."""
-        return self._models.base(progress)
+        with explained():
+            return self._models.base(progress)
+
+    def release_model(self) -> None:
+        """Release the base model; the next one who asks for it loads it again. One that a context stands on stays."""
+        if not self._open.is_open:
+            self._models.release_base()
 
     @property
     def loads_ahead(self) -> bool:
         """Whether models are worth loading before they are asked for: real ones, unless the settings say otherwise."""
         return self.settings.screen.load_ahead and self.model_spec != TINY and not self.lacks_memory
 
-    def load_ahead(self, progress: Progress) -> None:
-        """Have the encoder and the language model in memory before they are asked for.
-
-        Raises ModelError or FocusError where one is not installed, MissingExtraError where its library is not.
-        """
-        progress(0, 2, "encoder")
+    def load_encoder(self, progress: Progress) -> None:
+        """Have the encoder of texts in memory. Raises ModelError or MissingExtraError where it is not installed."""
+        del progress
         self.memory.load()
-        progress(1, 2, "language model")
-        with explained():
-            self._models.base()
-        progress(2, 2, "ready")
 
     @property
     def model_server(self) -> ModelServer | None:

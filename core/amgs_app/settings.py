@@ -106,8 +106,8 @@ class ScreenSettings(SettingsSection):
     )
     load_ahead: bool = Field(
         default=True,
-        description="Load the encoder and the language model while the first screen is read; false: when they are "
-        "needed first.",
+        description="Load the encoder while the first screen is read, and the language model while the first frame "
+        "is; false: when they are needed first.",
     )
     keys: dict[str, str] = Field(
         default_factory=dict,

@@ -13,6 +13,8 @@ from amgs.errors import InputError, ModelError, StoreLockedError
 from amgs.types import Progress
 from amgs_app.engine import Engine, Options
 from amgs_app.session.operator import Operator
+from amgs_focus.records import Segment
+from amgs_tui import engine_worker
 from amgs_tui.engine_worker import OPEN, EngineWorker
 from amgs_tui.messages import (
     Answer,
@@ -222,35 +224,68 @@ class _Ahead(Operator):
 
     def __init__(self, error: Exception | None) -> None:
         super().__init__(Engine(Options(store=":memory:")))
-        self.engine.load_ahead = self._load  # type: ignore[method-assign]
+        self.loaded: list[str] = []
+        self.engine.load_encoder = self._load_encoder  # type: ignore[method-assign]
+        self.engine.load_model = self._load  # type: ignore[method-assign,assignment]
         self._error = error
 
+    def _load_encoder(self, progress: Progress) -> None:
+        del progress
+        self.loaded.append("encoder")
+
     def _load(self, progress: Progress) -> None:
-        progress(0, 2, "encoder")
+        progress(0, 1, "loading")
         if self._error is not None:
             raise self._error
-        progress(2, 2, "ready")
+        self.loaded.append("model")
+        progress(1, 1, "loaded")
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
-    [(None, ["loading 1/2", "ready"]), (ModelError("The weights are not installed."), ["loading 1/2", "not loaded"])],
-    ids=["all there", "one missing"],
+    ("error", "words"),
+    [(None, ["loading", "ready"]), (ModelError("The weights are not installed."), ["loading", "not loaded"])],
+    ids=["there", "missing"],
 )
-def test_models_are_loaded_once_nothing_is_asked_for_and_it_is_said_how_far(
-    error: Exception | None, told: list[str]
+def test_the_language_model_is_loaded_once_a_frame_was_seen_and_the_encoder_before(
+    error: Exception | None, words: list[str]
 ) -> None:
     events: queue.Queue[EngineEvent] = queue.Queue()
-    worker = EngineWorker(lambda: _Ahead(error), lambda *_: Answer(""), events.put)
+    operator = _Ahead(error)
+    worker = EngineWorker(lambda: operator, lambda _operator, request, _progress: Answer(request.command), events.put)
     worker.start()
-    found: list[ModelsLoading] = []
-    while len(found) < len(told):
+    worker.submit("search")
+    seen: list[ModelsLoading] = []
+    while len(seen) < len(words):
         event = events.get(timeout=10)
         if isinstance(event, ModelsLoading):
-            found.append(event)
-    assert [str(each) for each in found] == told
-    assert found[-1].trouble == ("" if error is None else "The weights are not installed.")
+            seen.append(event)
+        elif isinstance(event, Finished) and event.request.command == "search":
+            assert not seen
+            worker.submit("frame assemble")
+    assert [str(event) for event in seen] == words
+    assert seen[-1].trouble == ("" if error is None else "The weights are not installed.")
     assert worker.close(timeout=10)
+    assert "model" in operator.loaded or error is not None
+
+
+def test_a_model_that_nobody_asks_for_any_more_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_worker, "IDLE_SECONDS", 0.01)
+    operator, released = _Ahead(None), threading.Event()
+    operator.engine.release_model = released.set  # type: ignore[method-assign]
+    worker = EngineWorker(lambda: operator, lambda *_: Answer(""), lambda _event: None)
+    worker.start()
+    assert released.wait(timeout=10)
+    assert worker.close(timeout=10)
+
+
+def test_a_model_under_an_open_context_is_not_released() -> None:
+    with Engine(Options(store=":memory:", model="tiny")) as engine:
+        engine.load_model()
+        engine.release_model()
+        assert not engine.model_is_loaded
+        engine.open_focus((Segment("The dome stuck in the frost."),))
+        engine.release_model()
+        assert engine.model_is_loaded
 
 
 def test_nothing_is_loaded_ahead_for_the_tiny_model_nor_where_the_settings_say_so(tmp_path: Path) -> None:

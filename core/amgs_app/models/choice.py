@@ -288,6 +288,11 @@ class LoadedModels:
                     progress(1, 1, f"loaded {self._base.card.name}")
             return self._base
 
+    def release_base(self) -> None:
+        """Let go of the base model."""
+        with self._lock:
+            self._base = None
+
     def gist(self, progress: Progress | None = None) -> GistEncoder:
         """The gist encoder that the settings choose for the base model."""
         return gist_encoder(self.base(progress), self._settings().model, self.checkpoints)

@@ -18,6 +18,16 @@ TEXTS = ["The Heron leaks at the mast.", "The Gull is dry.", "Anna keeps the key
 EVEN = {"recency": 0.2, "centrality": 0.2, "confidence": 0.2, "similarity": 0.2, "reinforcement": 0.2}
 
 
+RULES = {"selection_rules": {"category": "fact", "meta": {"room": "attic"}, "window_hours": 24}}
+COMPOSED = {
+    "children": ["SELF", "BOATS"],
+    "merge_strategy": "union",
+    "budget_allocation": {"BOATS": 300, "SELF": 100},
+    "dedup_strategy": "content_hash",
+    "rescore_weights": EVEN,
+}
+
+
 @pytest.fixture(scope="module")
 def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
     with served(tmp_path_factory.mktemp("served") / "a.duckdb") as address, client(address) as made:
@@ -46,15 +56,15 @@ def test_every_endpoint_takes_the_specifications_own_names(http: httpx2.Client, 
         ("POST", "/v1/memory/search", {"query": "mast", "layers": ["keyword"], "meta": {"floor": 3}}, None),
         ("POST", "/v1/frame/assemble", {"type": "SESSION", "query": "mast"}, None),
         ("GET", "/v1/frame/definitions", None, None),
-        ("POST", "/v1/frame/define", {"name": "BOATS", "scoring_weights": EVEN}, None),
+        ("POST", "/v1/frame/define", {"name": "BOATS", "frame_type": "TASK", "scoring_weights": EVEN} | RULES, None),
         ("PUT", "/v1/frame/define/{name}", {"assembly_strategy": "raw"}, None),
-        ("POST", "/v1/frame/compose", {"name": "ALL", "child": ["SELF:0.4", "BOATS:0.6"]}, None),
+        ("POST", "/v1/frame/compose", {"name": "ALL"} | COMPOSED, None),
         ("GET", "/v1/frame/{name}/cached", None, None),
         ("POST", "/v1/graph/edge", edge | {"weight": 0.5, "confidence": 0.9}, None),
         ("GET", "/v1/graph/neighbours/{id}", None, {"hops": 2}),
         ("GET", "/v1/graph/centrality/{id}", None, None),
         ("GET", "/v1/graph/stats", None, None),
-        ("DELETE", "/v1/graph/edge", None, edge),
+        ("DELETE", "/v1/graph/edge", edge, None),
         ("POST", "/v1/lifecycle/consolidate", None, None),
         ("POST", "/v1/lifecycle/enhance", {"dry_run": True}, None),
         ("POST", "/v1/lifecycle/prune", {"dry_run": True}, None),
@@ -82,7 +92,14 @@ def test_every_endpoint_takes_the_specifications_own_names(http: httpx2.Client, 
     assert [hit["block"]["id"] for hit in hits] == ids[:1]
     assert answers["POST", "/v1/frame/assemble"]["name"] == "SESSION"
     assert {each["id"] for each in answers["POST", "/v1/memory/reinforce"]["blocks"]} == set(ids[:2])
-    assert answers["POST", "/v1/frame/define"]["weights"] == EVEN
+    boats = answers["POST", "/v1/frame/define"]
+    assert (boats["weights"], boats["rule"]["hops"], boats["rule"]["window_hours"]) == (EVEN, 2, 24)
+    assert boats["rule"]["filter"]["categories"] == ["fact"]
+    assert boats["rule"]["filter"]["meta"] == {"room": "attic"}
+    every = answers["POST", "/v1/frame/compose"]
+    assert every["children"] == [{"name": "SELF", "share": 0.25}, {"name": "BOATS", "share": 0.75}]
+    assert (every["merge"], every["budget_strategy"], every["budget"]) == ("union", "static", 400)
+    assert (every["semantic_threshold"], every["rescore"]) == (None, EVEN)
     assert answers["PUT", "/v1/frame/define/{name}"]["assembly"] == "raw"
     assert answers["DELETE", "/v1/graph/edge"]["edges"] == 1
 
@@ -96,6 +113,18 @@ def test_every_endpoint_takes_the_specifications_own_names(http: httpx2.Client, 
         ("/v1/memory/search", {"query": "x", "meta": {"a=b": "c"}}, "the key 'a=b' holds a ="),
         ("/v1/memory/search", {"query": "x", "meta": {"a": {"b": 1}}}, "texts, numbers or booleans"),
         ("/v1/frame/define", {"name": "X", "weights": {"recency": 1}}, "weights are recency, centrality"),
+        ("/v1/frame/define", {"name": "X", "selection_rules": {"colour": "red"}}, "selection_rules hold no colour"),
+        (
+            "/v1/frame/define",
+            {"name": "X", "selection_rules": {"hops": 1}, "hops": 2},
+            "selection_rules.hops is another",
+        ),
+        (
+            "/v1/frame/compose",
+            {"name": "X", "children": ["SELF"], "budget_allocation": {"TASK": 9}},
+            "names SELF, each",
+        ),
+        ("/v1/frame/compose", {"name": "X", "children": ["SELF"], "child": ["SELF"]}, "children is another name"),
         ("/v1/memory/ingest", [], "at least 1 item"),
         ("/v1/memory/ingest", 3, "Input should be a valid dictionary"),
     ],
@@ -105,6 +134,26 @@ def test_what_cannot_be_meant_is_refused_in_words(http: httpx2.Client, path: str
     assert answer.status_code == 422
     assert told in answer.json()["detail"]
     assert not answer.json()["detail"].startswith(":")
+
+
+def test_the_rule_and_the_children_of_an_answer_define_the_same_frame_again(
+    http: httpx2.Client, ids: list[str]
+) -> None:
+    listed = http.get("/v1/frame/definitions").json()
+    known = {frame["name"]: frame for frame in listed["definitions"]}
+    for name in ("SHORT_TERM", "SELF"):
+        again = {"name": "AGAIN", "frame_type": "INBOX", "selection_rules": known[name]["rule"]}
+        assert http.post("/v1/frame/define", json=again).json()["rule"] == known[name]["rule"]
+    session = {"name": "AGAIN2", "children": known["SESSION"]["children"], "budget_allocation": "dynamic"}
+    made = http.post("/v1/frame/compose", json=session).json()
+    assert (made["children"], made["budget_strategy"]) == (known["SESSION"]["children"], "dynamic")
+
+
+@pytest.mark.parametrize("body", ["[", "[1]", '"x"', '{"start": "\\ud800", "goal": "ab"}'])
+def test_a_body_of_a_deletion_that_is_no_object_is_refused_in_words(http: httpx2.Client, body: str) -> None:
+    answer = http.request("DELETE", "/v1/graph/edge", content=body)
+    assert answer.status_code in (400, 422)
+    assert answer.json()["way_out"]
 
 
 def test_a_bare_text_is_taken_in_and_a_batch_may_mix_texts_with_items(http: httpx2.Client) -> None:
@@ -128,10 +177,14 @@ def test_the_openapi_document_allows_both_names_and_every_form(http: httpx2.Clie
     assert allows("post_frame_assemble", {"query": "x"}) and not allows("post_frame_assemble", {"query": 7})
     assert allows("post_memory_search", {"query": "x", "layers": ["keyword"], "meta": {"room": "attic"}})
     assert allows("post_memory_search", {"query": "x", "meta": ["room=attic"]})
+    assert allows("post_frame_compose", {"name": "ALL"} | COMPOSED)
+    assert allows("post_frame_define", {"name": "X", "frame_type": "TASK"} | RULES)
     assert allows("IngestRequest", TEXTS)
     assert allows("IngestRequest", "A text.")
     assert not allows("IngestRequest", 3)
     told = {each["name"]: each for each in document["paths"]["/v1/graph/edge"]["delete"]["parameters"]}
+    body = document["paths"]["/v1/graph/edge"]["delete"]["requestBody"]["content"]["application/json"]["schema"]
+    assert {"source_id", "target_id", "relation_type"} <= set(body["properties"])
     assert not told["start"]["required"]
     assert "source_id" in told
 

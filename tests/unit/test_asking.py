@@ -1,4 +1,6 @@
-"""Before an undo at a terminal the command line says what it will undo; a script is never asked."""
+"""At a terminal the command line says what an undo will undo, and asks for what a new frame lacks; a script is never
+asked.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,32 @@ def test_at_a_terminal_it_says_what_and_asks(
     monkeypatch.setattr("sys.stderr", said)
     call = standard().parse("undo")
     assert call is not None
-    assert agreed(session, call) is goes_on
+    assert (agreed(session, call) is call) is goes_on
     assert "Undo #1: ingest 1 block" in said.getvalue()
     assert ("Nothing was changed." in said.getvalue()) is not goes_on
+
+
+def test_a_new_frame_of_which_only_the_name_is_given_is_asked_for(
+    session: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = Terminal()
+    monkeypatch.setattr("sys.stderr", said)
+    call = standard().parse("frame define RESEARCH")
+    assert call is not None
+    assert agreed(session, call) is call  # a script
+    monkeypatch.setattr("sys.stdin", Terminal("WORLD\nWhat is known\nfact note\nmany\n300\n\n"))
+    filled = agreed(session, call)
+    assert filled is not None
+    frame = session.run(filled)
+    assert (frame.name, frame.purpose, frame.budget) == ("RESEARCH", "What is known", 300)
+    assert frame.rule.filter.categories == ("fact", "note")
+    assert frame.rule.selection == "entropy"
+    assert said.getvalue().count("Token budget (N)") == 2  # `many` is no number
+    whole = standard().parse("frame define RESEARCH --budget 400")
+    assert whole is not None
+    assert agreed(session, whole) is whole
+    monkeypatch.setattr("sys.stdin", Terminal("WORLD\n"))
+    assert agreed(session, call) is None
 
 
 def test_a_dry_run_says_what_would_be_undone_and_the_sentences_name_the_operation(session: Operator) -> None:

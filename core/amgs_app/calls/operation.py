@@ -67,18 +67,19 @@ Place = Literal["memory", "here"]
 class Operation(Generic[P, R]):
     """What can be done with the engines, by name.
 
-    example: a line that calls it, as it is typed in the shell. long: it reports progress and can be cancelled.
-    writes: it changes the store or the working context. pane: which pane shows its result; None for results that are
-    only said. creates: on the command line, it may create the store that it works on; every other command needs one
-    that is there. asks: whoever sits at a terminal is shown its `dry_run` and asked first, unless they said `yes`.
-    lists: the ids of the blocks that a result lists, in order, which `@1` refers to afterwards; None from it where
-    this result lists none. keeps: the result is, or holds, the frame or the search that later calls go on from.
-    json: it takes `--json` too, which whoever writes the result reads, and not the function. synonyms: what else people
-    call it; `help WORD` and the palette find it by them. lane, audience, place: as the types say; without an audience,
-    what takes the Operator is for the workstation and the rest for everyone. logs: it reads, and then writes a line or
-    two of what it did, which it may do between the transactions of something long. needs: the right that a token must
-    give; without it, the right to write for what writes, else to read. background: the flag with which it goes on in
-    the background: it lets whatever waits for the working context go first, many times a second.
+    example: a line that calls it, as it is typed in the shell. long: it reports progress and can be cancelled. writes:
+    it changes the store or the working context. pane: which pane shows its result; None for results that are only said.
+    creates: on the command line, it may create the store that it works on; every other command needs one that is there.
+    prompts: options that whoever sits at a terminal is asked for where none is given. asks: whoever sits at a terminal
+    is shown its `dry_run` and asked first, unless they said `yes`. lists: the ids of the blocks that a result lists, in
+    order, which `@1` refers to afterwards; None from it where this result lists none. keeps: the result is, or holds,
+    the frame or the search that later calls go on from. json: it takes `--json` too, which whoever writes the result
+    reads, and not the function. synonyms: what else people call it; `help WORD` and the palette find it by them. lane,
+    audience, place: as the types say; without an audience, what takes the Operator is for the workstation and the rest
+    for everyone. logs: it reads, and then writes a line or two of what it did, which it may do between the transactions
+    of something long. needs: the right that a token must give; without it, the right to write for what writes, else to
+    read. background: the flag with which it goes on in the background: it lets whatever waits for the working context
+    go first, many times a second.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Operation(Generic[P, R]):
     keys: tuple[str, ...] = ()
     creates: bool = False
     asks: bool = False
+    prompts: tuple[str, ...] = ()
     lists: Callable[[Any], Iterable[str] | None] | None = None
     keeps: Literal["frame", "search"] | None = None
     json: bool = False
@@ -225,6 +227,7 @@ def operation(
     keys: Sequence[str] = (),
     creates: bool = False,
     asks: bool = False,
+    prompts: Sequence[str] = (),
     lists: Callable[[Any], Iterable[str] | None] | None = None,
     keeps: Literal["frame", "search"] | None = None,
     json: bool = False,
@@ -250,6 +253,7 @@ def operation(
             tuple(keys),
             creates,
             asks,
+            tuple(prompts),
             lists,
             keeps,
             json,

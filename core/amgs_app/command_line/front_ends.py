@@ -42,14 +42,15 @@ def one_shot(call: Call[Any], options: Globals) -> int:
         if operator.engine.creates and call.arguments.get("dry_run"):
             operator.engine.keep_off_the_disk()
         _recall(operator)
-        if not agreed(operator, call):
+        going_on = agreed(operator, call)
+        if going_on is None:
             return ExitCode.STOPPED
         try:
             if call.operation.wants_progress:
                 with progress_on() as progress:
-                    result = operator.run(call, progress)
+                    result = operator.run(going_on, progress)
             else:
-                result = operator.run(call)
+                result = operator.run(going_on)
         except AmgsError:
             operator.engine.discard()
             raise

@@ -28,6 +28,7 @@ _NONE = "none"
     summary="Define a frame of your own, or change one.",
     example="frame define HOUSE --from SESSION --category procedure --budget 800",
     writes=True,
+    prompts=("base", "purpose", "category", "budget", "child"),
 )
 def define(
     engine: Engine,
@@ -115,9 +116,10 @@ def define(
 ) -> FrameDefinition:
     """Register a frame: the options given override its present definition, or that of the frame named by --from.
 
-    Every field of a definition has its option, and `none` (for numbers 0) removes a limit. A new frame that starts
-    from nothing is an ATTENTION. With --weights these decide with a question too, unless --order search says that the
-    search does. Weights that do not sum to 1 and composites that would contain themselves are refused.
+    At a terminal, a NAME alone is asked for the rest. Every field of a definition has its option, and `none` (for
+    numbers 0) removes a limit. A new frame that starts from nothing is an ATTENTION. With --weights these decide with a
+    question too, unless --order search says that the search does. Weights that do not sum to 1 and composites that
+    would contain themselves are refused.
     """
     from dataclasses import replace
 

@@ -4,10 +4,11 @@ specification (AMGS §3, §11.2), so that the words of an answer are words of a 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError
@@ -25,8 +26,16 @@ SPECIFIED: Final[Mapping[str, Mapping[str, str]]] = {
     "block set": {"is_self_component": "own"},
     "edge set": _ENDS,
     "edge remove": _ENDS,
-    "frame assemble": {"type": "name"},
-    "frame define": {"scoring_weights": "weights", "assembly_strategy": "assembly"},
+    "frame assemble": {"type": "name", "frame_type": "name"},
+    "frame define": {
+        "frame_type": "base",
+        "scoring_weights": "weights",
+        "assembly_strategy": "assembly",
+        "children": "child",
+        "merge_strategy": "merge",
+        "dedup_strategy": "dedup",
+        "rescore_weights": "rescore",
+    },
     "search": {"layers": "layer"},
 }
 """By operation: the specification's names, each with the parameter that it stands for."""
@@ -44,9 +53,84 @@ EXPLAINED: Final[Mapping[str, Callable[[Any], Any]]] = {"search": _without_evide
 """Operations whose plain answers say only what was chosen, unless the request has `explain`; and how."""
 
 _PARTS: Final = ("recency", "centrality", "confidence", "similarity", "reinforcement")
+_DEDUP: Final = {"content_hash": 0.0, "semantic_threshold": 0.95}
 _Plain = str | int | float | bool | None
 _Form = tuple[Any, Callable[[Any], Any]]
 """A type that a parameter may be given as beside its own, and what makes the parameter's value of it."""
+
+
+_RULES: Final = {
+    "categories": "category",
+    "statuses": "status",
+    "meta": "tagged",
+    "reinforced_since": "used_since",
+    "window_hours": "window",
+    "similarity_share": "share",
+    **{
+        name: name
+        for name in ("category", "status", "tagged", "self_only", "since", "until", "used_since", "window", "gather")
+    },
+    **{name: name for name in ("pool", "hops", "selection", "top_k", "threshold", "share", "order")},
+}
+"""What `selection_rules` may hold, as an answer says it or as the command line does, with the parameter it is."""
+_UNLIMITED: Final = {
+    "category": ["none"],
+    "tagged": ["none"],
+    **dict.fromkeys(("since", "until", "used_since"), "none"),
+    **dict.fromkeys(("window", "top_k"), 0),
+}
+"""How a rule's null or empty value is written: no limit."""
+
+
+def _spread_rules(rules: Any, made: dict[str, Any]) -> None:
+    """Which blocks enter, as the `rule` of an answer says it (AMGS §5.2), or in the parameters' own names."""
+    if not isinstance(rules, Mapping):
+        raise PydanticCustomError("rules", "selection_rules are an object", {})
+    flat = {**rules, **(rules.get("filter") or {})}
+    for word, value in flat.items():
+        if word == "filter" or (word in ("current", "as_of") and not value):
+            continue
+        if word not in _RULES:
+            known = ", ".join(_RULES)
+            raise PydanticCustomError(
+                "rule", "selection_rules hold no {word}; they are {known}", {"word": word, "known": known}
+            )
+        name = _RULES[word]
+        if value is None or value == [] or value == {}:
+            value = _UNLIMITED.get(name)
+        value = [value] if name in ("category", "status") and isinstance(value, str) else value
+        _put(made, f"selection_rules.{word}", name, value)
+
+
+def _spread_budget(allocation: Any, made: dict[str, Any]) -> None:
+    """How children share the budget (AMGS §4.4): a strategy, or the tokens of each child by its name."""
+    if not isinstance(allocation, Mapping):
+        _put(made, "budget_allocation", "budget_strategy", allocation)
+        return
+    tokens = {str(name): value for name, value in allocation.items()}
+    if not tokens or not all(isinstance(value, int | float) and value >= 0 for value in tokens.values()):
+        raise PydanticCustomError("budget", "budget_allocation is a strategy, or tokens by the name of a child", {})
+    children = [_child_text(child).partition(":")[0] for child in made.get("child") or tokens]
+    if sorted(children) != sorted(tokens):
+        raise PydanticCustomError(
+            "budget", "budget_allocation names {children}, each once", {"children": ", ".join(children)}
+        )
+    total = sum(tokens.values())
+    if total > 1:  # tokens; shares of the budget otherwise
+        made.setdefault("budget", round(total))
+    made["child"] = [f"{name}:{tokens[name] / max(total, 1):.6g}" for name in children]
+    made.setdefault("budget_strategy", "static")
+
+
+_Spread = tuple[Any, Callable[[Any, dict[str, Any]], None]]
+"""A type that a word may be given as, and what puts the parameters that it stands for in its place."""
+_SPREAD: Final[Mapping[str, Mapping[str, _Spread]]] = {
+    "frame define": {
+        "selection_rules": (dict[str, Any], _spread_rules),
+        "budget_allocation": (Literal["static", "dynamic", "priority"] | dict[str, float], _spread_budget),
+    }
+}
+"""By operation: words of the specification that stand for several parameters."""
 
 
 def request_model(route: Route) -> type[BaseModel]:
@@ -67,31 +151,42 @@ def request_model(route: Route) -> type[BaseModel]:
     for alias, name in names.items():
         described = Field(default=None, description=f"The specification's name for `{name}`.")
         given[alias] = (given[name][0] | None, described)
+    spread = _SPREAD.get(operation.name, {})
+    for alias, (kind, make) in spread.items():
+        given[alias] = (kind | None, Field(default=None, description=inspect.getdoc(make)))
     validators: dict[str, Any] = {}
     if names or forms:
-        validators["specified"] = model_validator(mode="before")(partial(_as_parameters, names, forms))
+        validators["specified"] = model_validator(mode="before")(partial(_as_parameters, names, forms, spread))
     config = ConfigDict(extra="forbid", title=route.identifier, json_schema_extra=partial(_one_of_two, names))
     return create_model(route.identifier, __config__=config, __validators__=validators, **given)
 
 
-def _as_parameters(names: Mapping[str, str], forms: Mapping[str, _Form], given: Any) -> Any:
+def _as_parameters(
+    names: Mapping[str, str], forms: Mapping[str, _Form], spread: Mapping[str, _Spread], given: Any
+) -> Any:
     """What was given, by the parameters' own names and in their own forms."""
     if not isinstance(given, Mapping):
         return given
     made = dict(given)
     for alias, name in names.items():
-        value = made.pop(alias, None)
-        if value is None:
-            continue
-        if made.get(name) is not None:
-            raise PydanticCustomError(
-                "twice", "{alias} is another name for {name}; give one of them", {"alias": alias, "name": name}
-            )
-        made[name] = value
+        if (value := made.pop(alias, None)) is not None:
+            _put(made, alias, name, value)
+    for alias, (_, spread_out) in spread.items():
+        if (value := made.pop(alias, None)) is not None:
+            spread_out(value, made)
     for name, (_, make) in forms.items():
         if name in made:
             made[name] = make(made[name])
     return made
+
+
+def _put(made: dict[str, Any], alias: str, name: str, value: Any) -> None:
+    """Give a parameter by another name; raises PydanticCustomError where it is given already."""
+    if made.get(name) is not None:
+        raise PydanticCustomError(
+            "twice", "{alias} is another name for {name}; give one of them", {"alias": alias, "name": name}
+        )
+    made[name] = value
 
 
 def _forms(operation: Operation[..., Any], given: Mapping[str, Any]) -> dict[str, _Form]:
@@ -101,10 +196,17 @@ def _forms(operation: Operation[..., Any], given: Mapping[str, Any]) -> dict[str
             continue
         if each.label == "KEY=VALUE":
             found[each.name] = (dict[str, _Plain], _pairs)
-        elif each.takes == "weights":
+        elif each.takes == "weights" or each.name == "rescore":
             found[each.name] = (list[float] | dict[str, float], _weights)
         elif each.label == "yes|no":
             found[each.name] = (bool, _yes_or_no)
+        elif each.name == "child":
+            found[each.name] = (list[str | dict[str, Any]], _children)
+        elif each.name == "dedup":
+            found[each.name] = (
+                Literal["content_hash", "semantic_threshold"],
+                lambda value: _DEDUP.get(str(value), value),
+            )
     return found
 
 
@@ -130,6 +232,15 @@ def _weights(value: Any) -> Any:
             raise PydanticCustomError("weights", "weights are {names}", {"names": ", ".join(_PARTS)})
         value = [value[name] for name in _PARTS]
     return ",".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _children(value: Any) -> Any:
+    """`[{"name": "SELF", "share": 0.25}]` as `["SELF:0.25"]`."""
+    return [_child_text(child) for child in value] if isinstance(value, list) else value
+
+
+def _child_text(child: Any) -> str:
+    return f"{child.get('name', '')}:{child.get('share', 1.0)}" if isinstance(child, Mapping) else str(child)
 
 
 def _yes_or_no(value: Any) -> Any:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import json
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Annotated, Any
+from urllib.parse import parse_qsl, urlencode
 
-from fastapi import Body, FastAPI, Query, Response
+from fastapi import Body, FastAPI, Query, Request, Response
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
 
+from amgs.errors import InputError
 from amgs.types import StoreStatus
 from amgs_app.calls.call import Call
 from amgs_app.server.asking import Asked, ByCaller, check_right
@@ -70,16 +75,44 @@ def add_route(app: FastAPI, route: Route) -> None:
     ]
     endpoint.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     endpoint.__name__ = route.identifier
-    app.add_api_route(
+    deletes = route.method == "DELETE"
+    app.router.add_api_route(
         route.path,
         endpoint,
         methods=[route.method],
+        route_class_override=_BodyAsQuery if deletes else None,
+        openapi_extra={"requestBody": _body_of(given)} if deletes else None,
         operation_id=route.identifier,
         summary=route.operation.summary,
         description=route.operation.help,
         tags=[route.tag],
         response_model=None,
     )
+
+
+class _BodyAsQuery(APIRoute):
+    """A DELETE whose parameters may stand in a body instead of the query (AMGS §11.2)."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handle_body(request: Request) -> Response:
+            if body := await request.body():
+                try:
+                    given = [(name, value) for name, value in json.loads(body).items() if value is not None]
+                    query = parse_qsl(request.scope["query_string"].decode(), keep_blank_values=True) + given
+                    request.scope["query_string"] = urlencode(query, doseq=True).encode()
+                except (ValueError, AttributeError, RecursionError):
+                    raise InputError(
+                        "The body is no object in JSON.", way_out="Leave it out, or give the parameters in it by name."
+                    ) from None
+            return await handle(request)
+
+        return handle_body
+
+
+def _body_of(model: type[BaseModel]) -> dict[str, Any]:
+    return {"content": {"application/json": {"schema": model.model_json_schema()}}}
 
 
 def without_place(asked: Asked, result: Any) -> Any:

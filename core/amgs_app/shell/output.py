@@ -186,22 +186,55 @@ def _width(out: IO[str]) -> int:
     return shutil.get_terminal_size().columns
 
 
-def agreed(operator: Operator, call: Call[Any]) -> bool:
-    """Whether the command may go on: asked where it asks and somebody can answer, else yes.
+def agreed(operator: Operator, call: Call[Any]) -> Call[Any] | None:
+    """The call that may go on: with what it prompts for where nothing but its name was given, and asked first where it
+    asks; None where the answer is no. Without a terminal it goes on as it is.
 
     Raises what its dry run raises.
     """
-    if not call.operation.asks or call.arguments.get("yes") or call.arguments.get("dry_run"):
-        return True
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return True
+        return call
+    own = call.operation.parameters
+    if call.operation.prompts and all(p.required or call.arguments.get(p.name) == p.default for p in own):
+        return _fill_in(call)
+    if not call.operation.asks or call.arguments.get("yes") or call.arguments.get("dry_run"):
+        return call
     operator.join()
     plan: Any = call.having(dry_run=True).run(operator)
     if plan.later:
-        return True  # it will be refused, with its reason
+        return call  # it will be refused, with its reason
     sys.stderr.write(f"Undo {undoing(plan, operator.engine.clock.now())}\nUndo it? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() in ("y", "yes"):
-        return True
+        return call
     sys.stderr.write("Nothing was changed.\n")
-    return False
+    return None
+
+
+def _fill_in(call: Call[Any]) -> Call[Any] | None:
+    """The call with the answers to its prompts, where Enter leaves an option out; None at the end of the input."""
+    from amgs_app.calls.call import Call
+    from amgs_app.calls.parsing import read_arguments
+    from amgs_app.terminal.line import Word
+
+    own = {parameter.name: parameter for parameter in call.operation.parameters}
+    filled = [Word(str(call.arguments[name]), 1) for name, parameter in own.items() if parameter.required]
+    for parameter in (own[name] for name in call.operation.prompts):
+        while True:
+            label = f"{parameter.label} …" if parameter.many else parameter.label
+            sys.stderr.write(f"{parameter.help.split(';')[0].rstrip('.')} ({label}), or Enter: ")
+            sys.stderr.flush()
+            line = sys.stdin.readline()
+            if not line:
+                sys.stderr.write("\nNothing was changed.\n")
+                return None
+            answers = line.split() if parameter.many else [line.strip()] if line.strip() else []
+            words = [Word(word, 1) for answer in answers for word in (parameter.flags[0], answer)]
+            try:
+                call = Call(call.operation, read_arguments(call.operation, filled + words, line))
+            except AmgsError as error:
+                complain(error)
+                continue
+            filled += words
+            break
+    return call

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
 from amgs import extras
@@ -85,8 +86,10 @@ def _run_line(operator: Operator, registry: Registry, line: str, form: Format) -
 
 def _carry_out(operator: Operator, registry: Registry, line: str, form: Format, name: str, number: int) -> None:
     step = parse_step(registry, line, name, number)
-    if step is None or not agreed(operator, step.call):
+    call = None if step is None else agreed(operator, step.call)
+    if step is None or call is None:
         return
+    step = replace(step, call=call)
     with progress_on() if step.call.operation.wants_progress else nullcontext() as progress:
         result = run_step(operator, step, name, progress)
     step.pipe.write(result, form)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from amgs.conversation.citing import Piece, pieces_of
 from amgs.conversation.protection import Protected, Protection
@@ -87,9 +88,13 @@ class Material:
     settings: ContextSettings
     _piece_costs: dict[tuple[int, int], int] = field(default_factory=dict, compare=False)
 
-    def level(self, atom: Sequence[int]) -> Protection:
+    def level(self, atom: Atom) -> Protection:
         """An atom is kept as firmly as its firmest message."""
         return max(self.protected[place].level for place in atom)
+
+    def reason(self, atom: Atom) -> str:
+        """Say why an atom is kept."""
+        return next(own.because for own in map(self.protected.__getitem__, atom) if own.level == self.level(atom))
 
     def protect(self, atom: Atom) -> dict[int, Fate]:
         """The fates of an atom that is protected: whole, but of one that would take much of the budget only the
@@ -109,6 +114,10 @@ class Material:
             for place in firm
         }
         return self.cite(atom, cites) or whole
+
+    def mask(self, atom: Atom) -> dict[int, Fate]:
+        """Give the fates of an atom whose outputs of tools are one line each."""
+        return {place: MASKED if self.masked[place] < self.costs[place] else KEPT for place in atom}
 
     def value(self, atom: Sequence[int]) -> float:
         """What an atom gives."""
@@ -146,15 +155,11 @@ class Material:
             return self.cite_cost(place) + sum(self.piece_cost(place, number) for number in pieces)
         return 0
 
-    def cite(self, atom: Sequence[int], cites: Mapping[int, Cited]) -> dict[int, Fate]:
-        """The fates of an atom of which some messages are cited. Where it calls tools, its calls stay whole and its
-        other outputs are one line each; else what is not cited of it is left out.
+    def cite(self, atom: Atom, cites: Mapping[int, Cited]) -> dict[int, Fate]:
+        """Give the fates of an atom of which some messages are cited. Where it calls tools, its calls stay whole and
+        its other outputs are one line each; else what is not cited of it is left out.
         """
-        tools = any(self.messages[place].calls for place in atom)
-        rest: dict[int, Fate] = {}
-        for place in atom if tools else ():
-            masked = self.messages[place].role == "tool" and self.masked[place] < self.costs[place]
-            rest[place] = MASKED if masked else KEPT
+        rest = self.mask(atom) if any(self.messages[place].calls for place in atom) else {}
         return rest | {place: ("digested", pieces) for place, pieces in cites.items() if pieces}
 
 
@@ -167,44 +172,32 @@ class Draft:
     because: list[str] = field(init=False)
     used: int = field(init=False)
     _shown: list[int] = field(init=False)
+    """Places that are not dropped, between the two ends."""
 
     def __post_init__(self) -> None:
         size = len(self.material.messages)
         self.fates = [DROPPED] * size
         self.because = [""] * size
         self.used = self.material.gap if size else 0
-        self._shown = []
+        self._shown = [-1, size]
 
     @classmethod
-    def of(cls, material: Material, fates: list[Fate], used: int) -> Draft:
-        """A draft that goes on from fates, which it changes. used: the tokens that they take, gaps included."""
-        made = cls(material)
-        made.fates, made.used = fates, used
-        made._shown = [place for place, fate in enumerate(fates) if fate != DROPPED]
-        return made
+    def resume(cls, material: Material, fates: list[Fate], because: list[str], used: int) -> Draft:
+        """Go on from fates. used: the tokens that they take, gaps included."""
+        draft = cls(material)
+        draft.fates, draft.because, draft.used = fates, because, used
+        draft._shown[1:1] = [place for place, fate in enumerate(fates) if fate != DROPPED]
+        return draft
 
     def cost(self, changes: Mapping[int, Fate]) -> int:
-        """What changes would take: tokens, more or fewer marks counted in. Nothing is dropped by them."""
-        total = 0
-        done: dict[int, Fate] = {}
-        for place in sorted(changes):
-            new, old = changes[place], self.fates[place]
-            at = bisect_left(self._shown, place)
-            left = max(self._shown[at - 1] if at else -1, max(done, default=-1))
-            after = at + (old != DROPPED)
-            right = self._shown[after] if after < len(self._shown) else len(self.fates)
-            left_voice = self._voice(left, done.get(left, self.fates[left])) if left >= 0 else ""
-            right_voice = self._voice(right, self.fates[right]) if right < len(self.fates) else ""
-            total += self.material.tokens(place, new) - self.material.tokens(place, old)
-            for fate, sign in ((new, 1), (old, -1)):
-                if fate == DROPPED:
-                    total += sign * self._between(left, left_voice, right, right_voice)
-                else:
-                    own = self._voice(place, fate)
-                    total += sign * self._between(left, left_voice, place, own)
-                    total += sign * self._between(place, own, right, right_voice)
-            done[place] = new
-        return total
+        """Count the tokens that changes would take, more or fewer marks included. Nothing is dropped by them."""
+        if not changes:
+            return 0
+        material = self.material
+        start, end = bisect_left(self._shown, min(changes)), bisect_right(self._shown, max(changes))
+        before = self._shown[start - 1 : end + 1]
+        taken = sum(material.tokens(at, fate) - material.tokens(at, self.fates[at]) for at, fate in changes.items())
+        return taken + self._count_marks(sorted({*before, *changes}), changes) - self._count_marks(before, {})
 
     def change(self, changes: Mapping[int, Fate], because: str) -> None:
         """Give messages other fates."""
@@ -215,38 +208,32 @@ class Draft:
             self.fates[place] = fate
             self.because[place] = because
 
-    def cost_of(self, atom: Sequence[int], *, masked: bool = False) -> int:
-        """What it would take to keep an atom that is not whole."""
-        return self.cost(self.whole(atom, masked=masked))
+    def keep(self, atom: Sequence[int], because: str) -> None:
+        """Keep an atom whole."""
+        self.change(dict.fromkeys(atom, KEPT), because)
 
-    def keep(self, atom: Sequence[int], because: str, *, masked: bool = False) -> None:
-        """Keep an atom; masked: with its outputs of tools as one line each."""
-        self.change(self.whole(atom, masked=masked), because)
-
-    def fits(self, atom: Sequence[int], *, masked: bool = False, within: int | None = None) -> bool:
-        """Whether there is room to keep an atom."""
-        budget = self.material.budget if within is None else within
-        return self.used + self.cost_of(atom, masked=masked) <= budget
+    def fits(self, changes: Mapping[int, Fate], within: int | None = None) -> bool:
+        """Return whether there is room for changes."""
+        return self.used + self.cost(changes) <= (self.material.budget if within is None else within)
 
     def is_dropped(self, atom: Sequence[int]) -> bool:
         return all(self.fates[place] == DROPPED for place in atom)
 
-    def is_kept(self, atom: Sequence[int]) -> bool:
-        return all(self.fates[place] == KEPT for place in atom)
+    def _count_marks(self, places: Sequence[int], changes: Mapping[int, Fate]) -> int:
+        """Count the tokens of the marks between what is shown at neighbouring places; see `render`."""
+        voices = [self._voice(place, changes.get(place)) for place in places]
+        total = 0
+        for (left, right), (left_voice, right_voice) in zip(pairwise(places), pairwise(voices), strict=True):
+            if right_voice and right_voice != left_voice:
+                total += self.material.mark
+            elif right - left > 1 and not left_voice and not right_voice:
+                total += self.material.gap
+        return total
 
-    def whole(self, atom: Sequence[int], *, masked: bool = False) -> dict[int, Fate]:
-        """The fates of an atom that is kept; masked: its outputs of tools as one line each."""
-        material = self.material
-        return {place: MASKED if masked and material.masked[place] < material.costs[place] else KEPT for place in atom}
-
-    def _voice(self, place: int, fate: Fate) -> str:
-        return self.material.voices[place] if fate[0] == "digested" else ""
-
-    def _between(self, left: int, left_voice: str, right: int, right_voice: str) -> int:
-        """Tokens of the marks between what is shown at two neighbouring places; see `render`."""
-        gap = right - left > 1 and not left_voice and not right_voice
-        mark = bool(right_voice) and right_voice != left_voice
-        return gap * self.material.gap + mark * self.material.mark
+    def _voice(self, place: int, fate: Fate | None) -> str:
+        if not 0 <= place < len(self.fates):
+            return ""
+        return self.material.voices[place] if (fate or self.fates[place])[0] == "digested" else ""
 
 
 def spans_of(sessions: Sequence[int]) -> list[tuple[int, int]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby, takewhile
 
 from amgs.conversation.citing import handle, pieces_of, runs, write_spans
 from amgs.conversation.keeping import sessions
@@ -29,6 +30,7 @@ from amgs.types.conversation import (
     LedgerRow,
     Message,
     OptimisedContext,
+    SpanFate,
 )
 
 _PLAN = re.compile(r"(\d{1,9})(?:@\d{1,9})?:(?:k([\d,-]*))?(?:;m([\d,-]*))?(?:;d([\d,.]*))?")
@@ -109,7 +111,8 @@ def optimise(
     summariser: AbstractiveSummariser | None = None,
     settings: ContextSettings = DEFAULT,
 ) -> OptimisedContext:
-    """What of the messages a model should read for a query. worths: see `relevance`; asked where something must go.
+    """Choose what of the messages a model should read for a query. worths: see `relevance`; asked where something must
+    go.
 
     previous: the plan of the context before this one, kept while it fits. restored: numbers of messages that must stay.
     topics: (start, end) of each, by places; sessions unless given. summariser: see `render.digest`.
@@ -117,97 +120,89 @@ def optimise(
     """
     costs = [counter.cost(message) for message in messages]
     lines = _lines(messages, costs, counter)
+    short = [lines[place].tokens if place in lines else cost for place, cost in enumerate(costs)]
     shown: Sequence[float] = [0.0] * len(messages)
-    of_session = sessions(messages)
+    together = atoms(messages)
+    writer = summariser if strategy == "abstractive" else None
 
-    def render_fates(fates: Sequence[Fate], known: int) -> tuple[ContextMessage, ...]:
-        writer = summariser if strategy == "abstractive" else None
-        return render(messages[:known], fates[:known], costs[:known], lines, counter, writer)
+    def render_fates(fates: Sequence[Fate], known: int | None = None) -> tuple[ContextMessage, ...]:
+        return render(messages[:known], fates[:known], costs, lines, counter, writer)
 
-    def material(room: int) -> Material:
+    def prepare(room: int) -> Material:
         nonlocal shown
         shown = worths()
-        given = rate(shown).tolist() if any(shown) else []
-        longest = messages[-1].number if messages else 1
+        longest = messages[-1].number
         matters = find_important(messages) if settings.medium_share else None
         return Material(
             messages,
             costs,
-            [lines[place].tokens if place in lines else cost for place, cost in enumerate(costs)],
+            short,
             protection(messages, settings.recent, restored, matters),
             together,
-            given,
+            rate(shown).tolist() if any(shown) else [],
             gap(longest, longest + 1, counter).tokens,
             room,
             ["" if m.role == "tool" or m.calls else m.role for m in messages],
             mark_cost(longest, counter),
             counter.count,
             query,
-            topics or (lambda: spans_of(of_session)),
+            topics or (lambda: spans_of(sessions(messages))),
             settings,
         )
 
-    together = atoms(messages)
-    before = _fates(previous, messages, lines) if previous else [KEPT] * len(messages)
-    replanned = ""
-    fates = list(before)
+    before = _read_fates(previous, messages, lines) if previous else [KEPT] * len(messages)
+    fates, replanned = list(before), ""
     because = ["as before" if previous else "everything fits"] * len(messages)
-    for atom in together if previous else ():
-        if any(messages[place].number in restored for place in atom):
-            for place in atom:
-                fates[place], because[place] = KEPT, "restored"
-    made = render_fates(fates, len(messages))
+    for place in (place for atom in together if previous for place in atom if _is_among(messages, atom, restored)):
+        fates[place], because[place] = KEPT, "restored"
+    sent = render_fates(fates)
 
     def recall(planned: Material) -> int:
-        nonlocal fates, because, made
-        draft = Draft.of(planned, list(fates), _tokens(made))
-        draft.because = list(because)
+        nonlocal fates, because, sent
+        draft = Draft.resume(planned, list(fates), list(because), _sum_tokens(sent))
         back = _recall(draft, settings.recalled) + cite_asked(draft)
-        again = render_fates(draft.fates, len(messages)) if back else made
-        if not back or _tokens(again) > budget:  # a line may shrink by less than what is taken out of it
+        again = render_fates(draft.fates) if back else sent
+        if not back or _sum_tokens(again) > budget:  # a line may shrink by less than what is taken out of it
             return 0
-        fates, because, made = draft.fates, draft.because, again
+        fates, because, sent = draft.fates, draft.because, again
         return back
 
-    used = _tokens(made)
-    room = int(budget * settings.fill)
-    known = until(previous) if previous else 0
+    used, room = _sum_tokens(sent), int(budget * settings.fill)
     if used > room:
         if previous:
             replanned = f"what was kept before takes {used:,} of {room:,} tokens by now"
         target = int(room * settings.soft) if previous else room
-        planned = material(target)
+        planned = prepare(target)
         for _ in range(_TRIES):
-            draft = _draft(replace(planned, budget=target), budget)
+            draft = _keep_critical(replace(planned, budget=target), budget)
             fill(draft, strategy)
-            _fill(draft)
+            _fill_gaps(draft)
             fates, because = draft.fates, draft.because
-            made = render_fates(fates, len(messages))
-            if (over := _tokens(made) - budget) <= 0:
+            sent = render_fates(fates)
+            if (over := _sum_tokens(sent) - budget) <= 0:
                 break
             target -= over  # a tokenizer may count more for a text than for its parts
         if any(fate == "digested" for fate, _ in fates) and planned.rates:
             # What is cited beside others takes less than was planned: the next question of the kind finds no more room.
             recall(replace(planned, budget=room))
     elif previous and any(fate in ("dropped", "digested") for fate, _ in fates):
-        planned = material(room)
-        if back := recall(planned) if planned.rates else 0:
+        planned = prepare(room)
+        if planned.rates and (back := recall(planned)):
             replanned = f"{back} of what was left out came back for the question"
-    short = [lines[place].tokens if place in lines else cost for place, cost in enumerate(costs)]
-    sent = render_fates(before, sum(m.number <= known for m in messages)) if previous else ()
-    stable, resent = _compare_sent(sent, made)
+    earlier = render_fates(before, sum(m.number <= until(previous) for m in messages)) if previous else ()
+    stable, resent = _compare_sent(earlier, sent)
     return OptimisedContext(
         conversation=name,
         query=query,
         strategy=strategy,
         budget=budget,
-        tokens=_tokens(made),
+        tokens=_sum_tokens(sent),
         history=sum(costs),
         counter=counter.name,
         estimated=counter.estimated,
-        messages=made,
-        spans=_spans(messages, fates, because, costs, short, shown, made),
-        ledger=ledger(fates, costs, short, made),
+        messages=sent,
+        spans=_spans(messages, fates, because, costs, short, shown, sent),
+        ledger=_ledger(fates, costs, sent),
         plan=encode(messages, fates),
         stable_prefix=stable,
         replanned=replanned,
@@ -218,41 +213,45 @@ def optimise(
     )
 
 
+def _is_among(messages: Sequence[Message], atom: Sequence[int], numbers: Collection[int]) -> bool:
+    return any(messages[place].number in numbers for place in atom)
+
+
 _SUMMARISED, _SENTENCES = 60, 4
 """Messages that were left out, the latest, of which so many sentences are told."""
 
 
 def summarise_dropped(messages: Sequence[Message]) -> str:
-    """The sentences of messages that weigh most, in the order of time, each with its handle."""
+    """Quote the sentences of messages that weigh most, in the order of time, each with its handle."""
     said = [m for m in messages if m.role in ("user", "assistant") and m.text.strip()][-_SUMMARISED:]
-    (found,) = key_sentences([m.text for m in said], [(0, len(said))], _SENTENCES)
-    told = []
-    for one in sorted(found, key=lambda one: (one.place, one.start)):
-        message = said[one.place]
-        told.append(f"{handle(message.number, message.number)} {' '.join(message.text[one.start : one.end].split())}")
-    return " ".join(told)
+    (spans,) = key_sentences([m.text for m in said], [(0, len(said))], _SENTENCES)
+    return " ".join(
+        f"{handle(said[span.place].number, said[span.place].number)} "
+        + " ".join(said[span.place].text[span.start : span.end].split())
+        for span in sorted(spans, key=lambda span: (span.place, span.start))
+    )
 
 
-def _fates(plan: str, messages: Sequence[Message], lines: Mapping[int, ContextMessage]) -> list[Fate]:
-    """The fates of a plan; what it masks and nothing would be saved by is whole."""
-    found = decode(plan, messages)
-    return [KEPT if fate == MASKED and place not in lines else fate for place, fate in enumerate(found)]
+def _read_fates(plan: str, messages: Sequence[Message], lines: Mapping[int, ContextMessage]) -> list[Fate]:
+    """Read the fates of a plan; what it masks and nothing would be saved by is whole."""
+    fates = enumerate(decode(plan, messages))
+    return [KEPT if fate == MASKED and place not in lines else fate for place, fate in fates]
 
 
-def _tokens(made: Sequence[ContextMessage]) -> int:
-    return sum(one.tokens for one in made)
+def _sum_tokens(sent: Sequence[ContextMessage]) -> int:
+    return sum(message.tokens for message in sent)
 
 
 def _recall(draft: Draft, most: int) -> int:
-    """Keep the atoms that answer the query best for their tokens, where they are not whole and there is room; how many
-    messages came back.
+    """Keep the atoms that answer the query best for their tokens, where they are not whole and there is room; return
+    how many messages came back.
     """
     material = draft.material
     best = sorted(material.atoms, key=lambda a: (-material.value(a) / sum(material.costs[p] for p in a), -a[-1]))
     back = 0
     for atom in best[:most]:
         partly = any(draft.fates[place][0] == "digested" for place in atom)
-        if (partly or draft.is_dropped(atom)) and draft.fits(atom):
+        if (partly or draft.is_dropped(atom)) and draft.fits(dict.fromkeys(atom, KEPT)):
             back += sum(draft.fates[place] != KEPT for place in atom)
             draft.keep(atom, "answers the query; came back for it")
     return back
@@ -269,13 +268,12 @@ def _lines(messages: Sequence[Message], costs: Sequence[int], counter: MessageCo
     return {place: line for place, line in made.items() if line.tokens < costs[place]}
 
 
-def _draft(material: Material, budget: int) -> Draft:
-    """A draft in which what is CRITICAL is kept; raises ImpossibleBudgetError where that is too much."""
+def _keep_critical(material: Material, budget: int) -> Draft:
+    """Begin a draft in which what is CRITICAL is kept; raises ImpossibleBudgetError where that is too much."""
     draft = Draft(material)
     critical = [a for a in material.atoms if material.level(a) == Protection.CRITICAL]
     for atom in critical:
-        told = (one.because for one in (material.protected[p] for p in atom) if one.level == Protection.CRITICAL)
-        draft.change(material.protect(atom), next(told))
+        draft.change(material.protect(atom), material.reason(atom))
     if draft.used > budget:
         largest = max((p for a in critical for p in a), key=lambda p: material.costs[p])
         number, size = material.messages[largest].number, material.costs[largest]
@@ -287,10 +285,10 @@ def _draft(material: Material, budget: int) -> Draft:
     return draft
 
 
-def _fill(draft: Draft) -> None:
+def _fill_gaps(draft: Draft) -> None:
     """Keep what takes no more room than what would stand for it: the mark of a gap, or citations."""
     for atom in draft.material.atoms:
-        if not draft.is_kept(atom) and draft.cost_of(atom) <= 0:
+        if draft.cost(dict.fromkeys(atom, KEPT)) <= 0:
             draft.keep(atom, "shorter than what would stand for it")
 
 
@@ -300,86 +298,64 @@ def _spans(
     because: Sequence[str],
     costs: Sequence[int],
     short: Sequence[int],
-    worth: Sequence[float],
-    made: Sequence[ContextMessage],
+    worths: Sequence[float],
+    sent: Sequence[ContextMessage],
 ) -> tuple[ContextSpan, ...]:
-    """Runs of one fate and reason. The tokens of a line that cites several messages count to the first of them."""
-    told = [why or "worth less than what was kept" for why in because]
-    starts = [
-        place
-        for place in range(len(messages))
-        if place == 0 or (fates[place][0], told[place]) != (fates[place - 1][0], told[place - 1])
-    ]
-    lines = {one.cited[0]: one.tokens for one in made if one.cited}
-    cited = [lines.get(message.number, 0) for message in messages]
-    found = []
-    for start, stop in zip(starts, [*starts[1:], len(messages)], strict=True):
-        first, last, fate = messages[start].number, messages[stop - 1].number, fates[start][0]
-        shown = {"kept": costs, "masked": short, "digested": cited}.get(fate, [0] * len(messages))
-        found.append(
-            ContextSpan(
-                handle(first, last),
-                first,
-                last,
-                fate,
-                told[start],
-                max(worth[start:stop]),
-                sum(costs[start:stop]),
-                sum(shown[start:stop]),
-            )
-        )
-    return tuple(found)
+    """Join runs of one fate and reason. The tokens of a line that cites several messages count to the first of them."""
+    cited = {message.cited[0]: message.tokens for message in sent if message.cited}
+    shown: Mapping[str, Sequence[int]] = {
+        "kept": costs,
+        "masked": short,
+        "digested": [cited.get(message.number, 0) for message in messages],
+        "dropped": [0] * len(messages),
+    }
+    spans = []
+    whys = [(fate, why or "worth less than what was kept") for (fate, _), why in zip(fates, because, strict=True)]
+    for (fate, why), run in groupby(range(len(messages)), key=whys.__getitem__):
+        places = list(run)
+        first, last = messages[places[0]].number, messages[places[-1]].number
+        worth = max(worths[place] for place in places)
+        tokens, after = (sum(counts[place] for place in places) for counts in (costs, shown[fate]))
+        spans.append(ContextSpan(handle(first, last), first, last, fate, why, worth, tokens, after))
+    return tuple(spans)
 
 
-def _compare_sent(sent: Sequence[ContextMessage], made: Sequence[ContextMessage]) -> tuple[float, int]:
-    """How much of what was sent before stands unchanged at the beginning, by bytes; the tokens of the rest."""
-    total = sum(map(_bytes, sent))
-    same = next((n for n, (a, b) in enumerate(zip(sent, made, strict=False)) if a != b), min(len(sent), len(made)))
-    stable = sum(map(_bytes, sent[:same])) / total if total else 1.0
-    return stable, _tokens(sent[same:])
+def _compare_sent(earlier: Sequence[ContextMessage], sent: Sequence[ContextMessage]) -> tuple[float, int]:
+    """Measure how much of what was sent before stands unchanged at the beginning, by bytes; count the rest's tokens."""
+    total = sum(map(_count_bytes, earlier))
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(earlier, sent, strict=False)))
+    stable = sum(map(_count_bytes, earlier[:same])) / total if total else 1.0
+    return stable, _sum_tokens(earlier[same:])
 
 
-def _bytes(message: ContextMessage) -> int:
+def _count_bytes(message: ContextMessage) -> int:
     calls = sum(len(c.name.encode()) + len(c.arguments.encode()) for c in message.calls)
     return len(message.text.encode()) + calls + 1
 
 
-def ledger(
-    fates: Sequence[Fate], costs: Sequence[int], short: Sequence[int], made: Sequence[ContextMessage]
-) -> tuple[LedgerRow, ...]:
-    """Rows for what was read, masked, digested, left out and marked. short: tokens of each message as one line."""
-    size = len(fates)
-    masked, digested, dropped = (
-        [place for place in range(size) if fates[place][0] == fate] for fate in ("masked", "digested", "dropped")
-    )
-    gaps = [one for one in made if one.fate == "dropped"]
-    rows = [LedgerRow("history", sum(costs), 0, 0, sum(costs), size)]
+_STAGES: tuple[tuple[str, SpanFate, str], ...] = (
+    ("mask", "masked", "outputs of tools as one line"),
+    ("digest", "digested", "messages cited in part"),
+    ("select", "dropped", "messages left out"),
+)
 
-    def stage(name: str, taken: int, added: int, messages: int, because: str) -> None:
-        before = rows[-1].after
-        rows.append(LedgerRow(name, before, taken, added, before - taken + added, messages, because))
 
-    stage(
-        "mask",
-        sum(costs[place] for place in masked),
-        sum(short[place] for place in masked),
-        size,
-        f"outputs of tools as one line: {len(masked):,}" if masked else "",
-    )
-    if digested:
-        stage(
-            "digest",
-            sum(costs[place] for place in digested),
-            sum(one.tokens for one in made if one.fate == "digested"),
-            size,
-            f"messages cited in part: {len(digested):,}",
-        )
-    stage(
-        "select",
-        sum(costs[place] for place in dropped),
-        0,
-        size - len(dropped),
-        f"messages left out: {len(dropped):,}" if dropped else "",
-    )
-    stage("render", 0, sum(one.tokens for one in gaps), len(made), f"marks of gaps: {len(gaps):,}" if gaps else "")
+def _ledger(fates: Sequence[Fate], costs: Sequence[int], sent: Sequence[ContextMessage]) -> tuple[LedgerRow, ...]:
+    """Write a row for what was read, masked, digested, left out and marked."""
+    left = size = len(fates)
+    after = sum(costs)
+    rows = [LedgerRow("history", after, 0, 0, after, size)]
+    shown = {fate: sum(message.tokens for message in sent if message.fate == fate) for _, fate, _ in _STAGES}
+    for stage, fate, what in _STAGES:
+        places = [place for place, own in enumerate(fates) if own[0] == fate]
+        if not places and fate == "digested":
+            continue
+        left -= len(places) * (fate == "dropped")
+        before, taken, added = after, sum(costs[place] for place in places), shown[fate] * (fate != "dropped")
+        after += added - taken
+        rows.append(LedgerRow(stage, before, taken, added, after, left, f"{what}: {len(places):,}" if places else ""))
+    gaps = sum(message.fate == "dropped" for message in sent)
+    why = f"marks of gaps: {gaps:,}" if gaps else ""
+    added = shown["dropped"]
+    rows.append(LedgerRow("render", after, 0, added, after + added, len(sent), why))
     return tuple(rows)

@@ -225,11 +225,11 @@ def _findings(material: Material, topic: Sequence[Atom]) -> dict[int, Cited]:
 
 
 def _find_room(draft: Draft, atom: Atom) -> Mapping[int, Fate]:
-    """The fates of an atom that is not shown yet: whole, else with its outputs of tools as one line each; none where
-    neither fits.
+    """Give the fates of an atom that is not shown yet: whole, else with its outputs of tools as one line each; none
+    where neither fits.
     """
-    fits = (masked for masked in (False, True) if draft.is_dropped(atom) and draft.fits(atom, masked=masked))
-    return next((draft.whole(atom, masked=masked) for masked in fits), {})
+    ways = (dict.fromkeys(atom, KEPT), draft.material.mask(atom)) if draft.is_dropped(atom) else ()
+    return next(filter(draft.fits, ways), {})
 
 
 def _keep_protected(draft: Draft, strategy: ContextStrategy) -> None:
@@ -251,9 +251,7 @@ def _keep_protected(draft: Draft, strategy: ContextStrategy) -> None:
                 changes = material.protect(atom)
                 if draft.used + draft.cost(changes) > room:
                     break
-                draft.change(
-                    changes, next(p.because for p in map(material.protected.__getitem__, atom) if p.level == level)
-                )
+                draft.change(changes, material.reason(atom))
 
 
 def _mask(draft: Draft) -> None:
@@ -265,10 +263,13 @@ def _mask(draft: Draft) -> None:
     rest = sum(sum(material.masked[place] for place in atom) for atom in newest)
     for atom in newest:
         rest -= sum(material.masked[place] for place in atom)
-        whole = draft.fits(atom, within=material.budget - rest)
-        if not whole and not draft.fits(atom, masked=True):
+        whole, masked = dict.fromkeys(atom, KEPT), material.mask(atom)
+        if draft.fits(whole, within=material.budget - rest):
+            draft.change(whole, "recent")
+        elif draft.fits(masked):
+            draft.change(masked, "its output is old")
+        else:
             break
-        draft.change(draft.whole(atom, masked=not whole), "recent" if whole else "its output is old")
 
 
 # What a question asks for by its class alone ("What was the path?") is cited first, the newest before the older.

@@ -136,25 +136,6 @@ MEM0: dict[str, Any] = {
         {"id": "a2b8c3d4", "memory": "Alex is in Rome until Friday", "expiration_date": "2025-08-01"},
     ],
     "relations": [{"source": "alex", "relationship": "lives_in", "destination": "Ulm"}],
-    "history": [
-        {
-            "id": "h1",
-            "memory_id": "f4cbdb08",
-            "old_memory": None,
-            "new_memory": "Alex eats fish",
-            "event": "ADD",
-            "created_at": "2025-07-01T12:00:00-07:00",
-        },
-        {
-            "id": "h2",
-            "memory_id": "f4cbdb08",
-            "old_memory": "Alex eats fish",
-            "new_memory": "Alex is vegetarian",
-            "event": "UPDATE",
-            "created_at": "2025-07-01T12:00:00-07:00",
-            "updated_at": "2025-07-20T12:00:00-07:00",
-        },
-    ],
 }
 
 OPENAI: dict[str, Any] = {

@@ -20,7 +20,6 @@ from amgs.errors import InputError
 from amgs.exchange.importers.files import IMPORTERS, ForeignDocument, read_document, read_files
 from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, ImportOptions
 from amgs.ingest.raw_blocks import RawBlock
-from amgs.memory import Memory
 from amgs.settings import IngestSettings
 from tests.engine.foreign_samples import CHATGPT, MCP, MEM0, OPENAI, SAMPLES
 from tests.engine.memory_world import NOW, open_memory
@@ -33,11 +32,11 @@ TEXTS = {
         "Grease the dome",
         "User: Please read",
         "Assistant: search(",
-        "search: 1 hit",
+        "Tool search: 1 hit",
         "Assistant: March is noted.",
     ],
     "mcp": ["Alex: Speaks Welsh", "Alex: Keeps bees", "Ulm is of the type city.", "Alex lives in Ulm."],
-    "mem0": ["Alex is veg", "Alex is in Rome", "alex lives in Ulm.", "Alex eats fish"],
+    "mem0": ["Alex is veg", "Alex is in Rome", "alex lives in Ulm."],
     "openai": ["System: Be", "Ilse: How far", "Assistant: look_up(", "Tool look_up: 384400", "Assistant: 384,400"],
     "anthropic": ["User: Rename", "Assistant: I rename it.\n\nBash("],
 }
@@ -177,59 +176,25 @@ def test_the_graph_of_the_mcp_memory_server_is_read(ending: str, lines: bool, tm
     assert (told["entity"], told["observation"], told["relation"]) == ((1, 1), (2, 2), (1, 1))
 
 
-def changed(*steps: tuple[str, str | None, str | None, str]) -> list[dict[str, Any]]:
-    """The history of memories: of each step the memory, what it said, what it says then, and when."""
-    events = {(True, False): "DELETE", (False, True): "ADD", (True, True): "UPDATE"}
-    return [
-        {
-            "memory_id": memory,
-            "old_memory": old,
-            "new_memory": new,
-            "event": events[old is not None, new is not None],
-            "created_at": at,
-        }
-        for memory, old, new, at in steps
-    ]
-
-
 def test_what_no_longer_holds_is_superseded_and_stays_so_through_consolidation() -> None:
     adidas, puma = "Kendra loves Adidas shoes", "Kendra prefers Puma shoes"
-    told = changed(("a", None, adidas, "2025-01-01T09:00:00Z"), ("a", adidas, puma, "2025-02-02T09:00:00Z"))
+    told = [
+        {"id": "a", "memory": adidas, "created_at": "2025-01-01T09:00:00Z", "expiration_date": "2025-02-02T09:00:00Z"},
+        {"id": "b", "memory": puma, "created_at": "2025-02-02T09:00:00Z"},
+    ]
     with open_memory() as memory:
         memory.exchange.load_foreign_documents([ForeignDocument("", told)])
         memory.apply_consolidation(memory.plan_consolidation())
         assert memory.verify().ok
         hits = {hit.block.content: hit.block for hit in memory.search("Kendra shoes").hits}
         assert hits[adidas].superseded and not hits[puma].superseded
-        old = next(b for b in blocks(memory) if b.content == adidas)
-        assert old.superseded and old.valid_from == datetime(2025, 1, 1, 9, tzinfo=UTC)
-        assert old.valid_to == datetime(2025, 2, 2, 9, tzinfo=UTC)
+        assert hits[adidas].valid_to == datetime(2025, 2, 2, 9, tzinfo=UTC)
 
 
-def blocks(memory: Memory) -> list[Any]:
-    """Every block there is."""
-    store = memory._storage
-    columns = store.tables.schema()["memory_blocks"]
-    place = [column.name for column in columns].index("id")
-    ids = [row[place] for batch in store.tables.rows("memory_blocks", columns) for row in batch]
-    return list(store.blocks.get(ids).values())
-
-
-def test_scopes_and_tags_are_kept_and_a_history_is_superseded() -> None:
-    found = by_text(read_document(MEM0, OPTIONS))
-    now = found["Alex is vegetarian"]
+def test_scopes_and_tags_are_kept() -> None:
+    now = by_text(read_document(MEM0, OPTIONS))["Alex is vegetarian"]
     assert now.meta["user_id"] == "alex" and now.meta["tags"] == ["food"] and now.valid_to is None
     assert now.meta["original"]["metadata"] == {"city": "Ulm"}
-    before = found["Alex eats fish"]
-    assert before.valid_from is not None and before.valid_to is not None and before.valid_from < before.valid_to
-
-
-def test_a_deleted_memory_is_superseded_and_one_that_only_its_history_tells_stands() -> None:
-    told = changed(
-        ("a", None, "Here", "2025-01-01"), ("b", None, "Gone", "2025-01-01"), ("b", "Gone", None, "2025-02-01")
-    )
-    found = by_text(read_document(told, OPTIONS))
-    assert found["Here"].valid_to is None and found["Gone"].valid_to == datetime(2025, 2, 1, tzinfo=UTC)
 
 
 def test_a_message_that_is_too_long_is_split_and_nothing_of_it_is_lost() -> None:

@@ -7,25 +7,18 @@ shown, else it is the one that was written last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from amgs.clock import EPOCH
 from amgs.exchange.importers.chatgpt import OTHER_BRANCH, chosen_branch, other_branches
-from amgs.exchange.importers.parsing import instant, some, text
-from amgs.exchange.importers.records import (
-    ForeignFormat,
-    ForeignMessage,
-    ForeignRecords,
-    ImportOptions,
-    Records,
-    speaker,
-)
-from amgs.sessions.lines import as_json, name
-from amgs.sessions.lines import text as storable
-from amgs.sessions.messages import CALLS, RESULTS, Note, text_of
-from amgs.types.conversation import Message, ToolCall
+from amgs.exchange.importers.parsing import instant, some
+from amgs.exchange.importers.records import ForeignFormat, ForeignMessage, ForeignRecords, ImportOptions, Records
+from amgs.exchange.importers.transcripts import read_messages
+from amgs.sessions.lines import name
+from amgs.sessions.messages import RESULTS
 
 
 class ClaudeImporter:
@@ -68,8 +61,9 @@ def _take_conversation(records: Records, found: dict[str, Any], path: str, withi
     chains += [(f"branch {n}", c) for n, c in enumerate(other_branches(tree, others), 1)] if branches else []
     messages: list[ForeignMessage] = []
     for session, chain in chains:
+        items = [item for here in chain for item in _divide(records, listed[here], here)]
+        messages += [replace(message, session=session) for message in read_messages(records, items)]
         for here in chain:
-            messages += _messages(records, listed[here], here, session)
             _attachments(records, listed[here], here, id, title)
     for here in () if branches else others:
         records.leave("message", here, OTHER_BRANCH)
@@ -126,94 +120,25 @@ def _take_notes(records: Records, found: dict[str, Any], path: str) -> None:
         )
 
 
-def _messages(records: Records, one: dict[str, Any], path: str, session: str) -> Iterator[ForeignMessage]:
-    """What a message says, and apart from it what tools gave in the course of it."""
+def _divide(records: Records, one: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Divide a message into what it says and, apart from it, what tools gave in the course of it."""
     content = one.get("content")
-    names = [f"[file: {told}]" for told in _names(one.get("files"))]
-    names += [f"[attachment: {told}]" for told in _names(one.get("attachments"))]
-    for n, _ in enumerate(_names(one.get("files"))):
-        records.note("file", f"{path}.files[{n}]", "the export holds its name and not what is in it")
-    role = one.get("sender", one.get("role"))
-    at = records.instant(one.get("created_at"), f"{path}.created_at")
-    without = ("content", "text", "sender", "role", "created_at", "attachments", "files")
-    meta = {"role": name(role)} | records.original(one, path, without=without)
     parts = content if isinstance(content, list) else [content] if content else []
-    calls = _calls(parts)
-    pieces: list[_Piece] = []
-    for n, part in enumerate(parts):
-        place = f"{path}.content[{n}]" if isinstance(content, list) else f"{path}.content"
-        told = storable(text_of([part], f"{path}.content", _noting(records, n)))
-        if not told.strip():
-            continue
-        if isinstance(part, dict) and part.get("type") in RESULTS:
-            pieces.append(_Piece(place, [told], who=speaker("tool", part.get("name")), answers=calls.get(n)))
-            continue
-        if not pieces or pieces[-1].who:
-            pieces.append(_Piece(place))
-        pieces[-1].told.append(told)
-        if n in calls.values():
-            pieces[-1].calls.append(n)
-        else:
-            pieces[-1].said.append(told)
-    if all(piece.who for piece in pieces):
-        pieces.append(_Piece(path, [text(one.get("text")) or ""]))
-    own = [piece for piece in pieces if not piece.who]
-    own[0].place, own[-1].told = path, [*filter(None, own[-1].told), *names]
-    own[-1].said += names
-    for piece in pieces:
-        told = "\n\n".join(piece.told)
-        if piece.who:
-            made = (
-                None
-                if piece.answers is None
-                else Message(0, "tool", told, at, piece.who, answers=f"{path}.{piece.answers}")
-            )
-            yield ForeignMessage(piece.place, piece.who, told, at, {"role": "tool"}, session, message=made)
-        elif told or piece is own[0]:
-            called = tuple(_call(parts[n], f"{path}.{n}") for n in piece.calls)
-            made = Message(0, "assistant", "\n\n".join(piece.said), at, calls=called) if called else None
-            yield ForeignMessage(piece.place, speaker(role), told, at, meta, session, message=made)
-
-
-@dataclass
-class _Piece:
-    """What stands in a message between results, or one result. told: all texts; said: those that are no call with a
-    result; calls: the places of such. who: the tool of a result. answers: the place of its call, None where none fits.
-    """
-
-    place: str
-    told: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
-    calls: list[int] = field(default_factory=list)
-    who: str = ""
-    answers: int | None = None
-
-
-def _calls(parts: Sequence[Any]) -> dict[int, int]:
-    """The place of the call that each result answers: by its id, else the last of that tool that has no result yet."""
-    made: dict[int, int] = {}
-    for n, part in enumerate(parts):
-        if not isinstance(part, dict) or part.get("type") not in RESULTS:
-            continue
-        keys = ("id", part.get("tool_use_id")) if part.get("tool_use_id") else ("name", part.get("name"))
-        open_ones = [
-            m
-            for m, one in enumerate(parts[:n])
-            if isinstance(one, dict) and one.get("type") in CALLS and m not in made.values()
-        ]
-        fits = [m for m in open_ones if keys[1] is not None and parts[m].get(keys[0]) == keys[1]]
-        if fits:
-            made[n] = fits[-1]
-    return made
-
-
-def _call(part: Mapping[str, Any], id: str) -> ToolCall:
-    return ToolCall(id, name(part.get("name")) or "tool", as_json(part.get("input")))
-
-
-def _noting(records: Records, number: int) -> Note:
-    """Notes what is not taken of the part with a number, at its place in the whole."""
-    return lambda kind, path, why: records.note(kind, path.replace("[0]", f"[{number}]", 1), why)
+    own = {key: value for key, value in one.items() if key not in ("content", "text", "sender", "attachments", "files")}
+    own["role"] = one.get("sender", one.get("role"))
+    names = [f"[file: {file}]" for file in _names(one.get("files"))]
+    for n, _ in enumerate(names):
+        records.note("file", f"{path}.files[{n}]", "the export holds its name and not what is in it")
+    names += [f"[attachment: {file}]" for file in _names(one.get("attachments"))]
+    results = [n for n, part in enumerate(parts) if isinstance(part, dict) and part.get("type") in RESULTS]
+    edges = sorted({0, len(parts), *results, *(n + 1 for n in results)})
+    runs = [range(start, end) for start, end in pairwise(edges)]
+    if not any(run[0] not in results for run in runs):
+        parts, runs = [*parts, one.get("text")], [*runs, range(len(parts), len(parts) + 1)]
+    last = max(run[0] for run in runs if run[0] not in results)
+    for run in runs:
+        held = [part if n in run else None for n, part in enumerate(parts)]  # each part keeps its number
+        yield path, own | {"content": [*held, *(names if run[0] == last else ())]}
 
 
 def _names(files: Any) -> list[str]:

@@ -189,7 +189,6 @@ class Records:
         at: datetime | None,
         meta: Mapping[str, Any],
         title: str = "",
-        valid_from: datetime | None = None,
         valid_to: datetime | None = None,
     ) -> str:
         """Take a text in, split where it is long; gives the source of its last piece, empty where it is left out."""
@@ -197,14 +196,11 @@ class Records:
         if written is None or not canonical(written):
             self.leave(kind, path, "it is empty" if written is not None else "it holds no text")
             return ""
-        if valid_from is not None and valid_to is not None and valid_to < valid_from:
-            self.note("date", path, "it ends before it begins; the end alone is kept")
-            valid_from = None
         document = ParsedDocument(
             written, (Passage(0, len(written)),), title=title, meta={"imported_from": self._format} | dict(meta)
         )
         reading = drafts_of(document, source, EPOCH, self._settings, dated=at)
-        drafts = [replace(one, created_at=at, valid_from=valid_from, valid_to=valid_to) for one in reading.drafts]
+        drafts = [replace(one, created_at=at, valid_to=valid_to) for one in reading.drafts]
         if not self._take(kind, path, drafts):
             return ""
         return str(drafts[-1].meta["source"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from amgs.exchange.importers.parsing import some
@@ -66,7 +66,7 @@ class TranscriptImporter:
             else:
                 loose.setdefault(name(one.get("sessionId")), []).append((here, one))
         for session, items in loose.items():
-            if messages := list(_messages(records, items)):
+            if messages := list(read_messages(records, items)):
                 records.conversation(messages, "", id=session)
         return records.result()
 
@@ -113,7 +113,7 @@ def _is_own(part: Mapping[str, Any]) -> bool:
 def _take(records: Records, found: Mapping[str, Any], path: str) -> None:
     key = next((key for key in LISTS if isinstance(found.get(key), list)), "")
     if not key:
-        records.conversation(list(_messages(records, [(path, found)])), path)
+        records.conversation(list(read_messages(records, [(path, found)])), path)
         return
     within = f"{path}.{key}" if path else key
     before = f"{path}.system" if path else "system"
@@ -125,11 +125,13 @@ def _take(records: Records, found: Mapping[str, Any], path: str) -> None:
     meta = records.original(found, path, without=(*LISTS, "system", *_TITLES))
     title = next((told for key in _TITLES if (told := name(found.get(key)))), "")
     id = next((told for key in _IDS if (told := name(found.get(key)))), "")
-    records.conversation(list(_messages(records, items)), path, id=id, title=title, at=at, meta=meta)
+    records.conversation(list(read_messages(records, items)), path, id=id, title=title, at=at, meta=meta)
 
 
-def _messages(records: Records, items: list[tuple[str, Mapping[str, Any]]]) -> Iterator[ForeignMessage]:
-    """The messages of the items of a conversation; an item that is none is named, as what does not fit together is."""
+def read_messages(records: Records, items: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[ForeignMessage]:
+    """Read the messages of the items of a conversation; an item that is none is named, as what does not fit together
+    is.
+    """
     turns: list[Turn] = []
     metas: list[dict[str, Any]] = []
     for place, (path, one) in enumerate(items):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
+from amgs.frames import registry, shipping
 from amgs.memory import Memory
-from amgs.types import BlockFilter
+from amgs.types import BlockFilter, ChildFrame, FrameDefinition
 from tests.engine.lifecycle_world import EVERY
 from tests.engine.memory_world import NOW, open_memory, write_notes
 from tests.engine.test_undo import OPERATIONS, calibrate, content, prune, review, world
@@ -44,9 +46,22 @@ def told(memory: Memory, n: int) -> int | None:
     return memory.operations(1)[0].id
 
 
+def define(memory: Memory, n: int) -> int | None:
+    """A frame that is new, or defined anew."""
+    memory.define_frame(FrameDefinition("OWLS", "Owls", shipping.TASK.weights, budget=200 + n + memory.change_counter))
+    return memory.operations(1)[0].id
+
+
+def record(memory: Memory, n: int) -> int | None:
+    """What the metrics keep for the next look."""
+    del n
+    memory.calibration.metrics(record=True)
+    return memory.operations(1)[0].id
+
+
 ALL: Mapping[str, Callable[[Memory, int], int | None]] = {
     **OPERATIONS,
-    **{each.__name__: each for each in (ingest, verdict, told)},
+    **{each.__name__: each for each in (ingest, verdict, told, define, record)},
 }
 
 
@@ -110,6 +125,29 @@ def test_a_chain_of_operations_is_undone_step_by_step() -> None:
             assert memory.lifecycle.plan_undo().operation.id == operation
             memory.undo(operation)
             assert content(memory) == state
+
+
+def test_frames_are_defined_and_deleted_step_by_step_and_never_left_without_their_children() -> None:
+    with world() as memory:
+        states = [content(memory)]
+        task = registry.find("TASK", registry.by_name(memory.frame_definitions()))
+        changes: tuple[Callable[[], object], ...] = (
+            lambda: memory.define_frame(replace(task, name="OWLS")),
+            lambda: memory.define_frame(replace(task, name="BOTH", children=(ChildFrame("OWLS", 1.0),))),
+            lambda: memory.frames.delete("BOTH"),
+            lambda: memory.define_frame(replace(task, budget=300)),
+            lambda: memory.frames.delete("TASK"),  # gets its shipped definition back
+        )
+        for change in changes:
+            change()
+            states.append(content(memory))
+        first = memory.operations(len(changes))[-1].id
+        with pytest.raises(UsageError, match="Undo"):
+            memory.undo(first)
+        for state in reversed(states[:-1]):
+            memory.undo(memory.lifecycle.plan_undo().operation.id)
+            assert content(memory) == state
+        assert {each.kind for each in memory.frames.origins()} == {"shipped"}
 
 
 def _attempt(change: Callable[[int], object], operation: int) -> bool:

@@ -13,11 +13,14 @@ from amgs.calibration import plan as planning
 from amgs.calibration.questions import Question, label
 from amgs.calibration.recalibrate import Method
 from amgs.calibration.results import Calibrated, CalibrationPlan, Metrics, OutcomeGroup, OutcomeGroups, Tuning
+from amgs.clock import as_utc
 from amgs.errors import UsageError
 from amgs.frames import pipeline, registry
 from amgs.frames.assemble import Template
+from amgs.log import journal
 from amgs.retrieval import waterfall
 from amgs.storage.forecasts import ForecastGroup
+from amgs.storage.journal import JournalRow
 from amgs.storage.monitors import MonitorValue
 from amgs.types import ForecastCase, FrameDefinition, Outcome, Progress, Weights
 from amgs.types.calibration import BlockUse, Usefulness
@@ -207,6 +210,8 @@ class Calibration(MemoryPart):
                 storage.monitors.append(
                     MonitorValue(now, m.name, "", m.value, importance if m.name == measures.DRIFT else {}) for m in seen
                 )
+                row = JournalRow("record", as_utc(now).isoformat(), None, "{}")
+                journal.write(storage, "metrics", now, "the values of now recorded", [row])
         rows = (replace(m, before=None if (last := before[m.name]) is None else last.value) for m in seen)
         return Metrics(tuple(rows), now, record)
 

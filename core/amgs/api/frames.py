@@ -15,6 +15,7 @@ from amgs.frames import why as following
 from amgs.frames.compare import compare
 from amgs.frames.registry import Definitions
 from amgs.frames.results import CachedFrame, FrameComparison, History, PastAssembly
+from amgs.log import journal
 from amgs.storage.assemblies import AssemblyRecord
 from amgs.types import Explanation, Frame, FrameDefinition, Weights
 
@@ -105,10 +106,19 @@ class Frames(MemoryPart):
     # --- definitions ------------------------------------------------------------------------------------
 
     def define(self, definition: FrameDefinition) -> None:
-        """Register a frame or change one; raises FrameCycleError when it would contain itself."""
-        registry.register(definition, self._context.definitions())
-        with self._storage.transaction():
-            self._storage.frames.put([definition])
+        """Register a frame or change one; raises FrameCycleError when it would contain itself. `undo` takes it back."""
+        known = self._context.definitions()
+        registry.register(definition, known)
+        before = known.get(definition.name)
+        if before != definition:
+            with self._storage.transaction():
+                self._storage.frames.put([definition])
+                self._note("defined", before, definition)
+
+    def _note(self, done: str, before: FrameDefinition | None, after: FrameDefinition | None) -> None:
+        name = next(one.name for one in (after, before) if one is not None)
+        row = journal.frame_row(name, before, after)
+        journal.write(self._storage, "frame", self._now, f"{name} {done}", [row])
 
     def delete(self, name: str) -> FrameDefinition:
         """Take a frame of the user's own out; past assemblies of it stay in the history. A frame that ships with the
@@ -129,6 +139,7 @@ class Frames(MemoryPart):
         with self._storage.transaction():
             self._storage.frames.delete([definition.name])
             self._storage.frame_cache.forget(definition.name)
+            self._note("deleted", definition, None)
         return definition
 
     def origins(self) -> tuple[shipping.Origin, ...]:
@@ -151,8 +162,10 @@ class Frames(MemoryPart):
                 about="frame",
             )
         registry.register(ours, known)
-        with self._storage.transaction():
-            shipping.reset(self._storage, ours)
+        if known[wanted] != ours:
+            with self._storage.transaction():
+                shipping.reset(self._storage, ours)
+                self._note("as it shipped", known[wanted], ours)
         return ours
 
     # --- the past ---------------------------------------------------------------------------------------

@@ -138,11 +138,23 @@ class _VerdictState(BaseModel):
         return self
 
 
+class _FrameState(BaseModel):
+    """A definition as the journal keeps it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    @model_validator(mode="after")
+    def _defines(self) -> _FrameState:
+        _check_definition(decode(self.model_extra or {}))
+        return self
+
+
 _STATES: Mapping[str, type[BaseModel]] = {
     "block": _BlockState,
     "edge": _EdgeState,
     "forecast": _VerdictState,
     "clock": _ClockState,
+    "frame": _FrameState,
 }
 
 

@@ -10,10 +10,11 @@ from typing import Any
 from amgs.clock import EPOCH, as_utc
 from amgs.decay import profile_name
 from amgs.errors import UsageError
+from amgs.storage.frames import encode
 from amgs.storage.journal import JournalRow, JournalTarget
 from amgs.storage.signature import signature
 from amgs.storage.store import Storage
-from amgs.types import Block, BlockChange, Edge, JournalEntry, JournalEntryDetail, Outcome
+from amgs.types import Block, BlockChange, Edge, FrameDefinition, JournalEntry, JournalEntryDetail, Outcome
 from amgs.types.lifecycle import MADE_BY
 
 # What an operation may change of a block. The reinforcement clock is not part of it: it has its own log.
@@ -21,7 +22,7 @@ STATE = ("category", "confidence", "decay_lambda", "status", "is_self_component"
 VALIDITY = ("valid_from", "valid_to")
 """Of the state, too: instants, kept only where they are given."""
 KEPT = "embedding_kept"
-_OF_BLOCKS: tuple[JournalTarget, ...] = ("block", "forecast", "clock")
+_LISTED: tuple[JournalTarget, ...] = ("block", "forecast", "clock", "frame")
 
 
 def block_row(before: Block | None, after: Block | None) -> JournalRow:
@@ -80,6 +81,12 @@ def clock_row(block: Block, event_type: str, at: datetime, source: str) -> Journ
     return JournalRow("clock", block.id, json.dumps(before), json.dumps(after, sort_keys=True))
 
 
+def frame_row(name: str, before: FrameDefinition | None, after: FrameDefinition | None) -> JournalRow:
+    """Give the journal row of a frame that was defined, defined anew (both) or deleted (after None)."""
+    states = (None if one is None else json.dumps(encode(one), sort_keys=True) for one in (before, after))
+    return JournalRow("frame", name, *states)
+
+
 def edge_row(before: Edge | None, after: Edge | None) -> JournalRow:
     """The journal row of an edge."""
     one = after or before
@@ -127,7 +134,7 @@ def detail(storage: Storage, operation_id: int, limit: int) -> JournalEntryDetai
             f"There is no operation {operation_id}.", way_out="Choose an operation from the journal.", about="operation"
         )
     rows: list[JournalRow] = []
-    for target in _OF_BLOCKS:
+    for target in _LISTED:
         if len(rows) < limit:
             rows += next(storage.journal.pages(operation_id, target, limit - len(rows)), ())
     ids = [_block_of(row) for row in rows]
@@ -190,6 +197,8 @@ def _told(row: JournalRow) -> str:
         return f"{'useful' if verdict['actual'] else 'useless'}, forecast {verdict['predicted']:.2f}"
     if row.target == "clock":
         return "reinforced"
+    if row.target == "frame":
+        return "deleted" if row.after is None else "defined" if row.before is None else "defined anew"
     if row.before is None:
         return "made"
     if row.after is None:

@@ -12,6 +12,7 @@ from typing import Any
 from amgs.clock import parse_instant
 from amgs.errors import StoreCorruptError, UsageError
 from amgs.log.journal import KEPT, STATE, VALIDITY, reinforcement_in
+from amgs.storage.frames import decode
 from amgs.storage.journal import ERASED, MASKED, JournalRow, JournalTarget
 from amgs.storage.store import Storage
 from amgs.types import Block, Edge, EdgeKey, JournalEntry, UndoPlan
@@ -131,6 +132,10 @@ def _put_back(storage: Storage, operation_id: int) -> None:
     for rows in pages("clock"):
         for row in rows:
             _turn_back(storage, row)
+    for rows in pages("frame"):
+        _undo_frames(storage, rows)
+    for rows in pages("record"):
+        storage.monitors.remove(parse_instant(row.key) for row in rows)
 
 
 def _put_edges_back(storage: Storage, rows: Sequence[JournalRow]) -> None:
@@ -194,6 +199,14 @@ def _drop_edges_of_unlinked(storage: Storage, ids: Sequence[str]) -> None:
 def _cut(storage: Storage, ids: Sequence[str]) -> None:
     if ids:
         storage.edges.delete([e.key for e in storage.edges.touching(ids)])
+
+
+def _undo_frames(storage: Storage, rows: Sequence[JournalRow]) -> None:
+    """Definitions as they were: no later one stands, so that none has a child that goes or comes to contain itself."""
+    for row in rows:
+        storage.frame_cache.forget(row.key)
+    storage.frames.delete([row.key for row in rows])
+    storage.frames.put([decode(json.loads(row.before)) for row in rows if row.before is not None])
 
 
 def _turn_back(storage: Storage, row: JournalRow) -> None:

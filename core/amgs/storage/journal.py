@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from amgs.types import JournalEntry, Vector
 
 
-JournalTarget = Literal["block", "edge", "forecast", "clock"]
-"""What a row is about: forecast, the outcome of one; clock, a reinforcement of a block."""
+JournalTarget = Literal["block", "edge", "forecast", "clock", "frame", "record"]
+"""What a row is about: forecast, the outcome of one; clock, a reinforcement of a block; frame, a definition; record,
+what the metrics kept at an instant.
+"""
 
 RECALIBRATION = "calibrate"
 """The kind of the operations that learn from every verdict there is."""
@@ -33,8 +35,8 @@ MASKED = "mask secrets"
 class JournalRow:
     """One thing that an operation changed: JSON before (None: it made it) and after (None: it took it away).
 
-    key: the id of a block or of a forecast, or "source target relation" of an edge. embedding: a block's embedding
-    before.
+    key: the id of a block or of a forecast, "source target relation" of an edge, a frame's name, or an instant.
+    embedding: a block's embedding before.
     """
 
     target: JournalTarget
@@ -177,13 +179,15 @@ class JournalStorage(StoragePart):
         return int(found[0]), int(found[1]), int(found[2])
 
     def later_on_same(self, operation_id: int) -> tuple[int, ...]:
-        """Later operations, not undone, that changed something this one changed, or learned from its verdicts."""
+        """Later operations, not undone, that changed something this one changed, or learned from its verdicts. Any two
+        definitions of frames count as the same thing: one may contain the other.
+        """
         found = self._rows(
             "SELECT DISTINCT r.operation_id FROM operation_rows r JOIN operations o ON o.id = r.operation_id "
             "WHERE r.operation_id > ? AND NOT o.undone AND EXISTS (SELECT 1 FROM operation_rows m "
-            "WHERE m.operation_id = ? AND m.target = r.target AND m.key = r.key) UNION SELECT id FROM operations "
-            "WHERE id > ? AND NOT undone AND kind = ? AND EXISTS (SELECT 1 FROM operation_rows m "
-            "WHERE m.operation_id = ? AND m.target = 'forecast') ORDER BY 1",
+            "WHERE m.operation_id = ? AND m.target = r.target AND (m.key = r.key OR m.target = 'frame')) "
+            "UNION SELECT id FROM operations WHERE id > ? AND NOT undone AND kind = ? AND EXISTS (SELECT 1 "
+            "FROM operation_rows m WHERE m.operation_id = ? AND m.target = 'forecast') ORDER BY 1",
             [operation_id, operation_id, operation_id, RECALIBRATION, operation_id],
         )
         return tuple(int(row[0]) for row in found)

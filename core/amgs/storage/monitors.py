@@ -35,6 +35,16 @@ class MonitorStorage(StoragePart):
                 structural=False,
             )
 
+    def remove(self, instants: Iterable[datetime]) -> None:
+        """Take back what was recorded at some instants, of two records at one instant the later."""
+        for at in instants:
+            self._execute(
+                "DELETE FROM monitor_log WHERE rowid IN "
+                "(SELECT max(rowid) FROM monitor_log WHERE timestamp = ? GROUP BY kind)",
+                [stored(at)],
+                structural=False,
+            )
+
     def last(self, kind: str) -> MonitorValue | None:
         """The latest record of a kind."""
         found = self._rows(

@@ -147,6 +147,8 @@ def undoing(plan: UndoPlan, now: datetime) -> str:
         said.append(f"{blocks} will be removed from the memory, or lose the source that this ingest gave them.")
     elif done.kind == "feedback":
         said.append("The verdict will be removed and its forecast reopened.")
+    elif done.kind in ("frame", "metrics"):
+        said.append("The definition becomes what it was." if done.kind == "frame" else "The record will be removed.")
     elif done.kind == "review":
         said.append("These findings will be removed from the queue.")
     elif done.blocks or done.edges:

@@ -83,8 +83,8 @@ def clock_row(block: Block, event_type: str, at: datetime, source: str) -> Journ
 
 def frame_row(name: str, before: FrameDefinition | None, after: FrameDefinition | None) -> JournalRow:
     """Give the journal row of a frame that was defined, defined anew (both) or deleted (after None)."""
-    states = (None if one is None else json.dumps(encode(one), sort_keys=True) for one in (before, after))
-    return JournalRow("frame", name, *states)
+    left, right = (None if one is None else json.dumps(encode(one), sort_keys=True) for one in (before, after))
+    return JournalRow("frame", name, left, right)
 
 
 def edge_row(before: Edge | None, after: Edge | None) -> JournalRow:

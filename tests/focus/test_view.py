@@ -6,13 +6,17 @@ import pickle
 
 import pytest
 
+from amgs_focus.dependence import answer_dependence, answer_without
 from amgs_focus.errors import FocusError
 from amgs_focus.records import NodeRef
+from amgs_focus.runtime.block_utility import before_answer
+from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.runtime import FocusRuntime
+from amgs_focus.runtime.state import ReadHistory
 from amgs_focus.settings import FocusSettings
 from amgs_focus.views import REASON_LETTERS, REASON_SENTENCES
 from amgs_focus.window.working_context import SINKS
-from tests.focus.focus_world import SMALL, Told, notes, small_runtime
+from tests.focus.focus_world import SMALL, StillClock, Told, notes, small_runtime
 
 
 def running(scorer: Told | None = None, settings: FocusSettings = SMALL) -> FocusRuntime:
@@ -114,3 +118,35 @@ def test_every_reason_has_a_letter_and_a_sentence() -> None:
     assert len(REASON_LETTERS) == 11
     shown = [letter for letter in REASON_LETTERS.values() if letter]
     assert len(shown) == len(set(shown))
+
+
+def test_an_answer_s_words_name_the_block_they_depend_on() -> None:
+    runtime = running(settings=ROOMY)
+    with pytest.raises(FocusError, match="Nothing was decoded"):
+        answer_dependence(runtime)
+    runtime.decode(9)
+    found = answer_dependence(runtime)
+    assert "".join(word.text for word in found.words) == runtime.snapshot().text
+    assert found.blocks and found.control is not None and found.control.level == 1
+    for word in found.words:
+        assert word.block is None or (word.block in found.blocks and word.nats > word.control)
+    plain = before_answer(runtime.state)
+    for block, gain in zip(found.blocks, found.gains, strict=True):
+        losses = [
+            PrefixReader(runtime.model, StillClock())
+            .losses(ReadHistory((context,), runtime.tree.generation), runtime.tree, runtime.state.answer)
+            .sum()
+            for context in (plain, plain.collapse(NodeRef(1, block.index))[0])
+        ]
+        assert gain == pytest.approx(float(losses[1] - losses[0]), abs=1e-4)
+    assert answer_dependence(runtime) is found  # kept while window and answer are the same
+
+
+def test_an_answer_is_decoded_again_without_a_block_and_the_first_stays() -> None:
+    runtime = running(settings=ROOMY)
+    runtime.decode(9)
+    first, block = runtime.snapshot(), answer_dependence(runtime).blocks[0]
+    second = answer_without(runtime, block)
+    assert len(second.branches) == 2 and second.step == first.step
+    assert runtime.context.position(block) is None
+    assert next(branch.text for branch in second.branches if branch.name == first.branch) == first.text

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from amgs_focus.model.base_model import BaseModel
 from amgs_focus.records import Action, BranchView, Decision, Legality, Measurement, NodeRef, TokenSpan, parent_of
 from amgs_focus.runtime.state import FocusState, mean_residency
 from amgs_focus.settings import FocusSettings
@@ -131,19 +132,21 @@ def explain(
 
 
 def tokens(tree: LifetimeTree, start: int, end: int) -> TokenSpan:
-    """The lifetime's tokens [start, end), clipped to what there is, each with its text.
-
-    A character that several tokens make up stands with the last of them.
-    """
+    """The lifetime's tokens [start, end), clipped to what there is, each with its text."""
     start, end = max(0, min(start, tree.length)), max(0, min(end, tree.length))
     ids = [int(token) for token in tree.tokens(start, end)] if start < end else []
+    return TokenSpan(start, token_texts(tree.model, ids), tree.sources(start, end))
+
+
+def token_texts(model: BaseModel, ids: Sequence[int]) -> tuple[str, ...]:
+    """Each token's text. A character that several tokens make up stands with the last of them."""
     texts, before = [], ""
     for place in range(1, len(ids) + 1):
-        whole = tree.model.decode(ids[:place])
+        whole = model.decode(ids[:place])
         now = whole.rstrip(_HALF) if place < len(ids) else whole
         texts.append(now.removeprefix(before))
         before = now
-    return TokenSpan(start, tuple(texts), tree.sources(start, end))
+    return tuple(texts)
 
 
 def _entry_view(

@@ -1,0 +1,153 @@
+"""Which opened block each word of an answer depends on: how much less likely the word is with that block closed.
+
+The control is a block that the question did not open: how much likelier the word is with that one open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from amgs_focus.errors import FocusError
+from amgs_focus.protocols import PerfClock, ProgressCallback
+from amgs_focus.records import NodeRef, StepRecord, parent_of
+from amgs_focus.runtime.block_utility import before_answer
+from amgs_focus.runtime.prefix import PrefixReader
+from amgs_focus.runtime.runtime import FocusRuntime
+from amgs_focus.runtime.state import ReadHistory
+from amgs_focus.runtime.view import token_texts
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.views import FocusView
+from amgs_focus.window.working_context import WorkingContext
+
+LEAST = 0.1
+"""Nats below which a word depends on no block: so much changes with every change of the window."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordDependence:
+    """A word of the answer. block: what it depends on, None where closing none makes a difference beyond the control's.
+    nats: how much less likely it is with that block closed; control: how much likelier with the control block open.
+    """
+
+    text: str
+    block: NodeRef | None
+    nats: float
+    control: float
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerDependence:
+    """words: joined they are the answer. blocks: the open ones that were closed, a read each; gains: what each gives
+    the whole answer, in nats. control: the gist that was opened as a trial, None where the window has none. state_hash:
+    of the window that was read.
+    """
+
+    words: tuple[WordDependence, ...]
+    blocks: tuple[NodeRef, ...]
+    gains: tuple[float, ...]
+    control: NodeRef | None
+    state_hash: str
+
+    @property
+    def block(self) -> NodeRef | None:
+        """What the answer as a whole depends on most."""
+        best = max(self.gains, default=0.0)
+        beyond = max(LEAST, sum(word.control for word in self.words))
+        return self.blocks[self.gains.index(best)] if best > beyond else None
+
+
+def answer_dependence(runtime: FocusRuntime, progress: ProgressCallback | None = None) -> AnswerDependence:
+    """Read the window of the present answer once, and once for each open block with its gist in its place.
+
+    Raises FocusError when nothing was decoded, and whatever `progress` raises to cancel.
+    """
+    state, stops = runtime.state, runtime.model.stops
+    answer = tuple(token for token in state.answer if token not in stops)
+    if not answer:
+        raise FocusError(
+            "Nothing was decoded yet, so there is no answer to ask about.",
+            title="No answer",
+            way_out="Decode an answer first.",
+            about="step",
+        )
+    context = before_answer(state)
+    key = (context, answer)
+    if key not in runtime.dependences:
+        runtime.dependences[key] = measure_dependence(
+            context, runtime.tree, answer, runtime.clock, runtime.state_hash(), progress
+        )
+    return runtime.dependences[key]
+
+
+def measure_dependence(
+    context: WorkingContext,
+    tree: LifetimeTree,
+    answer: tuple[int, ...],
+    clock: PerfClock,
+    state_hash: str = "",
+    progress: ProgressCallback | None = None,
+) -> AnswerDependence:
+    """The same of any context that ends where an answer, whose tokens the lifetime need not hold, began."""
+    reader = PrefixReader(tree.model, clock)
+    closable = [entry.node for entry in context.entries() if not entry.level and entry.end <= context.tail_start]
+    shut = [at for at, entry in enumerate(context.entries()) if entry.level == 1 and not tree.is_sealed(entry.node)]
+    control = shut[len(shut) // 2] if shut else None
+    trials = [context.collapse(parent_of(node, context.block_size))[0] for node in reversed(closable)]
+    if control is not None:
+        trials.append(context.expand(control)[0])
+    losses = []
+    for number, trial in enumerate([context, *trials]):
+        if progress is not None:
+            progress(number, 1 + len(trials), "closing blocks")
+        losses.append(reader.losses(ReadHistory((trial,), tree.generation), tree, answer).numpy())
+    plain, *closed = losses
+    opened = plain - closed.pop() if control is not None else np.zeros(len(answer))
+    worse = np.stack([loss - plain for loss in reversed(closed)]) if closed else np.zeros((0, len(answer)))
+    words = []
+    for text, at in _words(tree, answer):
+        nats, beside = worse[:, at].sum(axis=1), float(opened[at].sum())
+        best = int(nats.argmax()) if len(nats) else 0
+        most = float(nats[best]) if len(nats) else 0.0
+        block = closable[best] if most > max(LEAST, beside) else None
+        words.append(WordDependence(text, block, most, beside))
+    node = None if control is None else context.entries()[control].node
+    gains = tuple(float(gain) for gain in worse.sum(axis=1))
+    return AnswerDependence(tuple(words), tuple(closable), gains, node, state_hash)
+
+
+def _words(tree: LifetimeTree, answer: tuple[int, ...]) -> list[tuple[str, slice]]:
+    """The words of an answer, each with its tokens; a word begins where a token begins with a space."""
+    words: list[tuple[str, slice]] = []
+    for at, piece in enumerate(token_texts(tree.model, answer)):
+        if words and not piece[:1].isspace():
+            text, span = words[-1]
+            words[-1] = (text + piece, slice(span.start, at + 1))
+        else:
+            words.append((piece, slice(at, at + 1)))
+    return words
+
+
+def answer_without(
+    runtime: FocusRuntime,
+    block: NodeRef,
+    progress: ProgressCallback | None = None,
+    on_record: Callable[[StepRecord], None] | None = None,
+) -> FocusView:
+    """Decode the answer again on a branch with a block closed, as far as the first one went; that one stays.
+
+    Raises FocusError for a block that is no block of the lifetime, and as decoding does.
+    """
+    gist = NodeRef(1, block.index)
+    if not runtime.tree.exists(gist):
+        raise FocusError(f"There is no block {block}.", way_out="Name an entry of the window, such as L0#3.")
+    count = len(runtime.state.answer)
+    runtime.branch(at=runtime.state.step - count)
+    if runtime.context.position(NodeRef(0, block.index)) is not None:
+        runtime.override(gist, "collapse")
+        runtime.refocus()
+    runtime.override(gist, "forbid")
+    runtime.decode(max(1, count), progress, on_record)
+    return runtime.snapshot()

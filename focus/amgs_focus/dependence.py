@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -59,6 +60,11 @@ class AnswerDependence:
         return self.blocks[self.gains.index(best)] if best > beyond else None
 
 
+_KNOWN: WeakKeyDictionary[FocusRuntime, dict[tuple[WorkingContext, tuple[int, ...]], AnswerDependence]] = (
+    WeakKeyDictionary()
+)
+
+
 def answer_dependence(runtime: FocusRuntime, progress: ProgressCallback | None = None) -> AnswerDependence:
     """Read the window of the present answer once, and once for each open block with its gist in its place.
 
@@ -74,12 +80,11 @@ def answer_dependence(runtime: FocusRuntime, progress: ProgressCallback | None =
             about="step",
         )
     context = before_answer(state)
-    key = (context, answer)
-    if key not in runtime.dependences:
-        runtime.dependences[key] = measure_dependence(
-            context, runtime.tree, answer, runtime.clock, runtime.state_hash(), progress
-        )
-    return runtime.dependences[key]
+    known = _KNOWN.setdefault(runtime, {})
+    if (context, answer) not in known:
+        found = measure_dependence(context, runtime.tree, answer, runtime.clock, runtime.state_hash(), progress)
+        known[context, answer] = found
+    return known[context, answer]
 
 
 def measure_dependence(

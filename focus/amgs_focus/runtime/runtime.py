@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -47,9 +46,6 @@ from amgs_focus.views import EntryExplanation, FocusView
 from amgs_focus.window.allocator import make_room
 from amgs_focus.window.layout import lay_out
 from amgs_focus.window.working_context import WorkingContext
-
-if TYPE_CHECKING:
-    from amgs_focus.dependence import AnswerDependence
 
 KEYFRAMES = 64  # steps between two keyframes of the trace
 
@@ -100,7 +96,6 @@ class FocusRuntime:
         self._reader = PrefixReader(model, clock)
         self._generator = generator or torch.Generator().manual_seed(settings.seed)
         self._measured: dict[NodeRef, Measurement] = {}
-        self.dependences: dict[object, AnswerDependence] = {}  # by the context and the answer
         begun = FocusState(lay_out(self._tree, settings), settings, random=self._random_state(settings))
         polished = tree.catalogue.span_metadata.polished
         self._state = replace(begun, sealed=tree.catalogue.sealed, polished=polished)

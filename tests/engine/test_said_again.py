@@ -335,6 +335,8 @@ def test_a_text_neither_replaces_itself_nor_what_is_replaced_already() -> None:
     for text in (SEVEN, NINE):
         with pytest.raises(UsageError):
             memory.ingest_text(text, replaces=[seven if text == SEVEN else four])
+    with pytest.raises(UsageError, match="replaced already"):
+        memory.ingest_text(NINE, replaces=[FOUR])
 
 
 def test_two_texts_of_one_request_do_not_replace_the_same() -> None:

@@ -103,12 +103,18 @@ class Intake(MemoryPart):
 
     def _find_corrected(self, name: str) -> str:
         from amgs.api.retrieval import Retrieval
+        from amgs.types import BlockFilter
 
         if _ID.fullmatch(name):
             return self._context.whole_id(name)
-        hits = Retrieval(self._opened).search(name, top_k=_LIKELY, layers=("keyword",)).hits if name else ()
+        # What was replaced while it was raw is archived: it is named as such, and not as what nobody said.
+        every = BlockFilter(statuses=("consolidated", "raw", "archived"))
+        hits = (
+            Retrieval(self._opened).search(name, top_k=_LIKELY, layers=("keyword",), filter=every).hits if name else ()
+        )
         wanted = " ".join(name.casefold().split())
-        fitting = [h.block for h in hits if wanted in " ".join(h.block.content.casefold().split())]
+        saying = [h.block for h in hits if wanted in " ".join(h.block.content.casefold().split())]
+        fitting = [block for block in saying if not block.superseded] or saying
         if len(fitting) == 1:
             return fitting[0].id
         near = fitting or [hit.block for hit in hits]

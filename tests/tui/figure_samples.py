@@ -15,7 +15,7 @@ from amgs.calibration.results import CalibrationPlan, EdgeChange, Fit
 from amgs.conversation.material import MessageCounter
 from amgs.conversation.messages import read_messages
 from amgs.conversation.optimise import optimise
-from amgs.conversation.why import changes
+from amgs.conversation.why import find_changes
 from amgs.identity import block_id
 from amgs.lifecycle.plan_editing import PlanDraft, edited
 from amgs.types import (
@@ -731,7 +731,7 @@ def conversation(strategy: ContextStrategy = "extractive", turns: int = 60) -> O
 def comparison() -> ContextComparison:
     """Two strategies for the same conversation."""
     a, b = conversation("mask"), conversation()
-    return ContextComparison(a, b, changes(a, b, dict.fromkeys(range(1, a.spans[-1].last + 1), 10)))
+    return ContextComparison(a, b, find_changes(a, b))
 
 
 def diagnosis() -> Diagnosis:

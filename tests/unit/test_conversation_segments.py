@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.conversation.segments import PAUSE, boundaries, segments, sittings
+from amgs.conversation.segments import PAUSE, boundaries, cut_topics, find_terms, sittings
 from amgs.text.embedding import HashingEmbedder
 from benchmarks.conversation.segments import Cuts, pk
 
@@ -33,21 +33,20 @@ def test_no_more_is_cut_than_is_expected_and_the_likeliest_gap_first(chances: li
 
 @given(st.lists(st.sampled_from(["a loaf of bread", "?", "", "the tram is late", "thanks!"]), max_size=30))
 def test_topics_tile_the_messages(texts: list[str]) -> None:
-    found = segments(texts, HashingEmbedder(32).embed(texts))
-    assert [place for one in found for place in range(one.first, one.last + 1)] == list(range(len(texts)))
-    assert all(0.0 <= one.chance <= 1.0 for one in found)
+    found = cut_topics(texts, HashingEmbedder(32).embed(texts))
+    assert [place for start, end, _ in found for place in range(start, end)] == list(range(len(texts)))
+    assert all(0.0 <= chance <= 1.0 for *_, chance in found)
 
 
-def test_a_turn_to_other_things_is_found_and_a_topic_that_returns_is_linked() -> None:
+def test_a_turn_to_other_things_is_found_and_told_by_its_words() -> None:
     bread = [f"The sourdough bread dough needs flour, salt and water, loaf {i}" for i in range(8)]
     trams = [f"The tram line to the station runs late, timetable {i}" for i in range(8)]
     texts = [*bread, *trams, *bread]
-    found = segments(texts, HashingEmbedder(256).embed(texts))
-    threads = [one.thread for place in (3, 11, 19) for one in found if one.first <= place <= one.last]
-    assert threads[0] == threads[2] != threads[1]
-    assert all(min(abs(one.first - turn) for one in found) <= 1 for turn in (8, 16))
-    middle = next(one for one in found if one.first <= 11 <= one.last)
-    assert {"tram", "timetable", "station"} & set(middle.terms)
+    found = cut_topics(texts, HashingEmbedder(256).embed(texts))
+    assert all(min(abs(start - turn) for start, _, _ in found) <= 1 for turn in (8, 16))
+    terms = find_terms(["\n".join(texts[start:end]) for start, end, _ in found])
+    middle = next(words for (start, end, _), words in zip(found, terms, strict=True) if start <= 11 < end)
+    assert {"tram", "timetable", "station"} & set(middle)
 
 
 def test_a_long_pause_ends_a_sitting() -> None:

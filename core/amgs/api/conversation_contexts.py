@@ -4,9 +4,10 @@ about: topics, what is open, summaries, the four memories, and what its words me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from typing import Unpack
 
 from amgs import bounds
 from amgs.api.context import MemoryPart
@@ -17,7 +18,6 @@ from amgs.conversation.material import MessageCounter
 from amgs.conversation.relevance import Relevance, relevance
 from amgs.conversation.resolved import keeping as resolved
 from amgs.conversation.resolved.keeping import gather_entities, split_by_confidence
-from amgs.conversation.segments import topic_spans
 from amgs.conversation.survival import elements, of_context, survival
 from amgs.errors import UnknownConversationError, UsageError
 from amgs.storage.messages import StoredMessage
@@ -29,6 +29,7 @@ from amgs.types.conversation import (
     RELEVANCE_LAYERS,
     ContextComparison,
     ContextConfiguration,
+    ContextOptions,
     ContextSettings,
     ContextStrategy,
     Message,
@@ -47,11 +48,17 @@ from amgs.types.conversation_views import (
 from amgs.types.mentions import MENTION_TYPES, ConversationEntities, ConversationResolved, MentionType, ResolvedMention
 
 
-def _confidence(least: float) -> float:
-    """Raises UsageError for what is no confidence."""
+def _check_confidence(least: float) -> float:
+    """Raise UsageError for what is no confidence."""
     if not 0.0 <= least <= 1.0:
         raise UsageError(f"{least:g} is no confidence.", way_out="Give a number from 0 to 1.")
     return least
+
+
+def _check(what: str, name: str, known: Sequence[str], several: str) -> None:
+    """Raise UsageError for a name that there is not."""
+    if name not in known:
+        raise UsageError(f"There is no {what} {name!r}.", way_out=f"The {several} are {', '.join(known)}.")
 
 
 class ConversationContents(MemoryPart):
@@ -98,8 +105,7 @@ class ConversationContents(MemoryPart):
 
         sentences: of a part, at most. Raises UsageError for another level.
         """
-        if level not in SUMMARY_LEVELS:
-            raise UsageError(f"There is no level {level!r}.", way_out=f"The levels are {', '.join(SUMMARY_LEVELS)}.")
+        _check("level", level, SUMMARY_LEVELS, "levels")
         most = bounds.count("sentences", sentences)
         with self._storage.snapshot():
             stored = keeping.read_held(self._storage, conversation)
@@ -133,7 +139,7 @@ class ConversationContents(MemoryPart):
             keeping.read_held(self._storage, conversation, first, last)
             found = self._storage.mentions.held(conversation)
         asked = [one for one in found if first <= one.number and (last is None or one.number <= last)]
-        return split_by_confidence(asked, _confidence(least))[0]
+        return split_by_confidence(asked, _check_confidence(least))[0]
 
     def entities(
         self, conversation: str, *, type: MentionType | None = None, least: float = ABSTAINS_BELOW
@@ -143,16 +149,13 @@ class ConversationContents(MemoryPart):
         type: only entities of this type. least: as in `mentions`. What only the parser finds is told of messages that
         `resolve` has read. Raises what `mentions` raises, and UsageError for a type that is none.
         """
-        if type is not None and type not in MENTION_TYPES:
-            raise UsageError(
-                f"There is no type {type!r} of entities.", way_out=f"Types are {', '.join(MENTION_TYPES)}."
-            )
+        _check("type", type or MENTION_TYPES[0], MENTION_TYPES, "types")
         storage = self._storage
         with storage.snapshot():
             keeping.read_held(storage, conversation, 1, 1)
             found = storage.mentions.held(conversation)
             waiting = len(storage.mentions.waiting(conversation))
-        told, withheld = split_by_confidence(found, _confidence(least))
+        told, withheld = split_by_confidence(found, _check_confidence(least))
         return ConversationEntities(conversation, gather_entities(told, type), withheld, waiting, least)
 
 
@@ -162,7 +165,7 @@ BUDGET = 124_000
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a context is asked for. budget: in tokens, as `counter` counts. topics: (start, end) of each, by places."""
+    """What a context is asked for. budget: in tokens, as `counter` counts. must: numbers of messages that stay."""
 
     conversation: str
     stored: Sequence[StoredMessage]
@@ -170,130 +173,72 @@ class _Asked:
     budget: int
     strategy: ContextStrategy
     settings: ContextSettings
+    previous: str
+    must: frozenset[int]
     counter: MessageCounter
-    topics: Callable[[], Sequence[tuple[int, int]]]
 
     @cached_property
     def messages(self) -> list[Message]:
-        return [one.message for one in self.stored]
+        return [held.message for held in self.stored]
 
 
 class ConversationContexts(ConversationContents):
     """The part of `memory.conversation` that chooses what is read for a question; writes nothing."""
 
-    def optimise(
-        self,
-        conversation: str,
-        query: str = "",
-        *,
-        budget: int | None = None,
-        strategy: ContextStrategy | None = None,
-        configuration: ContextConfiguration = "default",
-        previous: str = "",
-        until: int | None = None,
-        keep: Sequence[str] = (),
-    ) -> OptimisedContext:
-        """What of a conversation a model should read for a query, in at most `budget` tokens; writes nothing.
+    def optimise(self, conversation: str, query: str = "", **options: Unpack[ContextOptions]) -> OptimisedContext:
+        """Choose what of a conversation a model should read for a query, in at most `budget` tokens; writes nothing.
 
-        query: the last message of the user unless given. budget: 124,000 unless given. previous: the `plan` of the
-        context that was sent before; it is kept while it fits, so that what a provider has cached stays valid. until:
-        the conversation as it stood after the message of this number. keep: handles of what must stay whole.
-        configuration: what is kept and how much of the budget is used; its strategy serves unless another is given.
-        Raises UnknownConversationError, ImpossibleBudgetError, or UsageError for another strategy, configuration or no
-        plan.
+        query: the last message of the user unless given. options: see there. Raises UnknownConversationError,
+        ImpossibleBudgetError, or UsageError for another strategy, configuration or no plan.
         """
         start = self._context.clock.perf()
-        asked = self._ask(conversation, query, budget, strategy, configuration, until)
-        must = self._numbers(conversation, keep, asked.messages)
+        asked = self._ask(conversation, query, **options)
         worths = cache(lambda: self._relevance(asked).worths.tolist())
-        made = self._plan(asked, asked.budget, must, worths, previous)
-        return replace(made, milliseconds=1000.0 * (self._context.clock.perf() - start))
+        context = self._plan(asked, asked.budget, asked.must, worths, asked.previous)
+        return replace(context, milliseconds=1000.0 * (self._context.clock.perf() - start))
 
     def compare(
         self,
         conversation: str,
         query: str = "",
         *,
-        budget: int | None = None,
         strategies: tuple[ContextStrategy, ContextStrategy] = ("mask", "extractive"),
-        until: int | None = None,
-        keep: Sequence[str] = (),
+        **options: Unpack[ContextOptions],
     ) -> ContextComparison:
-        """Two strategies for the same query and budget, and where they differ. Raises what `optimise` raises."""
-        stored, _ = self._read(conversation, query, until)
-        counter = MessageCounter.of(self._context.count_tokens)
-        a, b = (
-            self.optimise(conversation, query, budget=budget, strategy=one, until=until, keep=keep)
-            for one in strategies
-        )
-        costs = {one.message.number: counter.cost(one.message) for one in stored}
-        return ContextComparison(a, b, why.changes(a, b, costs))
-
-    def why(
-        self,
-        conversation: str,
-        handle: str,
-        query: str = "",
-        *,
-        budget: int | None = None,
-        strategy: ContextStrategy | None = None,
-        configuration: ContextConfiguration = "default",
-        until: int | None = None,
-        keep: Sequence[str] = (),
-    ) -> SpanReason:
-        """Why the messages of a handle are kept or not, and the smallest changes that would keep them: how many tokens
-        more, how much more worth, or what else would go. Every answer is a plan that was made.
-
-        Raises what `optimise` raises.
+        """Make the contexts of two strategies for the same query and budget, and find where they differ. Takes and
+        raises what `optimise` does.
         """
-        asked = self._ask(conversation, query, budget, strategy, configuration, until)
+        options["strategy"] = strategies[0]
+        a = self.optimise(conversation, query, **options)
+        options["strategy"] = strategies[1]
+        b = self.optimise(conversation, query, **options)
+        return ContextComparison(a, b, why.find_changes(a, b))
+
+    def why(self, conversation: str, handle: str, query: str = "", **options: Unpack[ContextOptions]) -> SpanReason:
+        """Say why the messages of a handle are kept or not, and the smallest changes that would keep them: how many
+        tokens more, or what else would go. Every answer is a plan that was made.
+
+        Takes and raises what `optimise` does.
+        """
+        asked = self._ask(conversation, query, **options)
         wanted = self._numbers(conversation, [handle], asked.messages)
-        kept = self._numbers(conversation, keep, asked.messages)
         relevant = self._relevance(asked)
-        weighed = relevant.worths.tolist()
+        worths = relevant.worths.tolist()
 
-        def plan(tokens: int, must: Collection[int], worths: Mapping[int, float]) -> OptimisedContext:
-            given = [worths[message.number] for message in asked.messages]
-            return self._plan(asked, tokens, kept.union(must), lambda: given)
+        def plan(tokens: int, must: Collection[int]) -> OptimisedContext:
+            return self._plan(asked, tokens, asked.must.union(must), lambda: worths)
 
-        found = why.reason(
-            min(wanted),
-            max(wanted),
-            asked.budget,
-            {message.number: worth for message, worth in zip(asked.messages, weighed, strict=True)},
-            {message.number: asked.counter.cost(message) for message in asked.messages},
-            plan,
-        )
-        best = max(sorted(wanted), key=lambda number: weighed[number - 1])
-        told = zip(RELEVANCE_LAYERS, relevant.parts[best - 1].tolist(), strict=True)
-        return replace(found, layers=tuple(told) if any(weighed) else ())
+        reason = why.reason(min(wanted), max(wanted), asked.budget, plan)
+        best = max(sorted(wanted), key=lambda number: worths[number - 1])
+        layers = zip(RELEVANCE_LAYERS, relevant.parts[best - 1].tolist(), strict=True)
+        return replace(reason, layers=tuple(layers) if any(worths) else ())
 
-    def survival(
-        self,
-        conversation: str,
-        query: str = "",
-        *,
-        budget: int | None = None,
-        strategy: ContextStrategy | None = None,
-        configuration: ContextConfiguration = "default",
-        previous: str = "",
-        until: int | None = None,
-        keep: Sequence[str] = (),
-    ) -> ConversationSurvival:
-        """What of each class of words (numbers, paths, commitments, …) a context has in its window, what is one handle
-        away, and what is lost. Takes and raises what `optimise` does.
+    def survival(self, conversation: str, query: str = "", **options: Unpack[ContextOptions]) -> ConversationSurvival:
+        """Count what of each class of words (numbers, paths, commitments, …) a context has in its window, what is one
+        handle away, and what is lost. Takes and raises what `optimise` does.
         """
-        context = self.optimise(
-            conversation,
-            query,
-            budget=budget,
-            strategy=strategy,
-            configuration=configuration,
-            previous=previous,
-            until=until,
-            keep=keep,
-        )
-        messages = [one.message for one in self._read(conversation, query, until)[0]]
+        context = self.optimise(conversation, query, **options)
+        messages = [held.message for held in self._read(conversation, options.get("until"))]
         window, reached = of_context(context.messages)
         return ConversationSurvival(
             conversation,
@@ -310,20 +255,27 @@ class ConversationContexts(ConversationContents):
         self,
         conversation: str,
         query: str,
-        budget: int | None,
-        strategy: ContextStrategy | None,
-        configuration: ContextConfiguration,
-        until: int | None,
+        *,
+        budget: int | None = None,
+        strategy: ContextStrategy | None = None,
+        configuration: ContextConfiguration = "default",
+        previous: str = "",
+        until: int | None = None,
+        keep: Sequence[str] = (),
     ) -> _Asked:
-        """What a context is asked for; raises UsageError for what there is not."""
-        settings = self._settings(configuration)
-        strategy = strategy or settings.strategy
-        allowed = self._check(budget, strategy)
-        stored, query = self._read(conversation, query, until)
+        """Read what a context is asked for; raises UsageError for what there is not."""
+        _check("strategy", strategy or CONTEXT_STRATEGIES[0], CONTEXT_STRATEGIES, "strategies")
+        _check("configuration", configuration, tuple(CONTEXT_CONFIGURATIONS), "configurations")
+        settings = CONTEXT_CONFIGURATIONS[configuration]
+        allowed = BUDGET if budget is None else bounds.count("The budget", budget)
+        stored = self._read(conversation, until)
+        messages = [held.message for held in stored]
+        query = query or next((m.text for m in reversed(messages) if m.role == "user"), "")
         counter = MessageCounter.of(self._context.count_tokens)
         counter = replace(counter, count=cache(counter.count))  # each text is counted once
-        topics = cache(lambda: self._topic_spans(stored))
-        return _Asked(conversation, stored, query, allowed, strategy, settings, counter, topics)
+        must = self._numbers(conversation, keep, messages)
+        strategy = strategy or settings.strategy
+        return _Asked(conversation, stored, query, allowed, strategy, settings, previous, must, counter)
 
     def _plan(
         self,
@@ -333,7 +285,9 @@ class ConversationContexts(ConversationContents):
         worths: Callable[[], Sequence[float]],
         previous: str = "",
     ) -> OptimisedContext:
-        """A context. must: numbers of messages that stay, beside those that every context keeps as far as they fit."""
+        """Plan a context. must: numbers of messages that stay, beside those that every context keeps as far as they
+        fit.
+        """
         choose = partial(
             optimise.optimise,
             asked.conversation,
@@ -344,39 +298,20 @@ class ConversationContexts(ConversationContents):
             asked.counter,
             worths,
             previous,
-            topics=asked.topics,
+            topics=cache(lambda: [(start, end) for start, end, _ in self._topics(asked.stored)]),
             summariser=self._context.summariser,
             settings=asked.settings,
         )
         stays = self._standing(asked.conversation, asked.messages)
         return protection.keep_what_fits(choose, frozenset(must), stays)
 
-    def _check(self, budget: int | None, strategy: ContextStrategy) -> int:
-        """The budget; raises UsageError for one that is none, or a strategy that there is not."""
-        if strategy not in CONTEXT_STRATEGIES:
-            raise UsageError(
-                f"There is no strategy {strategy!r}.", way_out=f"The strategies are {', '.join(CONTEXT_STRATEGIES)}."
-            )
-        return BUDGET if budget is None else bounds.count("The budget", budget)
-
-    def _settings(self, configuration: ContextConfiguration) -> ContextSettings:
-        """What a configuration fixes; raises UsageError for one that there is not."""
-        if configuration not in CONTEXT_CONFIGURATIONS:
-            raise UsageError(
-                f"There is no configuration {configuration!r}.",
-                way_out=f"The configurations are {', '.join(CONTEXT_CONFIGURATIONS)}.",
-            )
-        return CONTEXT_CONFIGURATIONS[configuration]
-
-    def _read(self, conversation: str, query: str, until: int | None) -> tuple[Sequence[StoredMessage], str]:
-        """The messages of a conversation as it stood after one of them, and what they are read for."""
+    def _read(self, conversation: str, until: int | None) -> Sequence[StoredMessage]:
+        """Read the messages of a conversation as it stood after one of them."""
         with self._storage.snapshot():
-            stored = keeping.read_held(self._storage, conversation, 1, until)
-        messages = [one.message for one in stored]
-        return stored, query or next((m.text for m in reversed(messages) if m.role == "user"), "")
+            return keeping.read_held(self._storage, conversation, 1, until)
 
     def _relevance(self, asked: _Asked) -> Relevance:
-        """What each message is worth for a query; nothing where the strategy does not ask."""
+        """Weigh each message for a query; nothing where the strategy does not ask."""
         context = self._context
         if asked.strategy == "mask":
             return Relevance.none(len(asked.stored))
@@ -386,24 +321,23 @@ class ConversationContexts(ConversationContents):
             return relevance(asked.query, asked.stored, costs, context.storage, sources, context.settings)
 
     def _standing(self, conversation: str, messages: Sequence[Message]) -> frozenset[int]:
-        """The numbers of messages that every context keeps, of these messages."""
-        found = self._storage.messages.standing(conversation)
-        return frozenset(number for number in found if number <= len(messages))
+        """Read the numbers of messages that every context keeps, of these messages."""
+        standing = self._storage.messages.standing(conversation)
+        return frozenset(number for number in standing if number <= len(messages))
 
-    def _topic_spans(self, stored: Sequence[StoredMessage]) -> Sequence[tuple[int, int]]:
-        texts = [one.message.text for one in stored]
-        return topic_spans(texts, self._vectors(stored), [one.message.at for one in stored])
+    def _topics(self, stored: Sequence[StoredMessage]) -> list[tuple[int, int, float]]:
+        return views.find_topics(stored, self._vectors(stored))
 
-    def _numbers(self, conversation: str, wanted: Sequence[str], messages: Sequence[Message]) -> frozenset[int]:
-        """The numbers that handles name; raises UnknownConversationError for one beyond the messages."""
-        found = frozenset[int]()
-        for each in wanted:
-            first, last = citing.numbers(each)
+    def _numbers(self, conversation: str, handles: Sequence[str], messages: Sequence[Message]) -> frozenset[int]:
+        """Read the numbers that handles name; raises UnknownConversationError for one beyond the messages."""
+        numbers = frozenset[int]()
+        for handle in handles:
+            first, last = citing.numbers(handle)
             if last > len(messages):
                 raise UnknownConversationError(
                     f"{conversation[:60]!r} has no message {citing.handle(first, last)} here.",
                     title="No such message",
                     way_out=f"Its messages are {citing.handle(1, len(messages))}.",
                 )
-            found |= frozenset(range(first, last + 1))
-        return found
+            numbers |= frozenset(range(first, last + 1))
+        return numbers

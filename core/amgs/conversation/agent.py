@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol, Unpack
 
 from amgs.conversation.messages import GivenMessage
 from amgs.types import JournalEntry
-from amgs.types.conversation import (
-    ContextConfiguration,
-    ContextStrategy,
-    ConversationAdded,
-    ConversationStats,
-    OptimisedContext,
-)
+from amgs.types.conversation import ContextOptions, ConversationAdded, ConversationStats, OptimisedContext
 
 
 class KeepsConversations(Protocol):
@@ -21,16 +15,7 @@ class KeepsConversations(Protocol):
 
     def add(self, conversation: str, messages: Sequence[GivenMessage]) -> ConversationAdded: ...
 
-    def optimise(
-        self,
-        conversation: str,
-        query: str = "",
-        *,
-        budget: int | None = None,
-        strategy: ContextStrategy | None = None,
-        configuration: ContextConfiguration = "default",
-        previous: str = "",
-    ) -> OptimisedContext: ...
+    def optimise(self, *args: Any, **options: Any) -> OptimisedContext: ...
 
     def stats(self, conversation: str) -> ConversationStats: ...
 
@@ -38,25 +23,14 @@ class KeepsConversations(Protocol):
 
 
 class AgentConversation:
-    """See the module. budget, strategy, configuration: as `optimise` takes them.
+    """See the module. options: as `optimise` takes them.
 
     The plan of each context is given to the next, so that what a provider has cached stays valid while it fits.
     """
 
-    def __init__(
-        self,
-        conversations: KeepsConversations,
-        name: str,
-        *,
-        budget: int | None = None,
-        strategy: ContextStrategy | None = None,
-        configuration: ContextConfiguration = "default",
-    ) -> None:
-        self._conversations = conversations
+    def __init__(self, conversations: KeepsConversations, name: str, **options: Unpack[ContextOptions]) -> None:
+        self._conversations, self._options = conversations, options
         self.name = name
-        self._budget = budget
-        self._strategy: ContextStrategy | None = strategy
-        self._configuration: ContextConfiguration = configuration
         self.plan = ""
 
     def say(self, *messages: GivenMessage) -> ConversationAdded:
@@ -64,20 +38,15 @@ class AgentConversation:
         return self._conversations.add(self.name, messages)
 
     def context(self, query: str = "") -> OptimisedContext:
-        """What the model should read now, for the user's last message unless given; raises what `optimise` raises."""
-        made = self._conversations.optimise(
-            self.name,
-            query,
-            budget=self._budget,
-            strategy=self._strategy,
-            configuration=self._configuration,
-            previous=self.plan,
-        )
-        self.plan = made.plan
-        return made
+        """Choose what the model should read now, for the user's last message unless given; raises what `optimise`
+        raises.
+        """
+        context = self._conversations.optimise(self.name, query, **{**self._options, "previous": self.plan})
+        self.plan = context.plan
+        return context
 
     def stats(self) -> ConversationStats:
-        """What is held, by role and in tokens."""
+        """Count what is held, by role and in tokens."""
         return self._conversations.stats(self.name)
 
     def clear(self) -> JournalEntry:

@@ -61,15 +61,6 @@ def depths(values: Floats) -> Floats:
     return _falls(values) + _falls(values[::-1])[::-1]
 
 
-def segment_vectors(texts: Sequence[str], vectors: Vector, spans: Sequence[tuple[int, int]]) -> Vector:
-    """(m, d), of unit length: what each span (start, end) of the messages is about, against the whole."""
-    meanings = centre(texts, vectors)
-    sums = np.zeros((len(spans), vectors.shape[1]), dtype=np.float32)
-    for row, (start, end) in enumerate(spans):
-        sums[row] = meanings[start:end].sum(axis=0)
-    return _unit(sums)
-
-
 def word_vectors(texts: Sequence[str]) -> Vector:
     """(n, 1024): stemmed words hashed with a sign, weighted by how few of the messages have them."""
     counted = [stems(text[:_LONGEST]) for text in texts]

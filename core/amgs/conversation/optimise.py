@@ -288,7 +288,7 @@ def _keep_critical(material: Material, budget: int) -> Draft:
 def _fill_gaps(draft: Draft) -> None:
     """Keep what takes no more room than what would stand for it: the mark of a gap, or citations."""
     for atom in draft.material.atoms:
-        if draft.cost(dict.fromkeys(atom, KEPT)) <= 0:
+        if any(draft.fates[place] != KEPT for place in atom) and draft.cost(dict.fromkeys(atom, KEPT)) <= 0:
             draft.keep(atom, "shorter than what would stand for it")
 
 

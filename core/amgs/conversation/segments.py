@@ -1,7 +1,4 @@
-"""Topics of a conversation: cut where it turns to something else; those that speak of the same thing are a thread.
-
-Threads come from clustering, which links topics and never cuts one.
-"""
+"""Cut a conversation into topics, where it turns to something else."""
 
 from __future__ import annotations
 
@@ -9,61 +6,27 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.conversation.cohesion import Cohesion, Floats, cohesion, segment_vectors, spell_stem, stems
+from amgs.conversation.cohesion import Cohesion, Floats, cohesion, spell_stem, stems
 from amgs.types import Vector
 
 PAUSE = timedelta(hours=3)
 """A pause so long ends what was talked of: after it another sitting begins."""
-LINKED = 0.3
-"""So alike, in the mean, are the topics of a thread: of halves of one topic 5 to 35 % are, of different topics 0 to 4 %
-(`python -m benchmarks conversation`).
-"""
 _TERMS = 5
-_MOST_CLUSTERED = 1_000
-"""Topics that are linked; in a longer history only the latest are."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopicSegment:
-    """Neighbouring messages on one topic. first, last: places in the history, from 0, both included. chance: in [0, 1],
-    how likely the topic changed before it, 1 at the beginning of a sitting. thread: a number that segments on the same
-    thing share. terms: the words, as they are written there, that tell it from the other segments.
-    """
-
-    first: int
-    last: int
-    chance: float
-    thread: int
-    terms: tuple[str, ...]
-
-
-def segments(texts: Sequence[str], vectors: Vector, times: Sequence[datetime | None] = ()) -> tuple[TopicSegment, ...]:
-    """The topics of n messages in the order of time, without a gap. vectors: (n, d), of unit length. times: of the
+def cut_topics(
+    texts: Sequence[str], vectors: Vector, times: Sequence[datetime | None] = ()
+) -> list[tuple[int, int, float]]:
+    """Cut n messages, in the order of time, into topics without a gap: (start, end, chance) of each, chance being how
+    likely the topic changed before it, 1 at the beginning of a sitting. vectors: (n, d), of unit length. times: of the
     messages, None where unknown, or none at all.
     """
-    spans = _spans(texts, vectors, times)
-    threads = link(segment_vectors(texts, vectors, [(a, b) for a, b, _ in spans]))
-    words = terms(["\n".join(texts[a:b]) for a, b, _ in spans])
-    return tuple(
-        TopicSegment(a, b - 1, chance, thread, told)
-        for (a, b, chance), thread, told in zip(spans, threads, words, strict=True)
-    )
-
-
-def topic_spans(texts: Sequence[str], vectors: Vector, times: Sequence[datetime | None] = ()) -> list[tuple[int, int]]:
-    """(start, end) of the same topics, which are not linked."""
-    return [(start, end) for start, end, _ in _spans(texts, vectors, times)]
-
-
-def _spans(texts: Sequence[str], vectors: Vector, times: Sequence[datetime | None]) -> list[tuple[int, int, float]]:
-    """(start, end, chance) of topics."""
     spans: list[tuple[int, int, float]] = []
     for start, end in sittings(len(texts), times):
         chances = topic_changes(texts[start:end], vectors[start:end])
@@ -92,32 +55,8 @@ def sittings(messages: int, times: Sequence[datetime | None]) -> list[tuple[int,
     return list(pairwise([*starts, messages]))
 
 
-def link(vectors: Vector) -> list[int]:
-    """The thread of each of m segments, numbered in the order they come: clusters of average linkage, (m, d)."""
-    m = len(vectors)
-    old = max(0, m - _MOST_CLUSTERED)
-    alike = vectors[old:] @ vectors[old:].T
-    np.fill_diagonal(alike, -math.inf)
-    members = [[place] for place in range(m - old)]
-    sizes = np.ones(m - old)
-    while len(members) > 1:
-        a, b = sorted(divmod(int(alike.argmax()), len(alike)))
-        if not alike[a, b] > LINKED:
-            break
-        joined = (sizes[a] * alike[a] + sizes[b] * alike[b]) / (sizes[a] + sizes[b])
-        alike[a], alike[:, a] = joined, joined
-        alike[a, a] = -math.inf
-        alike[b], alike[:, b] = -math.inf, -math.inf
-        members[a] += members[b]
-        members[b] = []
-        sizes[a] += sizes[b]
-    cluster = {old + place: old + min(group) for group in members for place in group}
-    names: dict[int, int] = {}
-    return [names.setdefault(cluster.get(place, place), len(names) + 1) for place in range(m)]
-
-
-def terms(texts: Sequence[str]) -> list[tuple[str, ...]]:
-    """Of each text, the words that tell it best from the others, at most five."""
+def find_terms(texts: Sequence[str]) -> list[tuple[str, ...]]:
+    """Find the words of each text that tell it best from the others, at most five."""
     counted = [stems(text) for text in texts]
     among = Counter(stem for words in counted for stem in words)
     told = []

@@ -15,7 +15,7 @@ from amgs.conversation.citing import handle, numbers, source
 from amgs.conversation.keeping import sessions
 from amgs.conversation.material import MessageCounter, spans_of
 from amgs.conversation.protection import asks
-from amgs.conversation.segments import TopicSegment, segments, sittings
+from amgs.conversation.segments import cut_topics, find_terms, sittings
 from amgs.conversation.summaries import summary
 from amgs.storage.messages import StoredMessage
 from amgs.storage.store import Storage
@@ -36,38 +36,41 @@ from amgs.types.conversation_views import (
 
 
 def topics(conversation: str, stored: Sequence[StoredMessage], vectors: Vector) -> ConversationTopics:
-    """The topics of a conversation. vectors: (n, d) of its messages."""
+    """Find the topics of a conversation. vectors: (n, d) of its messages."""
+    spans = find_topics(stored, vectors)
+    terms = find_terms(["\n".join(held.message.text for held in stored[start:end]) for start, end, _ in spans])
     return ConversationTopics(
         conversation,
         tuple(
-            ConversationTopic(
-                _handle(stored, one.first, one.last), one.last - one.first + 1, one.chance, one.thread, one.terms
-            )
-            for one in _segments(stored, vectors)
+            ConversationTopic(_handle(stored, start, end - 1), end - start, chance, words)
+            for (start, end, chance), words in zip(spans, terms, strict=True)
         ),
     )
 
 
+def find_topics(stored: Sequence[StoredMessage], vectors: Vector) -> list[tuple[int, int, float]]:
+    """Find (start, end, chance) of the topics of stored messages; see `cut_topics`."""
+    return cut_topics([held.message.text for held in stored], vectors, [held.message.at for held in stored])
+
+
 def acts_of(conversation: str, stored: Sequence[StoredMessage], *, closed: bool) -> ConversationActs:
-    """The acts of a conversation; those that are closed only where they are asked for."""
-    texts = [one.message.text for one in stored]
-    speakers = _speakers(stored)
+    """Find the acts of a conversation; those that are closed only where they are asked for."""
     found = _acts(stored)
-    shown = [one for one in found if closed or one.closed_by is None]
+    shown = [act for act in found if closed or act.closed_by is None]
     return ConversationActs(
         conversation,
         tuple(
             ConversationAct(
-                one.kind,
-                _handle(stored, one.place, one.place),
-                speakers[one.place],
-                texts[one.place][one.start : one.end],
-                one.start,
-                one.end,
-                one.chance,
-                "" if one.closed_by is None else _handle(stored, one.closed_by, one.closed_by),
+                act.kind,
+                _handle(stored, act.place, act.place),
+                _speaker(stored[act.place]),
+                stored[act.place].message.text[act.start : act.end],
+                act.start,
+                act.end,
+                act.chance,
+                "" if act.closed_by is None else _handle(stored, act.closed_by, act.closed_by),
             )
-            for one in shown
+            for act in shown
         ),
         len(found) - len(shown),
     )
@@ -76,31 +79,29 @@ def acts_of(conversation: str, stored: Sequence[StoredMessage], *, closed: bool)
 def extract(
     conversation: str, stored: Sequence[StoredMessage], level: SummaryLevel, most: int, vectors: Vector
 ) -> ConversationExtract:
-    """A summary of each part of a level, from the originals. most: sentences of a part. vectors: read for topics."""
-    texts = [one.message.text for one in stored]
-    times = [one.message.at for one in stored]
-    if level == "turn":
-        parts = [(place, place + 1) for place in range(len(texts))]
-    elif level == "topic":
-        parts = [(one.first, one.last + 1) for one in _segments(stored, vectors)]
-    elif level == "session":
-        parts = sittings(len(texts), times)
-    else:
-        parts = [(0, len(texts))] if texts else []
-    made = summary(texts, times, _acts(stored), parts, most)
-    spans = [
+    """Summarise each part of a level, from the originals. most: sentences of a part. vectors: read for topics."""
+    texts = [held.message.text for held in stored]
+    times = [held.message.at for held in stored]
+    parts = {
+        "turn": lambda: [(place, place + 1) for place in range(len(texts))],
+        "topic": lambda: [(start, end) for start, end, _ in find_topics(stored, vectors)],
+        "session": lambda: sittings(len(texts), times),
+        "cumulative": lambda: [(0, len(texts))],
+    }[level]()
+    summaries = zip(parts, summary(texts, times, _acts(stored), parts, most), strict=True)
+    spans = tuple(
         SummarySpan(
             _handle(stored, start, end - 1),
-            one.slot,
-            _handle(stored, one.place, one.place),
-            texts[one.place][one.start : one.end],
-            one.start,
-            one.end,
+            span.slot,
+            _handle(stored, span.place, span.place),
+            texts[span.place][span.start : span.end],
+            span.start,
+            span.end,
         )
-        for (start, end), found in zip(parts, made, strict=True)
-        for one in found
-    ]
-    return ConversationExtract(conversation, level, len(parts), tuple(spans))
+        for (start, end), cited in summaries
+        for span in cited
+    )
+    return ConversationExtract(conversation, level, len(parts), spans)
 
 
 def vectors_of(stored: Sequence[StoredMessage], storage: Storage, embedder: Embedder) -> Vector:
@@ -118,22 +119,17 @@ def vectors_of(stored: Sequence[StoredMessage], storage: Storage, embedder: Embe
 
 
 def _acts(stored: Sequence[StoredMessage]) -> list[DialogueAct]:
-    """The acts of those who speak: what a tool puts out, or a system prompt says, asks and promises nothing."""
-    said = [n for n, one in enumerate(stored) if one.message.role in ("user", "assistant") and one.message.text]
-    speakers = _speakers(stored)
-    found = acts([stored[n].message.text for n in said], [speakers[n] for n in said])
+    """Find the acts of those who speak: what a tool puts out, or a system prompt says, asks and promises nothing."""
+    said = [n for n, held in enumerate(stored) if held.message.role in ("user", "assistant") and held.message.text]
+    found = acts([stored[n].message.text for n in said], [_speaker(stored[n]) for n in said])
     return [
-        replace(one, place=said[one.place], closed_by=None if one.closed_by is None else said[one.closed_by])
-        for one in found
+        replace(act, place=said[act.place], closed_by=None if act.closed_by is None else said[act.closed_by])
+        for act in found
     ]
 
 
-def _speakers(stored: Sequence[StoredMessage]) -> list[str]:
-    return [one.message.speaker or one.message.role for one in stored]
-
-
-def _segments(stored: Sequence[StoredMessage], vectors: Vector) -> tuple[TopicSegment, ...]:
-    return segments([one.message.text for one in stored], vectors, [one.message.at for one in stored])
+def _speaker(held: StoredMessage) -> str:
+    return held.message.speaker or held.message.role
 
 
 def _handle(stored: Sequence[StoredMessage], first: int, last: int) -> str:

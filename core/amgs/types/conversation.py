@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 from amgs.types.conversation_views import ClassSurvival, RestoreLevel, SurvivalVerdict, TextPiece, worst
 
@@ -181,6 +181,23 @@ class LedgerRow:
     because: str = ""
 
 
+class ContextOptions(TypedDict, total=False):
+    """What a context is made with, beside its query.
+
+    budget: in tokens; 124,000 unless given. configuration: what is kept and how much of the budget is used; its
+    strategy serves unless another is given. previous: the `plan` of the context that was sent before; it is kept while
+    it fits, so that what a provider has cached stays valid. until: the conversation as it stood after the message of
+    this number. keep: handles of what must stay whole.
+    """
+
+    budget: int | None
+    strategy: ContextStrategy | None
+    configuration: ContextConfiguration
+    previous: str
+    until: int | None
+    keep: Sequence[str]
+
+
 @dataclass(frozen=True, slots=True)
 class OptimisedContext:
     """What of a conversation a model should read for a query, in the order of time, and what became of the rest.
@@ -276,11 +293,10 @@ class SpanReason:
     """Why messages have their fate, and each of the smallest changes that would keep all of them whole.
 
     kept: whether they are. spans: those that they belong to. tokens: of the originals. budget_needed: with so many
-    tokens they are kept, with one less they are not; None where they are kept. worth_needed: at this budget they are
-    kept when their best message is worth so much, to a hundredth; None where they are kept, or where no worth would
-    do. displaced: what a context that must keep them gives up for it. impossible: why there is no such context within
-    the budget, "" where there is one. layers: how much each layer raises or lowers the log odds of the best of its
-    messages against the mean of the conversation; empty where nothing is weighed.
+    tokens they are kept, with one less they are not; None where they are kept. displaced: what a context that must keep
+    them gives up for it. impossible: why there is no such context within the budget, "" where there is one. layers: how
+    much each layer raises or lowers the log odds of the best of its messages against the mean of the conversation;
+    empty where nothing is weighed.
     """
 
     conversation: str
@@ -293,7 +309,6 @@ class SpanReason:
     tokens: int
     estimated: bool
     budget_needed: int | None = None
-    worth_needed: float | None = None
     displaced: tuple[FateChange, ...] = ()
     impossible: str = ""
     layers: tuple[tuple[RelevanceLayer, float], ...] = ()

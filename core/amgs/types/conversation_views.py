@@ -13,14 +13,12 @@ SUMMARY_LEVELS: tuple[SummaryLevel, ...] = get_args(SummaryLevel)
 @dataclass(frozen=True, slots=True)
 class ConversationTopic:
     """Neighbouring messages on one topic. handle: restores them. chance: in [0, 1], how likely the topic changed before
-    them, 1 where a sitting begins. thread: shared with the topics on the same thing. terms: words that tell it from the
-    others.
+    them, 1 where a sitting begins. terms: words that tell it from the others.
     """
 
     handle: str
     messages: int
     chance: float
-    thread: int
     terms: tuple[str, ...]
 
 

@@ -206,7 +206,7 @@ def show(
       `conversation show standup --view mentions`
     - entities: the people, places and things in it, the most often mentioned first:
       `conversation show standup --view entities --type person`
-    - topics: in the order of time; those of one thread are on the same thing: `conversation show standup --view topics`
+    - topics: in the order of time: `conversation show standup --view topics`
     - acts: what was asked, wanted and promised and is still open: `conversation show standup --view acts --closed`
     - memories: what is at hand, what is open, what is held by session, and the topics:
       `conversation show standup --view memories --limit 20`
@@ -328,7 +328,7 @@ def why(
     engine: Engine, conversation: Name, handle: Handle, query: Query = "", **given: Unpack[ContextGiven]
 ) -> SpanReason:
     """Show why messages have their fate, and each of the smallest changes that would keep them whole: the budget that
-    would do, how much they would have to be worth, and what else would go if they had to stay.
+    would do, and what else would go if they had to stay.
 
     Every answer is a plan that was made, not an estimate.
     """

@@ -105,8 +105,7 @@ CLASSES: Final = Rows["ClassSurvival"](
     ),
 )
 TOPICS: Final = Rows["ConversationTopic"](
-    "handle! messages:n thread:n chance:score= terms*",
-    lambda one: (one.handle, one.messages, one.thread, one.chance, ", ".join(one.terms)),
+    "handle! messages:n chance:score= terms*", lambda one: (one.handle, one.messages, one.chance, ", ".join(one.terms))
 )
 MEMBERS: Final = Rows["MemoryMember"](
     "memory! kind handle tokens:n surprise:score text*",
@@ -271,9 +270,6 @@ def _ways(result: SpanReason) -> list[tuple[str, object]]:
     if result.budget_needed is not None:
         more = result.budget_needed - result.budget
         made.append(("a larger budget", f"{result.budget_needed:,} tokens, {more:,} more"))
-    worth = result.worth_needed
-    told = "it cannot fit this budget, whatever its worth" if worth is None else f"{worth:.2f} would do at this budget"
-    made.append(("more worth", told))
     if result.impossible:
         made.append(("keeping it", result.impossible))
     elif result.displaced:

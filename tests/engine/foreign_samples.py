@@ -191,7 +191,6 @@ SAMPLES: dict[str, Any] = {
     "claude": CLAUDE,
     "mcp": MCP,
     "mem0": MEM0,
-    "openai": OPENAI,
-    "anthropic": ANTHROPIC,
+    "messages": OPENAI,
 }
 """One document of each format, by the format's name."""

@@ -18,14 +18,14 @@ from amgs.api.exchange import ForeignImport
 from amgs.conversation.messages import read_messages
 from amgs.errors import InputError
 from amgs.exchange.importers.files import IMPORTERS, ForeignDocument, read_document, read_files
-from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, ImportOptions
+from amgs.exchange.importers.records import ForeignFormat, ForeignRecords
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.settings import IngestSettings
-from tests.engine.foreign_samples import CHATGPT, MCP, MEM0, OPENAI, SAMPLES
+from tests.engine.foreign_samples import ANTHROPIC, CHATGPT, MCP, MEM0, OPENAI, SAMPLES
 from tests.engine.memory_world import NOW, open_memory
 
 FORMATS: tuple[ForeignFormat, ...] = tuple(one.name for one in IMPORTERS)
-OPTIONS = ImportOptions(IngestSettings())
+OPTIONS = IngestSettings()
 TEXTS = {
     "chatgpt": ["User: [image", "Assistant: An NK-90", "python: 200 steps", "Assistant: ```python"],
     "claude": [
@@ -37,8 +37,7 @@ TEXTS = {
     ],
     "mcp": ["Alex: Speaks Welsh", "Alex: Keeps bees", "Ulm is of the type city.", "Alex lives in Ulm."],
     "mem0": ["Alex is veg", "Alex is in Rome", "alex lives in Ulm."],
-    "openai": ["System: Be", "Ilse: How far", "Assistant: look_up(", "Tool look_up: 384400", "Assistant: 384,400"],
-    "anthropic": ["User: Rename", "Assistant: I rename it.\n\nBash("],
+    "messages": ["System: Be", "Ilse: How far", "Assistant: look_up(", "Tool look_up: 384400", "Assistant: 384,400"],
 }
 """How the blocks of each sample begin, in order."""
 
@@ -118,6 +117,14 @@ def test_messages_keep_their_times_their_speakers_and_their_order() -> None:
     assert found[1].meta["original"]["metadata"] == {"model_slug": "gpt-4o"}
 
 
+def test_lines_that_wrap_messages_are_one_conversation() -> None:
+    found = drafts(read_document(ANTHROPIC, OPTIONS))
+    assert [one.content.split("(")[0] for one in found] == [
+        "User: Rename the dome module.",
+        "Assistant: I rename it.\n\nBash",
+    ]
+
+
 def test_a_circle_of_parents_ends_and_is_named() -> None:
     data = copy.deepcopy(CHATGPT)
     data[0]["mapping"]["n1"]["parent"] = "n3"
@@ -158,8 +165,6 @@ def test_of_a_conversation_of_claude_the_last_branch_is_taken(leaf: str, says: l
     found = read_document(edited(leaf=leaf, times=times), OPTIONS)
     assert [one.content for one in drafts(found)] == says
     assert found.found["message"] == 7 and found.taken("message") == len(says)
-    kept = read_document(edited(leaf=leaf), ImportOptions(IngestSettings(), branches=True))
-    assert kept.taken("message") == 7 and not kept.left_out
 
 
 @pytest.mark.parametrize("ending", ["memory.json", "memory.jsonl"])
@@ -212,7 +217,7 @@ def test_lines_of_json_are_a_document_and_a_bad_line_is_named(tmp_path: Path) ->
     file.write_text("\n".join([lines[0], "{broken", "", lines[1]]), encoding="utf-8")
     with open_memory() as memory:
         done = memory.exchange.load_foreign(file)
-    assert done.format == "openai" and done.added == 2 and adds_up(done)
+    assert done.format == "messages" and done.added == 2 and adds_up(done)
     assert [(one.path, one.kind) for one in done.left_out] == [("line 2", "message")]
 
 
@@ -284,7 +289,7 @@ def damaged(name: str, data: st.DataObject) -> Any:
 @given(st.sampled_from(FORMATS), st.data())
 def test_whatever_stands_in_a_document_each_record_is_taken_or_named(name: ForeignFormat, data: st.DataObject) -> None:
     try:
-        found = read_document(damaged(name, data), replace(OPTIONS, branches=data.draw(st.booleans())), name)
+        found = read_document(damaged(name, data), OPTIONS, name)
     except InputError:
         return  # nothing of the format is left in it
     for kind, count in found.found.items():

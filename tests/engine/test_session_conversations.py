@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from amgs.conversation.messages import read_messages
 from amgs.exchange.importers.files import read_files, records_of
-from amgs.exchange.importers.records import ImportOptions
 from amgs.sessions.conversation import conversations_in, messages_of
 from amgs.sessions.turn import Place, Turn, TurnKind
 from amgs.settings import IngestSettings
@@ -114,7 +113,7 @@ def test_whatever_stands_in_a_session_file_each_record_is_taken_or_named(tmp_pat
         inside[last] = copy.deepcopy(data.draw(HOSTILE))
     file = write_lines(tmp_path / "s.jsonl", records)
     documents = read_files([file])
-    found = records_of(documents, ImportOptions(IngestSettings()))
+    found = records_of(documents, IngestSettings())
     assert documents[0].session is not None and found.found["record"] == len(records)
     assert all(0 <= found.taken(kind) <= count for kind, count in found.found.items())
     for conversation in found.conversations:

@@ -13,7 +13,7 @@ from amgs.conversation import keeping
 from amgs.errors import InputError, StoreCorruptError, StoreError, StoreTooNewError, UsageError
 from amgs.exchange import document, graphml, rows
 from amgs.exchange.importers.files import ForeignDocument, named, read_files, records_of
-from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, ImportOptions, LeftOut
+from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, LeftOut
 from amgs.exchange.values import Header, StoreDocument, damaged, unreadable, written
 from amgs.frames import shipping
 from amgs.identity import block_id
@@ -163,7 +163,6 @@ class Exchange(MemoryPart):
         format: ForeignFormat | None = None,
         *,
         dry_run: bool = False,
-        branches: bool = False,
         conversations: bool = True,
         progress: Progress | None = None,
     ) -> ForeignImport:
@@ -171,9 +170,9 @@ class Exchange(MemoryPart):
         undone.
 
         path: a file, a folder of files, or several of them. format: what the files are; else it is recognised by what
-        stands in them. dry_run: only count. branches: of ChatGPT, also the messages that were asked or answered again.
-        conversations: keep the conversations too, as `conversation.add` does. Raises InputError for a file that cannot
-        be read, is of no known format or of several, and where nothing is taken; nothing is imported then.
+        stands in them. dry_run: only count. conversations: keep the conversations too, as `conversation.add` does.
+        Raises InputError for a file that cannot be read, is of no known format or of several, and where nothing is
+        taken; nothing is imported then.
         """
         paths = [path] if isinstance(path, Path) else list(path)
         return self.load_foreign_documents(
@@ -181,7 +180,6 @@ class Exchange(MemoryPart):
             format,
             path=named(paths),
             dry_run=dry_run,
-            branches=branches,
             conversations=conversations,
             progress=progress,
         )
@@ -193,14 +191,13 @@ class Exchange(MemoryPart):
         *,
         path: str = "",
         dry_run: bool = False,
-        branches: bool = False,
         conversations: bool = True,
         progress: Progress | None = None,
     ) -> ForeignImport:
         """Take in documents that are parsed already. path: what they are called in the journal. See `load_foreign`."""
         storage, now = self._storage, local_now(self._context.clock)
-        given, options = self._context.settings.ingest, ImportOptions(self._context.settings.ingest, branches)
-        found = records_of(given.mask(tuple(documents)), options, format)
+        settings = self._context.settings.ingest
+        found = records_of(settings.mask(tuple(documents)), settings, format)
         drafts = _still_valid([one for each in found.drafts.values() for one in each])
         wanted = list(dict.fromkeys(block_id(one.content) for one in drafts))
         if not wanted:

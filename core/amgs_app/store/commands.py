@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 
-Source = Literal["mem0", "chatgpt", "claude", "mcp", "openai", "anthropic"]
+Source = Literal["mem0", "chatgpt", "claude", "mcp", "messages"]
 """The programs whose files can be imported."""
 
 
@@ -73,9 +73,6 @@ def load(
     dry_run: Annotated[
         bool, Option("--dry-run", help="Only show what other programs' files hold, and what it would become.")
     ] = False,
-    branches: Annotated[
-        bool, Option("--branches", help="From ChatGPT and Claude, also edited questions and regenerated answers.")
-    ] = False,
     conversations: Annotated[
         bool, Option("--conversations/--no-conversations", help="Keep conversations as conversations, too.")
     ] = True,
@@ -93,9 +90,7 @@ def load(
     exchange = engine.memory.exchange
     file = paths[0] if len(paths) == 1 and not paths[0].is_dir() else None
     if file is None or source is not None or not exchange.is_export(file):
-        return exchange.load_foreign(
-            paths, source, dry_run=dry_run, branches=branches, conversations=conversations, progress=progress
-        )
+        return exchange.load_foreign(paths, source, dry_run=dry_run, conversations=conversations, progress=progress)
     if dry_run:
         raise UsageError(
             "An exported memory cannot be tried out.",

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from amgs.exchange.importers.parsing import some, text
-from amgs.exchange.importers.records import (
-    ForeignFormat,
-    ForeignMessage,
-    ForeignRecords,
-    ImportOptions,
-    Records,
-    speaker,
-)
+from amgs.exchange.importers.records import ForeignFormat, ForeignMessage, ForeignRecords, Records, speaker
 from amgs.sessions.lines import name
+from amgs.settings import IngestSettings
 
 _THOUGHTS = ("thoughts", "reasoning_recap")
 _POINTERS = ("asset_pointer", "audio_asset_pointer", "video_container_asset_pointer")
@@ -45,9 +39,9 @@ class ChatGPTImporter:
         """Whether a conversation has a tree of messages."""
         return some(data, lambda one: isinstance(one.get("mapping"), dict))
 
-    def read(self, data: Any, options: ImportOptions) -> ForeignRecords:
-        """A block for each message of the branch that each conversation ended on; of all branches where asked."""
-        records = Records(self.name, options.ingest)
+    def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
+        """Read a block for each message of the branch that each conversation ended on."""
+        records = Records(self.name, settings)
         whole = data if isinstance(data, list) else [data]
         for path, found in records.objects("conversation", whole, ""):
             mapping = found.get("mapping")
@@ -55,34 +49,26 @@ class ChatGPTImporter:
                 records.leave("conversation", path, "it has no `mapping` of messages")
                 continue
             here = path if isinstance(data, list) else ""
-            _take(records, found, mapping, here, options.branches)
+            _take(records, found, mapping, here)
         return records.result()
 
 
-def _take(records: Records, found: dict[str, Any], mapping: dict[str, Any], path: str, branches: bool) -> None:
-    chosen = chosen_branch(records, mapping, found.get("current_node"), path)
-    order = {node: place for place, node in enumerate(chosen)}
-    others = [node for node in mapping if node not in order]
-    messages: list[ForeignMessage] = []
-    for node in chosen:
-        messages += _message(records, mapping[node], _place(path, node), "")
-    for n, chain in enumerate(other_branches(mapping, others), 1) if branches else ():
-        for node in chain:
-            messages += _message(records, mapping[node], _place(path, node), f"branch {n}")
-    for node in () if branches else others:
-        if _said(mapping[node]) is not None:
-            records.leave("message", _place(path, node), OTHER_BRANCH)
+def _take(records: Records, found: dict[str, Any], mapping: dict[str, Any], path: str) -> None:
+    chosen = choose_branch(records, mapping, found.get("current_node"), path)
+    messages = [one for node in chosen for one in _message(records, mapping[node], _place(path, node))]
     for node, one in mapping.items():
         if not isinstance(one, dict) or (one.get("message") is not None and _said(one) is None):
             records.leave("message", _place(path, node), "it is no object")
+        elif node not in set(chosen) and _said(one) is not None:
+            records.leave("message", _place(path, node), OTHER_BRANCH)
     at = records.instant(found.get("create_time"), _at(path, "create_time"))
     meta = records.original(found, path, without=("mapping", "title", "current_node", "create_time"))
     id = name(found.get("conversation_id")) or name(found.get("id"))
     records.conversation(messages, path, id=id, title=name(found.get("title")), at=at, meta=meta)
 
 
-def chosen_branch(records: Records, mapping: dict[str, Any], current: Any, path: str) -> list[str]:
-    """The nodes from the root to the current one; to the last without children where none is named."""
+def choose_branch(records: Records, mapping: dict[str, Any], current: Any, path: str) -> list[str]:
+    """Choose the nodes from the root to the current one; to the last without children where none is named."""
     if not isinstance(current, str) or current not in mapping:
         parents = {one.get("parent") for one in mapping.values() if isinstance(one, dict)}
         parents = {one for one in parents if isinstance(one, str)}
@@ -102,28 +88,12 @@ def chosen_branch(records: Records, mapping: dict[str, Any], current: Any, path:
     return list(reversed(chain))
 
 
-def other_branches(mapping: Mapping[str, Any], others: list[str]) -> Iterator[list[str]]:
-    """The nodes off the chosen branch, each with those that follow it as long as nothing branches."""
-    left = dict.fromkeys(others)
-    for start in others:
-        chain: list[str] = []
-        node: str | None = start
-        while node is not None and node in left:
-            del left[node]
-            chain.append(node)
-            own = mapping[node].get("children") if isinstance(mapping[node], dict) else None
-            children = own if isinstance(own, list) else []
-            node = next((c for c in children if isinstance(c, str) and c in left), None)
-        if chain:
-            yield chain
-
-
 def _said(node: Any) -> dict[str, Any] | None:
     message = node.get("message") if isinstance(node, dict) else None
     return message if isinstance(message, dict) else None
 
 
-def _message(records: Records, node: Any, path: str, session: str) -> Iterator[ForeignMessage]:
+def _message(records: Records, node: Any, path: str) -> Iterator[ForeignMessage]:
     said = _said(node)
     if said is None:
         return
@@ -146,9 +116,7 @@ def _message(records: Records, node: Any, path: str, session: str) -> Iterator[F
     at = records.instant(said.get("create_time"), f"{path}.message.create_time")
     without = ("author", "content", "create_time")
     meta = {"role": role} | records.original(said, path, without=without)
-    if session:
-        meta["branch"] = session
-    yield ForeignMessage(path, speaker(role, tool), written, at, meta, session)
+    yield ForeignMessage(path, speaker(role, tool), written, at, meta)
 
 
 def _text(records: Records, content: dict[str, Any], kind: str, path: str) -> str | None:

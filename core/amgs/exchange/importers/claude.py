@@ -8,17 +8,17 @@ shown, else it is the one that was written last.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from amgs.clock import EPOCH
-from amgs.exchange.importers.chatgpt import OTHER_BRANCH, chosen_branch, other_branches
+from amgs.exchange.importers.chatgpt import OTHER_BRANCH, choose_branch
 from amgs.exchange.importers.parsing import instant, some
-from amgs.exchange.importers.records import ForeignFormat, ForeignMessage, ForeignRecords, ImportOptions, Records
+from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Records
 from amgs.exchange.importers.transcripts import read_messages
 from amgs.sessions.lines import name
 from amgs.sessions.messages import RESULTS
+from amgs.settings import IngestSettings
 
 
 class ClaudeImporter:
@@ -31,11 +31,11 @@ class ClaudeImporter:
         """Whether a conversation has messages, or a memory notes, under the names that Claude gives them."""
         return some(data, lambda one: isinstance(one.get("chat_messages"), list) or _holds_notes(one))
 
-    def read(self, data: Any, options: ImportOptions) -> ForeignRecords:
-        """A block for each message of the branch that each conversation ended on (of all branches where asked), each
-        result of a tool, the text of each attachment, and each text of the memory.
+    def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
+        """Read a block for each message of the branch that each conversation ended on, each result of a tool, the text
+        of each attachment, and each text of the memory.
         """
-        records = Records(self.name, options.ingest)
+        records = Records(self.name, settings)
         whole = data if isinstance(data, list) else [data]
         for path, found in records.objects("conversation", whole, ""):
             if _holds_notes(found):
@@ -46,27 +46,22 @@ class ClaudeImporter:
                 records.leave("conversation", path, "it has no `chat_messages`")
                 continue
             within = f"{path}.chat_messages" if isinstance(data, list) else "chat_messages"
-            _take_conversation(records, found, path, within, options.branches)
+            _take_conversation(records, found, path, within)
         return records.result()
 
 
-def _take_conversation(records: Records, found: dict[str, Any], path: str, within: str, branches: bool) -> None:
+def _take_conversation(records: Records, found: dict[str, Any], path: str, within: str) -> None:
     id, title = name(found.get("uuid")), name(found.get("name"))
     at = records.instant(found.get("created_at"), f"{path}.created_at")
     listed = dict(records.objects("message", found["chat_messages"], within))
     tree = _tree(listed)
-    chosen = chosen_branch(records, tree, _last_of(found, listed, tree), within) if listed else []
-    others = [here for here in listed if here not in set(chosen)]
-    chains = [("", chosen)]
-    chains += [(f"branch {n}", c) for n, c in enumerate(other_branches(tree, others), 1)] if branches else []
-    messages: list[ForeignMessage] = []
-    for session, chain in chains:
-        items = [item for here in chain for item in _divide(records, listed[here], here)]
-        messages += [replace(message, session=session) for message in read_messages(records, items)]
-        for here in chain:
+    chosen = choose_branch(records, tree, _last_of(found, listed, tree), within) if listed else []
+    messages = list(read_messages(records, [item for here in chosen for item in _divide(records, listed[here], here)]))
+    for here in listed:
+        if here in chosen:
             _attachments(records, listed[here], here, id, title)
-    for here in () if branches else others:
-        records.leave("message", here, OTHER_BRANCH)
+        else:
+            records.leave("message", here, OTHER_BRANCH)
     without = ("chat_messages", "uuid", "name", "created_at", "current_leaf_message_uuid")
     meta = records.original(found, path, without=without)
     records.conversation(messages, path, id=id, title=title, at=at, meta=meta)

@@ -18,7 +18,6 @@ from amgs.exchange.importers.records import (
     ForeignMessage,
     ForeignRecords,
     Importer,
-    ImportOptions,
     LeftOut,
     Records,
     joined,
@@ -29,24 +28,24 @@ from amgs.sessions.conversation import SessionConversation, conversations_in
 from amgs.sessions.lines import unreadable
 from amgs.sessions.messages import call_text
 from amgs.sessions.opening import FORMATS
+from amgs.settings import IngestSettings
 
 IMPORTERS: tuple[Importer, ...] = (
     Mem0Importer(),
     ChatGPTImporter(),
     ClaudeImporter(),
     McpGraphImporter(),
-    TranscriptImporter("openai", "OpenAI"),
-    TranscriptImporter("anthropic", "Anthropic"),
+    TranscriptImporter(),
 )
 
 
-def read_document(data: Any, options: ImportOptions, format: ForeignFormat | None = None) -> ForeignRecords:
+def read_document(data: Any, settings: IngestSettings, format: ForeignFormat | None = None) -> ForeignRecords:
     """The records of a parsed document, in the format it is recognised by or the one that is named.
 
     Raises InputError for a document of no known format, or of several, and where nothing in it was found.
     """
     importer = _named(format) if format is not None else recognised(data)
-    found = importer.read(data, options)
+    found = importer.read(data, settings)
     if not found.found:
         raise InputError(
             f"Nothing was found in the document that a file of {importer.program} has.",
@@ -75,21 +74,21 @@ def recognised(data: Any) -> Importer:
             f"The document could be of several formats: {names}.", way_out="Say which of them it is.", about="import"
         )
     agents = dict.fromkeys(one.agent for one in FORMATS)
-    *exports, openai, anthropic = (one.program for one in IMPORTERS)
+    exports = [one.program for one in IMPORTERS[:-1]]
     raise InputError(
         f"The document is of no known format: it is no session of {', '.join(agents)}, "
-        f"no export of {', '.join(exports)}, and no list of messages in the style of {openai} or {anthropic}.",
+        f"no export of {', '.join(exports)}, and no list of messages in the style of OpenAI or Anthropic.",
         way_out="Say which format it is, or take the text in as a note.",
         about="import",
     )
 
 
-def read_session(session: SessionConversation, options: ImportOptions, called: str) -> ForeignRecords:
+def read_session(session: SessionConversation, settings: IngestSettings, called: str) -> ForeignRecords:
     """A block for each message of a session, split where it is long. called: the name of its conversation.
 
     Every record and every turn of the session is counted: it is taken, or left out by what it is.
     """
-    records = Records(session.format, options.ingest)
+    records = Records(session.format, settings)
     for kind, all_of_it, others in (
         ("record", session.records, session.other_records),
         ("turn", session.turns, session.other_turns),
@@ -152,14 +151,14 @@ def named(paths: Sequence[Path]) -> str:
 
 
 def records_of(
-    documents: Sequence[ForeignDocument], options: ImportOptions, format: ForeignFormat | None = None
+    documents: Sequence[ForeignDocument], settings: IngestSettings, format: ForeignFormat | None = None
 ) -> ForeignRecords:
     """The records of documents, as one where they are several; each file is counted then.
 
     Raises InputError for a document of no known format, or of several, and where nothing in it was found.
     """
     taken = [one for one in documents if not one.left_out]
-    found = [(one.path, _records(one, options, format)) for one in taken]
+    found = [(one.path, _records(one, settings, format)) for one in taken]
     if len(documents) == 1 and found:
         return found[0][1]
     left = [LeftOut("file", one.path, one.left_out) for one in documents if one.left_out]
@@ -167,12 +166,12 @@ def records_of(
     return joined([*found, ("", ForeignRecords("", files, {"file": ()}, tuple(left)))])
 
 
-def _records(document: ForeignDocument, options: ImportOptions, format: ForeignFormat | None) -> ForeignRecords:
+def _records(document: ForeignDocument, settings: IngestSettings, format: ForeignFormat | None) -> ForeignRecords:
     stem = Path(document.path).stem
     if document.session is not None:
         own = document.path.endswith(".jsonl")  # a file of a session; its name is what the user sees
-        return read_session(document.session, options, stem if own else document.session.id)
-    found = read_document(document.data, options, format)
+        return read_session(document.session, settings, stem if own else document.session.id)
+    found = read_document(document.data, settings, format)
     named = tuple(replace(one, name=one.name or stem) for one in found.conversations)
     return replace(found, conversations=named)
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from amgs.exchange.importers.parsing import some, text
-from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, ImportOptions, Records
+from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Records
 from amgs.sessions.lines import name
+from amgs.settings import IngestSettings
 
 _GRAPH = ("entities", "relations")
 _TYPES = ("entity", "relation", "observation")
@@ -30,9 +31,9 @@ class McpGraphImporter:
             listed = [data]
         return some(listed, lambda one: "entityType" in one or "relationType" in one)
 
-    def read(self, data: Any, options: ImportOptions) -> ForeignRecords:
-        """A block for each observation and each relation, and for each entity of which nothing was observed."""
-        records = Records(self.name, options.ingest)
+    def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
+        """Read a block for each observation and each relation, and for each entity of which nothing was observed."""
+        records = Records(self.name, settings)
         if isinstance(data, dict) and any(key in data for key in _GRAPH):
             for here, one in records.objects("entity", data.get("entities"), "entities"):
                 _take_entity(records, one, here)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from amgs.exchange.importers.parsing import some
-from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, ImportOptions, Records
+from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Records
 from amgs.sessions.lines import name
+from amgs.settings import IngestSettings
 
 _LISTS = ("results", "memories")
 _SCOPES = ("user_id", "agent_id", "run_id", "app_id")
@@ -23,9 +24,9 @@ class Mem0Importer:
         """Return whether it lists memories."""
         return some(_memories(data)[0], _is_memory)
 
-    def read(self, data: Any, options: ImportOptions) -> ForeignRecords:
+    def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
         """Read a block for each memory and each relation."""
-        records = Records(self.name, options.ingest)
+        records = Records(self.name, settings)
         given, path = _memories(data)
         listed = given if isinstance(given, list) else [given] if _is_memory(given) else []
         for here, one in records.objects("memory", listed, path):

@@ -21,7 +21,7 @@ from amgs.sessions.lines import name
 from amgs.settings import IngestSettings
 from amgs.types.conversation import Message, Role
 
-ForeignFormat = Literal["mem0", "chatgpt", "claude", "mcp", "openai", "anthropic"]
+ForeignFormat = Literal["mem0", "chatgpt", "claude", "mcp", "messages"]
 
 _LARGEST = 16_000
 """Characters of JSON that a record may keep beside its text."""
@@ -42,9 +42,8 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ForeignMessage:
-    """A message of a conversation, as an importer found it. session: where it changes, the message follows nothing.
-
-    message: as the conversation keeps it; made of the others where it is None.
+    """A message of a conversation, as an importer found it. message: as the conversation keeps it; made of the others
+    where it is None.
     """
 
     path: str
@@ -52,7 +51,6 @@ class ForeignMessage:
     text: str
     at: datetime | None = None
     meta: Mapping[str, Any] | None = None
-    session: str = ""
     message: Message | None = None
 
 
@@ -233,8 +231,7 @@ class Records:
                     kept.append((one.message, 0))
                 continue
             last = one.at or last
-            session = {"session": one.session} if one.session else {}
-            turns.append(Utterance(one.speaker, one.text, last, dict(one.meta or {}) | session))
+            turns.append(Utterance(one.speaker, one.text, last, dict(one.meta or {})))
             paths.append(one.path)
             kept.append((one.message or _message(one), len(turns)))
         if not turns:
@@ -304,14 +301,6 @@ def speaker(role: Any, given: Any = None) -> str:
     return own or roles.get(told.lower(), told[:1].upper() + told[1:]) or "Unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class ImportOptions:
-    """branches: keep the messages of a conversation that were asked again or answered again."""
-
-    ingest: IngestSettings
-    branches: bool = False
-
-
 class Importer(Protocol):
     """Reads one format from a parsed JSON document; knows no file.
 
@@ -325,6 +314,6 @@ class Importer(Protocol):
         """Whether the document is of this format, by what stands in it."""
         ...
 
-    def read(self, data: Any, options: ImportOptions) -> ForeignRecords:
+    def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
         """The records of the document; whatever is not understood is named, nothing is raised."""
         ...

@@ -6,26 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from amgs.exchange.importers.parsing import some
-from amgs.exchange.importers.records import (
-    ForeignFormat,
-    ForeignMessage,
-    ForeignRecords,
-    ImportOptions,
-    Records,
-    speaker,
-)
+from amgs.exchange.importers.records import ForeignFormat, ForeignMessage, ForeignRecords, Records, speaker
 from amgs.sessions.conversation import messages_of
 from amgs.sessions.lines import name
 from amgs.sessions.messages import CALLS, LISTS, RESULTS, THOUGHTS, TIMES, call_text, turns_of, unwrapped
 from amgs.sessions.turn import Place, Turn
+from amgs.settings import IngestSettings
 
 _ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
 _TITLES: Final = ("title", "name", "subject")
 _IDS: Final = ("id", "conversation_id", "thread_id", "session_id", "sessionId", "uuid")
 _FOREIGN: Final = ("mapping", "chat_messages", "agents", "core_memory", "role_type")
 """Fields of other formats that have lists of messages too."""
-_ANTHROPIC: Final = ("tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use")
-"""Types of parts that only the Anthropic interface has."""
 _SAID: Final = (
     "content",
     "message",
@@ -42,20 +34,18 @@ _SAID: Final = (
 
 
 class TranscriptImporter:
-    """Reads transcripts in the style of one of the two interfaces; the messages are read alike."""
+    """Reads transcripts in the style of OpenAI or Anthropic, which are read alike."""
 
-    def __init__(self, name: ForeignFormat, program: str) -> None:
-        self.name = name
-        self.program = program
+    name: ForeignFormat = "messages"
+    program = "a model's interface"
 
     def recognises(self, data: Any) -> bool:
-        """Whether it holds messages, and something that only Anthropic has or nothing of that kind."""
-        held = some(data, _is_message) or some(data, _is_conversation)
-        return held and _is_anthropic(data) == (self.name == "anthropic")
+        """Return whether it holds messages."""
+        return some(data, _is_message) or some(data, _is_conversation)
 
-    def read(self, data: Any, options: ImportOptions) -> ForeignRecords:
-        """A block for each message, split where it is long."""
-        records = Records(self.name, options.ingest)
+    def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
+        """Read a block for each message, split where it is long."""
+        records = Records(self.name, settings)
         if isinstance(data, dict):
             _take(records, data, "")
             return records.result()
@@ -84,30 +74,6 @@ def _is_conversation(one: Mapping[str, Any]) -> bool:
         isinstance(one.get(key), list) and any(isinstance(m, dict) and _is_message(m) for m in one[key])
         for key in LISTS
     )
-
-
-def _is_anthropic(data: Any) -> bool:
-    """Whether a transcript has what only the Anthropic interface has: its types of parts, a `system` beside the
-    messages, a `stop_reason`, or lines that wrap a message.
-    """
-    for one in data if isinstance(data, list) else [data]:
-        if not isinstance(one, dict):
-            continue
-        inside = [m for key in LISTS if isinstance(one.get(key), list) for m in one[key] if isinstance(m, dict)]
-        if inside and "system" in one:
-            return True
-        for message in inside or [one]:
-            said = unwrapped(message)
-            content = said.get("content")
-            parts = content if isinstance(content, list) else []
-            own = any(isinstance(part, dict) and _is_own(part) for part in parts)
-            if own or "stop_reason" in said or (said is not message and _is_message(message)):
-                return True
-    return False
-
-
-def _is_own(part: Mapping[str, Any]) -> bool:
-    return part.get("type") in _ANTHROPIC or isinstance(part.get("source"), dict)
 
 
 def _take(records: Records, found: Mapping[str, Any], path: str) -> None:

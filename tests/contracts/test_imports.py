@@ -95,7 +95,7 @@ def test_a_search_by_words_imports_no_other_command_and_shows_its_result_alone(t
     rows = {name for name in found if name.startswith("amgs_app.") and name.endswith("rows")}
     assert rows - {"amgs_app.render.rows"} == {"amgs_app.search.rows"}  # the kit, and those of this subject alone
     assert found & {*MODELS, "tokenizers", "scipy", "networkx", "pyarrow", "amgs_focus.records"} == set()
-    libraries = {"asyncio", "ssl", "pydantic_settings", "rapidfuzz", "rustworkx"}
+    libraries = {"asyncio", "ssl", "pydantic_settings", "rapidfuzz", "networkx"}
     assert found & libraries == set()
     others = {
         "amgs_app.results.memory",

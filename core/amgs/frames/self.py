@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from amgs.graph.traversal import within
 from amgs.retrieval.score import reinforcement
 from amgs.retrieval.sources import Sources
 from amgs.settings import DEFAULT_PROFILES, ProfileSettings
@@ -68,7 +67,7 @@ def _lasting(wanted: BlockFilter, sources: Sources, tagged: list[int], slow: flo
     near: dict[int, int] = {}
     root = anchor(wanted, sources, tagged)
     if root is not None:
-        near = {r.number: r.distance for r in within(sources.graph.view(), root, ANCHOR_DISTANCE)}
+        near = sources.graph.view().distances(root, ANCHOR_DISTANCE)
     central = _central(sources)
     allowed = sources.blocks.numbers(wanted)
     numbers = np.array(sorted((near.keys() | central.keys()) - set(tagged)), dtype=np.int64)

@@ -2,8 +2,10 @@
 1].
 
 Degree, eigenvector and betweenness read the undirected graph: who is connected. PageRank follows relations in
-their direction, except those that mean the same both ways. All of it is plain array work; the tests hold it against
-NetworkX.
+their direction, except those that mean the same both ways.
+
+This is the numerical twin of NetworkX, which the tests hold it against: a search scores by it, and must neither wait
+seconds for 100,000 blocks nor import what walks a graph (docs/lifecycle.md has the figures).
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ _DAMPING = 0.85
 _ROUNDS = 200
 _TOLERANCE = 1e-10
 _PIVOTS = 64
+EXACT_NODES = 1000
+"""Above this size betweenness is sampled."""
 
 Scores = NDArray[np.float64]
 """(n,) one value a node, in [0, 1]."""
@@ -64,15 +68,11 @@ class Measures:
         return np.asarray((self.degree + self.eigenvector + self.pagerank) / 3.0)
 
 
-def measure(view: GraphView, *, betweenness: bool = False, exact_below: int = 2000, seed: int = 0) -> Measures:
-    """All measures of a view. Betweenness is exact up to `exact_below` nodes, above it is sampled with
-    `seed`.
-    """
+def measure(view: GraphView, *, bridges: bool = False, seed: int = 0) -> Measures:
+    """All measures of a view; betweenness where `bridges` are asked for, above `EXACT_NODES` sampled with `seed`."""
     adjacency = view.adjacency
-    between = None
-    if betweenness:
-        exact = view.nodes.size <= exact_below
-        between = exact_betweenness(adjacency) if exact else sampled_betweenness(adjacency, _PIVOTS, seed)
+    pivots = view.nodes.size if view.nodes.size <= EXACT_NODES else _PIVOTS
+    between = betweenness(adjacency, pivots, seed) if bridges else None
     return Measures(degree(adjacency), eigenvector(adjacency), pagerank(view), between)
 
 
@@ -154,22 +154,10 @@ def pagerank(view: GraphView) -> Scores:
     return _scaled(np.maximum(rank - jump, 0.0))
 
 
-def exact_betweenness(adjacency: Adjacency) -> Scores:
-    """Shortest paths (in hops) through each node over those through the most passed one."""
-    import rustworkx
-
-    graph: rustworkx.PyGraph[None, None] = rustworkx.PyGraph()
-    graph.add_nodes_from([None] * (adjacency.starts.size - 1))
-    rows = adjacency.rows()
-    once = rows < adjacency.neighbour
-    pairs = zip(rows[once].tolist(), adjacency.neighbour[once].tolist(), strict=True)
-    graph.extend_from_edge_list(list(pairs))
-    found = rustworkx.betweenness_centrality(graph, normalized=False)
-    return _scaled(np.array([found[i] for i in range(adjacency.starts.size - 1)], dtype=np.float64))
-
-
-def sampled_betweenness(adjacency: Adjacency, pivots: int, seed: int) -> Scores:
-    """Betweenness from the shortest paths that begin at `pivots` random nodes (Brandes and Pich, 2007)."""
+def betweenness(adjacency: Adjacency, pivots: int, seed: int) -> Scores:
+    """Shortest paths (in hops) through each node over those through the most passed one; estimated from the paths that
+    begin at `pivots` random nodes where there are more (Brandes and Pich, 2007).
+    """
     n = adjacency.starts.size - 1
     total = np.zeros(n)
     chosen = np.random.default_rng(seed).permutation(n)[:pivots]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from amgs.graph.centrality import Measures, Scores, measure, telling
 from amgs.graph.view import GraphView, Ties, materialise, refreshed, strengths
 from amgs.index.snapshot_store import Generation, save_arrays
 from amgs.settings import GraphSettings
-from amgs.storage.edges import EdgeColumns
+from amgs.storage.edges import EdgeColumns, WalkColumns
 
 FORMAT = 3
 
@@ -98,21 +98,6 @@ CatchUp = Callable[[GraphView, int, int], GraphView | None]
 not know all that changed since."""
 
 
-class Walks(Protocol):
-    """Edges that were walked, as arrays of length w: source and target are numbers of blocks; instants are
-    microseconds since 1970.
-    """
-
-    @property
-    def source(self) -> NDArray[np.int64]: ...
-    @property
-    def target(self) -> NDArray[np.int64]: ...
-    @property
-    def relation(self) -> NDArray[np.object_]: ...
-    @property
-    def reinforced(self) -> NDArray[np.int64]: ...
-
-
 def _unknown(view: GraphView, version: int, highest: int) -> None:
     """The `CatchUp` of a graph that knows nothing of what changed."""
     del view, version, highest
@@ -129,19 +114,16 @@ class CentralitySnapshot:
 TTL_SECONDS = 300.0
 """How long a view is used before its strengths are computed anew, since edges decay."""
 
-EXACT_BETWEENNESS_NODES = 2000
-"""Above this size betweenness is sampled (Brandes and Pich, 2007)."""
-
 
 class LiveGraph:
     """Serves one GraphView and its measures until `version` moves or the view is older than
     `ttl_seconds`.
 
     version: rises whenever the edges or the live blocks change. The TTL is for decay: within it strengths are
-    taken to stand still. kept: what lies beside the store from an earlier session. recorded: the centrality that the
-    store holds, by which a large graph is scored. walks: the edges walked since an instant, by which a view whose edges
-    still stand is renewed; without it the edges are read again. brief: the blocks whose likeness and place count for
-    no centrality, by number.
+    taken to stand still, and the NetworkX graph made of them is walked again. kept: what lies beside the store from an
+    earlier session. recorded: the centrality that the store holds, by which a large graph is scored. walks: the
+    edges walked since an instant, by which an old view is renewed. brief: the blocks whose likeness and place count
+    for no centrality, by number.
     """
 
     def __init__(
@@ -150,11 +132,10 @@ class LiveGraph:
         version: Callable[[], int],
         clock: Clock,
         settings: GraphSettings,
-        seed: int = 0,
         *,
         kept: Callable[[], KeptGraph | None] = lambda: None,
         recorded: Callable[[], CentralitySnapshot | None] = lambda: None,
-        walks: Callable[[int], Walks] | None = None,
+        walks: Callable[[int], WalkColumns | EdgeColumns] = lambda _: EdgeColumns.none(),
         brief: Callable[[], NDArray[np.int64]] = lambda: np.zeros(0, np.int64),
         highest: int = 0,
         ttl_seconds: float = TTL_SECONDS,
@@ -163,7 +144,6 @@ class LiveGraph:
         self._version = version
         self._clock = clock
         self._settings = settings
-        self._seed = seed
         self._kept = kept
         self._recorded = recorded
         self._walks = walks
@@ -190,7 +170,6 @@ class LiveGraph:
             lambda: version,
             self._clock,
             self._settings,
-            self._seed,
             kept=self._kept if self._view is None else lambda: None,
             recorded=self._recorded,
             walks=self._walks,
@@ -231,26 +210,16 @@ class LiveGraph:
                 view = materialise(columns, nodes, now)
             self._view, self._at_version, self._measures = view, version, None
         if self._stale(view, now - view.as_of):
-            if self._walks is None:
-                columns, nodes = self._load()
-                view = materialise(columns, nodes, now)
-            else:
-                walks = self._walks(microseconds_of(view.as_of))
-                view = refreshed(view, walks.source, walks.target, walks.relation, walks.reinforced, now)
+            view = refreshed(view, self._walks(microseconds_of(view.as_of)), now)
             self._view, self._measures = view, None
         return view
 
-    def measures(self, *, betweenness: bool = False) -> Measures:
+    def measures(self, *, bridges: bool = False) -> Measures:
         """The centralities of the present view, computed once for it; a large graph takes seconds."""
         view = self.view()
         known = self._measures
-        if known is None or (betweenness and known.betweenness is None):
-            known = measure(
-                telling(view, self._brief()),
-                betweenness=betweenness,
-                exact_below=EXACT_BETWEENNESS_NODES,
-                seed=self._seed,
-            )
+        if known is None or (bridges and known.betweenness is None):
+            known = measure(telling(view, self._brief()), bridges=bridges)
             if view is self._view:
                 self._measures = known
         return known

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import EPOCH, microseconds_of
 from amgs.index.ascending import without
-from amgs.storage.edges import EdgeColumns
+from amgs.storage.edges import EdgeColumns, WalkColumns
 from amgs.types import Edge, LiveEdge
+
+if TYPE_CHECKING:
+    import networkx
 
 _MICROSECONDS_PER_HOUR = 3_600_000_000.0
 
@@ -102,6 +106,32 @@ class GraphView:
         np.cumsum(np.bincount(rows[first], minlength=self.nodes.size), out=starts[1:])
         return Adjacency(starts, np.asarray(ties.neighbour[first]), joined)
 
+    @cached_property
+    def network(self) -> networkx.Graph[int]:
+        """The adjacency as a NetworkX graph, made when it is walked first: nodes are indices, weights strengths."""
+        import networkx
+
+        rows, ends = self.adjacency.rows(), self.adjacency.neighbour
+        once = rows < ends
+        network: networkx.Graph[int] = networkx.Graph()
+        network.add_nodes_from(range(self.nodes.size))
+        strengths = self.adjacency.strength[once].tolist()
+        network.add_weighted_edges_from(zip(rows[once].tolist(), ends[once].tolist(), strengths, strict=True))
+        return network
+
+    def distances(self, start: int, hops: int) -> dict[int, int]:
+        """The blocks within `hops` of a block and how far each is, by number: without the NetworkX graph, which an
+        assembly does not wait for.
+        """
+        node = self.index_of(start)
+        if node is None:
+            return {start: 0}
+        reached, ring = {node: 0}, [node]
+        for distance in range(1, hops + 1):
+            ring = [there for here in ring for there in self.around(here)[0].tolist() if there not in reached]
+            reached |= dict.fromkeys(ring, distance)
+        return {int(self.nodes[there]): distance for there, distance in reached.items()}
+
     def around(self, node: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Neighbours of a node, ascending, and the strengths to them: one row of the adjacency, without the rest."""
         ties = self.ties
@@ -123,21 +153,17 @@ class GraphView:
 
     def only(self, rows: NDArray[np.int64]) -> GraphView:
         """The same nodes with these edges alone."""
-        return GraphView(
-            self.nodes, _rows(self.columns, rows), self.source[rows], self.target[rows], self.strength[rows], self.as_of
-        )
+        columns = _rows(self.columns, rows)
+        return GraphView(self.nodes, columns, self.source[rows], self.target[rows], self.strength[rows], self.as_of)
 
-    def live_edges(
-        self, rows: NDArray[np.int64], id_of: Callable[[int], str] | Mapping[int, str]
-    ) -> tuple[LiveEdge, ...]:
-        """The edges in these rows as values, with the strength they have in this view."""
-        name = id_of.__getitem__ if isinstance(id_of, Mapping) else id_of
+    def live_edges(self, rows: NDArray[np.int64], names: Mapping[int, str]) -> tuple[LiveEdge, ...]:
+        """The edges in these rows as values, with the strength they have in this view. names: ids by number."""
         c = self.columns
         return tuple(
             LiveEdge(
                 Edge(
-                    source_id=name(int(c.source[row])),
-                    target_id=name(int(c.target[row])),
+                    source_id=names[int(c.source[row])],
+                    target_id=names[int(c.target[row])],
                     relation_type=str(c.relation[row]),
                     weight=float(c.weight[row]),
                     confidence=float(c.confidence[row]),
@@ -166,32 +192,18 @@ def materialise(columns: EdgeColumns, nodes: NDArray[np.int64], now: datetime) -
     )
 
 
-def refreshed(
-    view: GraphView,
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    relation: NDArray[np.object_],
-    reinforced: NDArray[np.int64],
-    now: datetime,
-) -> GraphView:
-    """The view at `now`, its edges as they were but for the clocks of those walked since: columns of length w,
-    ends as numbers of blocks, instants in microseconds since 1970. Walks of edges it does not have are left out.
+def refreshed(view: GraphView, walks: WalkColumns | EdgeColumns, now: datetime) -> GraphView:
+    """The view at `now`, its edges as they were but for the clocks of those walked since. Walks of edges it does not
+    have are left out.
     """
     clocks = view.columns.reinforced.copy()
-    for begin, end, kind, instant in zip(
-        source.tolist(), target.tolist(), relation.tolist(), reinforced.tolist(), strict=True
+    for begin, end, relation, instant in zip(
+        walks.source.tolist(), walks.target.tolist(), walks.relation.tolist(), walks.reinforced.tolist(), strict=True
     ):
-        node = view.index_of(begin)
-        if node is None:
-            continue
-        rows = view.ties.edge[int(view.ties.starts[node]) : int(view.ties.starts[node + 1])]
-        for row in rows.tolist():
-            c = view.columns
-            if (int(c.source[row]), int(c.target[row]), str(c.relation[row])) == (begin, end, str(kind)):
-                clocks[row] = max(int(clocks[row]), instant)
-    c = view.columns
-    columns = EdgeColumns(c.source, c.target, c.relation, c.weight, c.confidence, c.created, clocks, c.decay_lambda)
-    return GraphView(view.nodes, columns, view.source, view.target, strengths(columns, now), now, view.ties)
+        for row in _rows_of(view.columns, (begin, end, relation)):
+            clocks[row] = max(int(clocks[row]), instant)
+    columns = replace(view.columns, reinforced=clocks)
+    return replace(view, columns=columns, strength=strengths(columns, now), as_of=now, laid=view.ties)
 
 
 def strengths(columns: EdgeColumns, now: datetime) -> NDArray[np.float64]:
@@ -203,17 +215,8 @@ def strengths(columns: EdgeColumns, now: datetime) -> NDArray[np.float64]:
     return np.clip(columns.weight * columns.confidence * relevance, 0.0, 1.0)
 
 
-def _rows(c: EdgeColumns, rows: NDArray[np.int64]) -> EdgeColumns:
-    return EdgeColumns(
-        c.source[rows],
-        c.target[rows],
-        c.relation[rows],
-        c.weight[rows],
-        c.confidence[rows],
-        c.created[rows],
-        c.reinforced[rows],
-        c.decay_lambda[rows],
-    )
+def _rows(columns: EdgeColumns, rows: NDArray[Any]) -> EdgeColumns:
+    return EdgeColumns(*(getattr(columns, column.name)[rows] for column in fields(EdgeColumns)))
 
 
 def _ties(n: int, source: NDArray[np.int64], target: NDArray[np.int64]) -> Ties:
@@ -273,32 +276,21 @@ def caught_up(
             ends = (place[view.source], place[view.target])
         laid = _extended(view, nodes.size) if appended else None
         return GraphView(nodes, view.columns, *ends, view.strength, view.as_of, laid)
-    kept = _Rows(view.columns, stays)
-    at = np.array([kept.place(fresh, row) for row in range(fresh.source.size)], dtype=np.int64)
-    columns = EdgeColumns(
-        *(
-            np.insert(getattr(view.columns, each.name)[stays], at, getattr(fresh, each.name))
-            for each in fields(EdgeColumns)
-        )
-    )
+    kept = _rows(view.columns, stays)
+    at = [_place(kept, fresh, row) for row in range(fresh.source.size)]
+    columns = EdgeColumns(*(np.insert(getattr(kept, c.name), at, getattr(fresh, c.name)) for c in fields(EdgeColumns)))
     strength = np.insert(view.strength[stays], at, strengths(fresh, view.as_of))
     source = np.searchsorted(nodes, columns.source).astype(np.int64)
     target = np.searchsorted(nodes, columns.target).astype(np.int64)
     return GraphView(nodes, columns, source, target, strength, view.as_of)
 
 
-class _Rows:
-    """The columns of the edges that stay, in which others look for their place."""
-
-    def __init__(self, columns: EdgeColumns, stays: NDArray[np.bool_]) -> None:
-        self._source, self._target = columns.source[stays], columns.target[stays]
-        self._relation = columns.relation[stays]
-
-    def place(self, fresh: EdgeColumns, row: int) -> int:
-        begin = int(fresh.source[row])
-        first, end = np.searchsorted(self._source, [begin, begin + 1]).tolist()
-        known = list(zip(self._target[first:end].tolist(), self._relation[first:end].tolist(), strict=True))
-        return int(first) + bisect_left(known, (int(fresh.target[row]), str(fresh.relation[row])))
+def _place(columns: EdgeColumns, fresh: EdgeColumns, row: int) -> int:
+    """Where a new edge belongs among edges in order."""
+    begin = int(fresh.source[row])
+    first, end = np.searchsorted(columns.source, [begin, begin + 1]).tolist()
+    known = list(zip(columns.target[first:end].tolist(), columns.relation[first:end].tolist(), strict=True))
+    return int(first) + bisect_left(known, (int(fresh.target[row]), str(fresh.relation[row])))
 
 
 def _rows_of(columns: EdgeColumns, edge: EdgeNumbers) -> list[int]:

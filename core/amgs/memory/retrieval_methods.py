@@ -120,7 +120,7 @@ class RetrievalMethods(OpenMemory, Retrieval):
         with self._opened.derived.reading() as state:
             wanted = self._context.whole_id(block_id)
             at = state.graph.view().index_of(self._storage.blocks.numbers_of([wanted])[wanted])
-            return Centrality() if at is None else state.graph.measures(betweenness=True).of(at)
+            return Centrality() if at is None else state.graph.measures(bridges=True).of(at)
 
     def graph_stats(self) -> GraphStats:
         """Counts and shape of the whole graph."""

@@ -62,7 +62,7 @@ CLOCK_SECONDS: Final = 15.0
 DUE_SECONDS: Final = 60.0
 """How often it is asked whether a consolidation, or a look for what may be pruned, is due."""
 
-OF_MEMORY: Final = frozenset({"maximise", "find", "peek", "bookmark", "bookmarks", "traffic", "undo", "record", "walk"})
+OF_MEMORY: Final = frozenset({"maximise", "find", "peek", "traffic", "undo", "record", "walk"})
 """Actions that need a memory, or more than one pane."""
 
 _PRINTABLE, _ASCII = PrintableOnly(), AsciiOnly()
@@ -384,16 +384,9 @@ class Workstation(App[None], inherit_bindings=False):
     def action_copy_pane(self) -> None:
         self.copying.copy_pane()
 
-    def action_bookmark(self) -> None:
-        """Put a bookmark on the selected block, or take it off."""
-        self.ask(operations.workspace.bookmark())
-
-    def action_bookmarks(self) -> None:
-        self.ask(operations.workspace.bookmark(every=True))
-
     def action_traffic(self) -> None:
         """Show who asks a served memory what."""
-        self.ask(operations.general.status(traffic=True, limit=200))
+        self.ask(operations.general.traffic(limit=200))
 
     def action_history(self) -> None:
         """Show what was run, as it would be typed."""

@@ -50,8 +50,6 @@ EVERYWHERE: list[Any] = [
     show("slash", "find", "find", "app.find", "Find a block and select it"),
     hide("p", "peek", "read block", "app.peek", "Read the selected block in full"),
     hide("R", "record", "record", "app.record", "Record what you do as a script; again to save it"),
-    hide("asterisk", "bookmark", "bookmark", "app.bookmark", "Toggle a bookmark on the selected block"),
-    hide("apostrophe", "bookmarks", "bookmarks", "app.bookmarks", "List the bookmarked blocks"),
     hide("H", "history", "history", "app.history", "Show the commands that your keys have run"),
     hide("T", "traffic", "traffic", "app.traffic", "Show who asks a served memory what"),
     hide(

@@ -307,14 +307,7 @@ SCREEN: Final = (
 )
 """Acts on the screen, over and over: panes, a cursor, the help, themes, the large view, a search, a frame."""
 ENGINE: Final = (
-    *(
-        "inbox list\r",
-        "graph stats\r",
-        "decay curve --categories\r",
-        "frame list\r",
-        "operations\r",
-        "status --health\r",
-    ),
+    *("inbox list\r", "graph stats\r", "decay curve --categories\r", "frame list\r", "operations\r", "status\r"),
     *("search 'dome motor'\r", "frame assemble SESSION --query 'dome motor'\r", "status\r"),
 )
 """What those acts ask the engines for, line by line in the shell."""

@@ -153,9 +153,10 @@ class DiagnosisPage(TextReader):
         recorded = request.kind == "gateway call"
         self.dismiss(None)
         self._host.ask(
-            operations.diagnose.fix(
+            operations.diagnose.diagnose(
                 found.answer,
                 missed=found.missed,
+                apply=True,
                 question="" if recorded else request.query,
                 frame=request.frame,
                 budget=request.budget if request.kind in ("question", "conversation") else None,

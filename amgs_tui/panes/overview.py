@@ -18,7 +18,7 @@ from amgs_tui.panes.lists import ListPane
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from amgs.types import Health, JournalEntry
+    from amgs.types import JournalEntry
     from amgs_app.calls.call import Call
     from amgs_app.render.rows import RowList
     from amgs_app.results.overview import Overview
@@ -61,24 +61,20 @@ then undoes the change under the cursor; later changes that depend on it have to
     def __init__(self, host: Host) -> None:
         super().__init__(host)
         self.overview: Overview | None = None
-        self.health: Health | None = None
         self.journal: RowList[JournalEntry] | None = None
         self.station: int | None = None
         """Which station of the loop the keys mean, in its order; None: a row of the journal."""
 
     def asks(self) -> Iterable[Call[Any]]:
-        return [operations.lifecycle.operations(limit=JOURNAL), operations.general.status(health=True)]
+        return [operations.lifecycle.operations(limit=JOURNAL), operations.general.status()]
 
     def take(self, result: object) -> None:
-        from amgs.types import Health
         from amgs_app.results.memory import OperationList
         from amgs_app.results.overview import Overview
 
         match result:
             case Overview():
                 self.overview = result
-            case Health():
-                self.health = result
             case OperationList():
                 self.journal = list_journal(result.operations, self.host.now())
                 self.cursor = 0
@@ -124,7 +120,7 @@ then undoes the change under the cursor; later changes that depend on it have to
             journal=self.kept,
             cursor=self.cursor if self.rows and self.station is None else None,
             station=self.station,
-            health=self.health,
+            health=self.overview.health,
             frame=self.host.last_frame,
             focus=self.host.lifetime,
             namespaces=self.overview.namespaces,

@@ -23,7 +23,7 @@ ALWAYS: Final = ("app.help", "app.command", "app.quit")
 WITH_ROOM: Final = (
     *(f"focus.{name}" for name in ("measure", "pin", "forbid", "force", "set", "branch", "branches", "diff")),
     *("frame.compare", "frame.unweigh", "inbox.as_proposed", "calibration.undo"),
-    *("app.palette", "app.next_pane", "app.maximise", "app.peek", "app.copy_pane", "app.bookmark", "app.bookmarks"),
+    *("app.palette", "app.next_pane", "app.maximise", "app.peek", "app.copy_pane"),
     *("list.filter", "list.sort", "app.theme", "app.record", "app.reload"),
 )
 """Ids of the bindings that are added, in this order, where the bar has room for them."""

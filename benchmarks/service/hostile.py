@@ -96,7 +96,7 @@ def _attempts(chance: random.Random, hidden: str, block: str, files: Path) -> It
                 ("POST", "/v1/frame/assemble", {"AMGS-Namespace": _sendable(name)}, {"name": "INBOX"}),
                 ("GET", f"/v1/events?after=0&namespace={quote(name, safe='')}", {"Authorization": "Bearer x"}, None),
                 ("POST", "/v1/operations/pack_list", {"AMGS-Namespace": _sendable(name)}, {}),
-                ("POST", "/v1/operations/pack_show", {"AMGS-Namespace": _sendable(name)}, {"name": whole}),
+                ("POST", "/v1/operations/pack_list", {"AMGS-Namespace": _sendable(name)}, {"pack": whole}),
                 ("GET", "/v1/journal?limit=1000", {"AMGS-Namespace": _sendable(name)}, None),
                 ("GET", "/v1/lifecycle/status", {"AMGS-Namespace": _sendable(name)}, None),
                 ("POST", "/v1/operations/find", {"AMGS-Namespace": _sendable(name)}, {"text": "harbour"}),

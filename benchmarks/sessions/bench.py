@@ -23,14 +23,14 @@ from amgs.errors import AmgsError
 from amgs.sessions.opening import open_session
 from amgs.sessions.turn import Session
 from amgs.sessions.windows import after_boundary, opening_after, window_at
-from amgs.wings.sessions.controls import DropOutcome, dropped_tokens, elsewhere
+from amgs.wings.sessions.controls import dropped_tokens, elsewhere
 from amgs.wings.sessions.losses import stands_in
 from amgs.wings.sessions.outlook import files_at_risk
 from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, regrets, steps_of
-from amgs.wings.sessions.replay import replay
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, Rig
 from benchmarks.sessions.brief import judge_briefs
 from benchmarks.sessions.byte_count import missed_boundaries, missed_requests, missed_rewinds, records_of
+from benchmarks.sessions.replay import DropOutcome, replay
 
 BENCH: Final = Bench(
     "sessions",

@@ -19,6 +19,7 @@ from amgs.errors import hide_secrets
 from amgs_app import __version__
 from amgs_app.calls.call import Call
 from amgs_app.calls.groups import EXAMPLES, FRONT_ENDS, PANELS, describe
+from amgs_app.calls.left import say_left
 from amgs_app.calls.operation import Operation, unwrap
 from amgs_app.calls.parsing import callback_of, for_typer
 from amgs_app.calls.plain_values import PlainCommand, PlainGroup
@@ -104,6 +105,9 @@ def run(
 
     Says errors on stderr, raises only faults of the program.
     """
+    if now := say_left(_command_words(arguments)):
+        sys.stderr.write(printable(f"amgs: {now}\n"))
+        return ExitCode.USAGE
     try:
         app = build(_needed(arguments)) if registry is None else build(registry, front_ends=False)
         command = typer.main.get_command(app)

@@ -15,12 +15,14 @@ from amgs import Memory
 from amgs.wing_registry import loaded, wings
 from amgs_app import cli
 from amgs_app.calls.groups import EXAMPLES
+from amgs_app.calls.left import LEFT
 from amgs_app.calls.shared_options import SHARED_OPTIONS, flag_of
 from amgs_app.calls.standard import standard
 from amgs_app.command_line.service_commands import new_token
 from amgs_app.reference import glossary
 from amgs_app.server.answer_schema import returned_by
 from amgs_app.settings import every_setting
+from amgs_app.terminal.line import LineError
 from amgs_app.workplace.script_commands import METRICS
 from amgs_tui.keys import EVERYWHERE as KEYS
 from amgs_tui.panes.by_key import PANE_TYPES
@@ -188,3 +190,12 @@ def test_keys_that_the_page_of_a_pane_names_are_bound() -> None:
 )
 def test_what_does_not_exist_is_found(line: str, fault: str) -> None:
     assert fault_of(line) == fault
+
+
+def test_what_left_names_a_line_that_there_is_now(capsys: pytest.CaptureFixture[str]) -> None:
+    faults = {old: fault for old, line in LEFT.items() if (fault := fault_of(line.replace("…", "x")))}
+    assert faults == {} and not LEFT.keys() & {each.name for each in standard()}
+    assert cli.run(["review", "scan"]) == 2
+    assert capsys.readouterr().err == "amgs: `review scan` is now `review --scan`.\n"
+    with pytest.raises(LineError, match="is now `pack assemble"):
+        standard().parse("pack use dome")

@@ -174,12 +174,11 @@ def test_every_operation_takes_an_engine_or_an_operator_and_has_a_schema() -> No
 
 
 def test_parameters_that_operations_share_stand_in_each_with_their_defaults(registry: Registry) -> None:
-    diagnose, fix = (registry[name] for name in ("diagnose", "fix"))
-    told = {each.name: each for each in diagnose.parameters}
-    shared = [each for each in fix.parameters if each.name not in ("answer", "missed")]
-    assert [each.name for each in shared][:3] == ["question", "frame", "budget"]
-    assert all(told[each.name] == each and not each.required for each in shared)
-    call = fix("x", missed="y", budget=9)
-    assert (call.arguments["budget"], call.arguments["questions"]) == (9, 20)
+    optimise, why = (registry[f"conversation {name}"] for name in ("optimise", "why"))
+    told = {each.name: each for each in optimise.parameters}
+    shared = [each for each in why.parameters if each.name in ("budget", "strategy", "until", "keep")]
+    assert len(shared) == 4 and all(told[each.name] == each and not each.required for each in shared)
+    call = why("x", "#1", budget=9)
+    assert (call.arguments["budget"], call.arguments["until"]) == (9, None)
     with pytest.raises(TypeError, match="unexpected keyword argument"):
-        fix("x", missed="y", budgets=9)
+        why("x", "#1", budgets=9)

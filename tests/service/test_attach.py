@@ -44,8 +44,8 @@ frame assemble ATTENTION --query Heron
 frame last
 why Heron @1 | json
 select @1
-bookmark
-bookmark --list
+block set @1 --meta marked=yes
+block find --meta marked=yes
 decay curve
 feedback useful
 operations

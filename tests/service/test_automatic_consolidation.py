@@ -86,7 +86,7 @@ def test_it_consolidates_what_is_due_and_the_journal_and_the_undo_say_that_nobod
     until(lambda: blocks(http) == {"consolidated": 50})
     made = journal(http)[0]
     assert (made["kind"], made["summary"].endswith(", made by the service")) == ("consolidate", True)
-    told = http.post("/v1/operations/status", json={"traffic": True}).json()["events"]
+    told = http.post("/v1/operations/traffic", json={}).json()["events"]
     assert [each["caller"] for each in told if each["operation"] == "consolidate"] == ["the service"]
 
 

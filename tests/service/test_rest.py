@@ -121,9 +121,13 @@ def test_a_token_opens_its_namespaces_and_no_other(tmp_path: Path) -> None:
             status = reader.get("/v1/lifecycle/status", headers={"AMGS-Namespace": "boats"})
             assert status.json()["store"]["blocks"] == {"raw": 1}
             boats = {"AMGS-Namespace": "boats"}
-            told = reader.post("/v1/operations/status", json={"callers": True}, headers=boats).json()["callers"]
-            counts = {one["caller"]: (one["asked"], one["lines"][-1].split()[0]) for one in told}
-            assert counts["writer"] == (1, "ingest"), "what each holder of a token asked"
+            told = reader.post("/v1/operations/traffic", json={}, headers=boats).json()
+            assert told["asked"]["writer"] == 1, "how much each holder of a token asked"
+            assert ("writer", "ingest") in {(event["caller"], event["operation"]) for event in told["events"]}
+            assert reader.post("/v1/operations/review", json={}, headers=boats).json()["items"] == []
+            for given in ({"scan": True}, {"accept": 1}):
+                refused = reader.post("/v1/operations/review", json=given, headers=boats)
+                assert refused.status_code == 403, "a list is read, a decision is written"
 
 
 def test_every_operation_on_the_memory_has_a_route_and_a_name_of_its_own() -> None:

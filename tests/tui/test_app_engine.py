@@ -213,7 +213,7 @@ def test_every_command_has_a_kind_and_none_that_touches_the_model_runs_beside_an
     assert {"search", "why", "status", "block show", "graph neighbours", "decay forecast"} <= beside
     assert {"inbox list", "calibration", "frame assemble", "operations", "select"} <= beside
     assert not any(name.startswith(("focus", "simulate")) for name in beside)
-    assert {"undo", "consolidate edit", "prune", "feedback", "show", "bookmark"}.isdisjoint(beside)
+    assert {"undo", "consolidate edit", "prune", "feedback", "show"}.isdisjoint(beside)
     assert kinds["consolidate"] == kinds["focus step"] == "long" and kinds["undo"] == "short"
     assert kind_of(EngineRequest(1, "", line="serch dome")) == "beside"
     assert kind_of(EngineRequest(1, "", line="search 'dome")) == "beside"

@@ -1,4 +1,4 @@
-"""What the operator arranges: recordings, bookmarks, layouts; and that another session finds them again."""
+"""What the operator arranges: recordings, layouts; and that another session finds them again."""
 
 from __future__ import annotations
 
@@ -53,9 +53,6 @@ async def test_r_begins_a_recording_says_so_and_ends_it_with_a_file(
         await driven.press("R", "enter")
         assert world.calls[-1].command == "save" and world.calls[-1].arguments["file"] == Path("recording.amgs")
         assert "rec" not in driven.lines[0]
-
-
-# --- bookmarks --------------------------------------------------------------------------------------------
 
 
 # --- layouts ----------------------------------------------------------------------------------------------

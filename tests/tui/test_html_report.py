@@ -93,7 +93,7 @@ def test_a_memory_and_a_diagnosis_are_written_with_and_without_their_texts(amgs:
         "--questions",
         "0",
     ]
-    for name, command in (("memory", ["report", "--out"]), ("diagnosis", [*asked, "--html"])):
+    for name, command in (("memory", ["status", "--html"]), ("diagnosis", [*asked, "--html"])):
         whole, cut = tmp_path / f"{name}.html", tmp_path / f"{name}-cut.html"
         assert amgs(*command, str(whole)) == 0, amgs.err
         assert amgs(*command, str(cut), "--redact") == 0, amgs.err
@@ -109,4 +109,4 @@ def test_a_memory_and_a_diagnosis_are_written_with_and_without_their_texts(amgs:
     steps = re.findall(r"<td>[✓✗·]</td><td>([^<]+)</td>", (tmp_path / "diagnosis.html").read_text())
     said = (tmp_path / "diagnosis.html").read_text()
     assert steps and all(said.count(f">{step}<") == 1 for step in steps)
-    assert amgs("report", "--out", str(tmp_path / "nowhere" / "x.html")) == 3 and "cannot be written" in amgs.err
+    assert amgs("status", "--html", str(tmp_path / "nowhere" / "x.html")) == 3 and "cannot be written" in amgs.err

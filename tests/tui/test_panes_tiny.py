@@ -70,7 +70,6 @@ async def test_the_cursor_of_the_list_never_stands_on_another_block_than_the_cur
         ("copy", "copy"),
         ("maximise", "maximise"),
         ("maximize", "maximise"),
-        ("bookmark", "bookmark"),
         ("pane", "pane"),
         ("dark", "theme"),
         ("low-confidence", "prune"),

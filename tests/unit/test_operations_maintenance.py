@@ -112,7 +112,7 @@ def test_the_frame_assembled_last_is_there_in_the_next_session(session: Operator
         assert [(c.block.id, c.fate) for c in found.candidates] == [(c.block.id, c.fate) for c in frame.candidates]
         assert later.last_frame is found and later.listed == tuple(c.block.id for c in frame.candidates)
         assert do(later, "show frame").result.frame is found
-        assert {line.side for line in do(later, "status --health").lines} > {"inbox", "decay", "budget"}
+        assert {line.side for line in do(later, "status").health.lines} > {"inbox", "decay", "budget"}
 
 
 def test_an_operation_says_what_it_did_block_by_block_and_what_stands_on_it(session: Operator) -> None:

@@ -32,7 +32,7 @@ class PacksPane(ListPane):
     """
 
     NAME = "packs"
-    SHOWS = frozenset({"pack list", "pack show", "pack assemble", "pack change"})
+    SHOWS = frozenset({"pack list", "pack assemble", "pack change"})
     PURPOSE = """\
 A pack is a frame that was kept: the blocks that answered a question once, under a name, to be read again. The list says
 how likely each is to be read within 30 days. enter shows its members: a source was taken in, a learning was made from
@@ -112,7 +112,7 @@ undoes it."""
         """Ask what stands in the pack under the cursor."""
         name = self.name_at_cursor
         if name and self.has_place:
-            self.ask(packs.commands.show(name), origin="screen")
+            self.ask(packs.commands.packs(name), origin="screen")
 
     def show_to_operator(self, command: str, result: object) -> None:
         """What the operator asked for themselves comes to the front."""

@@ -242,7 +242,7 @@ def diagnose(answer: str, missed: str, **asked_of: Unpack[DiagnosisArguments]) -
 
 def apply_fix(answer: str, missed: str, **asked_of: Unpack[DiagnosisArguments]) -> Ask[FixApplied]:
     """Carry out the fix that `diagnose` proposes; `undo` takes it back."""
-    return operation("fix", writes=True, answer=answer, missed=missed, **_drop_empty(asked_of))
+    return operation("diagnose", writes=True, answer=answer, missed=missed, apply=True, **_drop_empty(asked_of))
 
 
 def plan_consolidation(*, limit: int | None = None) -> Ask[ServedPlan]:

@@ -41,7 +41,7 @@ more. keep: always keep messages of a conversation. expand: pin the block in the
 
 
 class DiagnosisArguments(TypedDict, total=False):
-    """What `diagnose` and `fix` may be told beside the answer and the fact; each may be left out.
+    """What `diagnose` may be told beside the answer and the fact; each may be left out.
 
     question: what was asked; else the latest call, assembly or search in the logs that led to the answer. frame,
     budget (tokens), weights: of a question that no log has; a session's frame unless given. exchange: the number of a

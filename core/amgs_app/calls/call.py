@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
     from amgs.types import Progress
-    from amgs_app.calls.operation import Operation
+    from amgs_app.calls.operation import Operation, Right
     from amgs_app.engine import Engine
 
 R_co = TypeVar("R_co", covariant=True)
@@ -54,6 +54,14 @@ class Call(Generic[R_co]):
     def in_background(self) -> bool:
         """Whether it lets whatever waits for the working context go first."""
         return bool(self.arguments.get(self.operation.background))
+
+    @property
+    def right(self) -> Right:
+        """What a token must allow for it: to operate for what cannot be taken back."""
+        if self.arguments.get("hard"):
+            return "operate"
+        writes = any(self.arguments.get(name) not in (None, False, "") for name in self.operation.writes_by)
+        return "write" if writes and self.operation.right == "read" else self.operation.right
 
     def having(self, **arguments: Any) -> Call[R_co]:
         """The same call with some other arguments."""

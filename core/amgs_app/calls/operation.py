@@ -79,7 +79,7 @@ class Operation(Generic[P, R]):
     for everyone. logs: it reads, and then writes a line or two of what it did, which it may do between the transactions
     of something long. needs: the right that a token must give; without it, the right to write for what writes, else to
     read. background: the flag with which it goes on in the background: it lets whatever waits for the working context
-    go first, many times a second.
+    go first, many times a second. writes_by: the arguments without which it only reads.
     """
 
     name: str
@@ -103,6 +103,7 @@ class Operation(Generic[P, R]):
     audience: Audience | None = None
     place: Place = "memory"
     background: str = ""
+    writes_by: tuple[str, ...] = ()
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
         """The call with these arguments; raises TypeError for arguments that the signature does not take."""
@@ -128,8 +129,8 @@ class Operation(Generic[P, R]):
 
     @property
     def right(self) -> Right:
-        """What a token must allow for it."""
-        return self.needs or ("write" if self.writes else "read")
+        """What a token must allow for it, at least; see `Call.right`."""
+        return self.needs or ("write" if self.writes and not self.writes_by else "read")
 
     @property
     def for_everyone(self) -> bool:
@@ -238,6 +239,7 @@ def operation(
     audience: Audience | None = None,
     place: Place = "memory",
     background: str = "",
+    writes_by: Sequence[str] = (),
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
     """Make a function an operation; a Registry collects it from its module. The arguments are those of Operation."""
 
@@ -264,6 +266,7 @@ def operation(
             audience,
             place,
             background,
+            tuple(writes_by),
         )
 
     return mark

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from amgs_app.calls.call import Call
+from amgs_app.calls.left import say_left
 from amgs_app.calls.operation import Operation
 from amgs_app.terminal.line import LineError, Word, near, split
 
@@ -88,6 +89,8 @@ class Registry:
         return meant[:3] or near(typed, {**self.nouns(), **self._operations})
 
     def _choose(self, words: list[Word], line: str) -> tuple[Operation[..., Any], list[Word]]:
+        if left := say_left(words):
+            raise LineError(left, line=line, column=words[0].column)
         chosen, count = self.find(words)
         if chosen is None:
             self._refuse(words, line)

@@ -38,7 +38,6 @@ MODULES = {
     "focus_lifetime": "focus.lifetime_commands",
     "focus_trace": "focus.trace_commands",
     "script": "workplace.script_commands",
-    "report": "workplace.report_commands",
     "workspace": "workplace.arrangement_commands",
     "utility": "focus.feedback_commands",
 }

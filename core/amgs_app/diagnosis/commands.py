@@ -1,10 +1,9 @@
-"""Why an answer missed a fact, and what brings it in: `diagnose` and `fix`; in the working context too, whose levels of
+"""Why an answer missed a fact, and what brings it in: `diagnose`; in the working context too, whose levels of
 each block count, and in which a block can be pinned.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict, Unpack, cast
 
 from amgs.errors import UsageError
@@ -12,7 +11,7 @@ from amgs.types.diagnosis import DecodedContext, FixApplied, ProposedFix, ReadSp
 from amgs_app.calls.arguments import WeightsText, read_weights
 from amgs_app.calls.marks import Arg, Default, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.pages.writing import Redact
+from amgs_app.pages.writing import Html, Redact, palettes, write_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,18 +24,10 @@ if TYPE_CHECKING:
 
 
 Answer = Annotated[str, Arg(metavar="ANSWER", help="What was answered; '' where that is not known.")]
-Missed = Annotated[
-    str, Option("--missed", metavar="FACT", help="The fact that the answer missed, in the words of its note.")
-]
-Html = Annotated[
-    Path | None,
-    Option("--html", metavar="FILE", help="Also write the diagnosis as a page of HTML."),
-    Takes("file", made=True),
-]
 
 
 class AskedOf(TypedDict, total=False):
-    """What both commands may be told of the question, as it is typed; see `DiagnosisArguments`."""
+    """What may be told of the question, as it is typed; see `DiagnosisArguments`."""
 
     question: Annotated[
         str,
@@ -89,51 +80,41 @@ class AskedOf(TypedDict, total=False):
     synonyms=("debug", "missing fact", "wrong answer"),
     example='diagnose "The reset brought it back." --missed "The router in the attic drops packets."',
     long=True,
-    lists=lambda found: [each.block.id for each in found.matches],
+    writes=True,
+    writes_by=("apply",),
+    lists=lambda found: [match.block.id for match in found.matches] if hasattr(found, "matches") else None,
 )
 def diagnose(
     engine: Engine,
     answer: Answer,
     *,
-    missed: Missed,
+    missed: Annotated[
+        str, Option("--missed", metavar="FACT", help="The fact that the answer missed, in the words of its note.")
+    ],
+    apply: Annotated[bool, Option("--apply", help="Carry the proposed fix out.")] = False,
     html: Html = None,
     redact: Redact = False,
     progress: Progress | None = None,
     **asked_of: Unpack[AskedOf],
-) -> Diagnosis:
+) -> Diagnosis | FixApplied:
     """Name the one cause for which an answer missed a fact: never stored, not consolidated, set aside, superseded, not
     found, out-voted, over budget, left out of the conversation, collapsed to a gist, or in front of the model.
 
     Shows the chain of evidence and one fix, tried in a copy of the memory: whether the fact is in then, and which other
-    logged questions are answered otherwise. Nothing is changed; `fix` with the same words carries it out, and
-    `test --add` makes a test of it. --html writes it as a page that any browser shows, to be attached to an issue.
+    logged questions are answered otherwise. Nothing is changed; `test --add` makes a test of it. --html writes it as a
+    page that any browser shows, to be attached to an issue.
+
+    --apply carries the fix out; `undo` takes it back, and `frame define` or `frame delete` a frame that was changed. A
+    fix that is up to whoever asks, such as a larger budget, is refused with its words.
     """
     made = _diagnosed(engine, answer, missed, asked_of, progress)
     if html is not None:
         from amgs_app.pages.memory_report import of_diagnosis
-        from amgs_app.pages.writing import palettes, written
 
         page = of_diagnosis(made, palettes(), redacted=redact)
-        written(html, engine.settings.memory.ingest.mask(page), redact=redact)
-    return made
-
-
-@operation(
-    "fix",
-    summary="Carry out the fix that `diagnose` proposes.",
-    example='fix "The reset brought it back." --missed "The router in the attic drops packets."',
-    long=True,
-    writes=True,
-)
-def fix(
-    engine: Engine, answer: Answer, *, missed: Missed, progress: Progress | None = None, **asked_of: Unpack[AskedOf]
-) -> FixApplied:
-    """Diagnose again, and carry out the fix that is proposed; `undo` takes it back, and `frame define` or `frame
-    delete` a frame that was changed. A fix that is up to whoever asks, such as a larger budget, is refused with its
-    words.
-    """
-
-    made = _diagnosed(engine, answer, missed, asked_of, progress)
+        write_page(html, engine.settings.memory.ingest.mask(page))
+    if not apply:
+        return made
     if made.trial is not None and made.trial.fix.kind == "expand":
         return pinned(engine, made.trial.fix)
     return engine.memory.diagnosis.carry_out(made)

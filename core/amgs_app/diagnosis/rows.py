@@ -54,7 +54,7 @@ def diagnosis(result: Diagnosis) -> ResultTable:
             notes.append(f"  moves “{one.question}”{lost}{', begins otherwise' if one.first else ''}")
     notes += [f"tried, not proposed: {one.fix.told} It {trial_told(one)}." for one in result.others]
     if trial is not None:
-        how = "`fix` with the same words carries it out" if trial.fix.applies else "It is up to whoever asks"
+        how = "`--apply` with the same words carries it out" if trial.fix.applies else "It is up to whoever asks"
         notes.append(f"{how}; `test --add` makes a test of it.")
     return sheet(result.verdict, "_ step told*", rows, notes)
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
 from amgs_app.render.drawing import tabled
+from amgs_app.render.rows import RowList, Rows
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
     from amgs.types.gateway import GatewayExchange
     from amgs_app.results.memory import ExchangeList, TrafficList
+    from amgs_app.results.service_event import ServiceEvent
 
 
 _LINES = 3
@@ -155,12 +157,21 @@ def _traffic_told(result: TrafficList) -> str:
     return plural(len(result.events), "question or change", "questions and changes")
 
 
+TRAFFIC: Final = Rows["ServiceEvent"](
+    "at:at who? asked*! got* ms:n??",
+    lambda event: (
+        event.at,
+        event.caller,
+        event.line,
+        event.got if event.outcome == "done" else f"✗ {event.got}",
+        round(event.milliseconds),
+    ),
+    empty=("Nobody has asked anything yet.",),
+)
+
+
 @entry(sentence=_traffic_told)
-def traffic_list(result: TrafficList) -> ResultTable:
-    rows = [
-        (each.at, each.caller, each.line, each.got if each.outcome == "done" else f"✗ {each.got}", ms)
-        for each in result.events
-        for ms in [round(each.milliseconds)]
-    ]
-    note = NOT_SERVED if not result.served else "" if rows else "Nobody has asked anything yet."
-    return sheet("Traffic", "at:at who asked* got ms:n", rows, (note,) if note else ())
+def traffic_list(result: TrafficList) -> RowList[ServiceEvent]:
+    asked = ", ".join(f"{who or 'without a token'} {number:,}" for who, number in result.asked.items())
+    notes = (f"Asked in all: {asked}." if asked else "", "" if result.served else NOT_SERVED)
+    return TRAFFIC.of("Traffic", result.events, notes)

@@ -146,6 +146,7 @@ def prune(
     pane="inbox",
     long=True,
     writes=True,
+    writes_by=("scan", "accept", "reject"),
     lists=lambda found: [i for each in getattr(found, "items", ()) for i in (each.older.id, each.newer.id)] or None,
 )
 def review(

@@ -72,6 +72,9 @@ def find(
     ] = None,
     since: Annotated[datetime | None, Option("--since", metavar="DATE", help="Latest: created at or after.")] = None,
     until: Annotated[datetime | None, Option("--until", metavar="DATE", help="Latest: created before.")] = None,
+    meta: Annotated[
+        list[str] | None, Option("--meta", metavar="KEY=VALUE", help="Latest: with this metadata; may be repeated.")
+    ] = None,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> BlockList:
@@ -80,9 +83,9 @@ def find(
     Without TEXT, list what the memory holds, the latest first: all of it, or of some categories and a time.
     """
     if text:
-        if category or since or until or offset:
+        if category or since or until or meta or offset:
             raise UsageError(
-                "--category, --since, --until and --offset choose of the latest blocks.",
+                "--category, --since, --until, --meta and --offset choose of the latest blocks.",
                 way_out="Leave TEXT out; `search` takes a question and these filters.",
             )
         return BlockList(text, engine.memory.find(text, limit))
@@ -93,6 +96,7 @@ def find(
         categories=tuple(category) if category else None,
         since=None if since is None else as_utc(since),
         until=None if until is None else as_utc(until),
+        meta=dict(read_pair(pair) for pair in meta or ()),
     )
     return BlockList("", engine.memory.blocks(chosen, limit=limit, offset=offset))
 

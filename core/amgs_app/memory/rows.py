@@ -1,4 +1,4 @@
-"""Blocks: found, shown, selected, corrected, bookmarked; where their texts came from, and what becomes of them when
+"""Blocks: found, shown, selected, corrected; where their texts came from, and what becomes of them when
 their sources say something else.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         SourceList,
         Watched,
     )
-    from amgs_app.results.session import Bookmark, BookmarkList, SelectedBlock
+    from amgs_app.results.session import SelectedBlock
     from amgs_app.session.operator import Operator
 
 
@@ -160,26 +160,6 @@ def edge_confirmed(result: EdgeConfirmed) -> ResultTable:
     edge = result.edge
     row = (edge.source_id, edge.target_id, edge.relation_type, edge.weight, edge.confidence)
     return sheet(_confirmed(result), "from:id to:id kind* weight:score conf:score", [row])
-
-
-def _bookmarked(result: Bookmark) -> str:
-    return f"Bookmark {'on' if result.kept else 'taken off'} “{result.title}”"
-
-
-@entry(sentence=_bookmarked, quiet=True)
-def bookmark(result: Bookmark) -> ResultTable:
-    said = "Bookmarked" if result.kept else "Removed the bookmark from"
-    return sheet(f"{said} {result.title}", "id:id title* note*", [(result.block, result.title, result.note)])
-
-
-def _bookmarks(result: BookmarkList) -> str:
-    return plural(len(result.rows), "bookmark")
-
-
-@entry(sentence=_bookmarks)
-def bookmark_list(result: BookmarkList) -> ResultTable:
-    rows = [(each.block, each.title, each.note) for each in result.rows]
-    return sheet("Bookmarks" if rows else "No bookmarks", "id:id title* note*", rows)
 
 
 _INBOX = FigureOf("inbox list")

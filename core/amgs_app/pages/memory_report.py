@@ -44,11 +44,12 @@ def of_memory(
     overview = replace(overview, rows=tuple(row for row in overview.rows if row[1] != ""))
     kinds = sorted(status.store.categories.items(), key=lambda kind: (-kind[1], kind[0]))
     kind_bars = draw_bars("Blocks by category", [(name, n, f"{n:,}") for name, n in kinds[:_KINDS]])
+    health = [(line.side, line.standing, line.told, line.verb) for line in status.health.lines]
     used_rows = [(block.id, block.title, block.category, times) for block, times in used]
     sections = [
         HtmlSection("Overview", overview, own=("what",)),
         HtmlSection("Blocks by category", sheet("", "category blocks:n", kinds), () if redacted else (kind_bars,)),
-        HtmlSection("Health", replace(table_of(look("status --health")), title=""), own=("area", "status", "command")),
+        HtmlSection("Health", sheet("", "area status detail* command*", health), own=("area", "status", "command")),
         HtmlSection("Calibration", table_of(reliability), draw_calibration(reliability), own=("forecast", "95 %")),
         _list_decay(operator.engine.memory.lifecycle.category_curves(days=30.0), redacted=redacted),
         *([] if frame is None else [_list_fill(frame, redacted=redacted)]),

@@ -5,29 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from amgs_app.calls.marks import Option
-from amgs_app.results.memory import PageWritten
+from amgs_app.calls.marks import Option, Takes
 
 if TYPE_CHECKING:
     from amgs_app.terminal.themes import Palette
 
 _LIGHT = "paper"
 
-Redact = Annotated[bool, Option("--redact", help="Leave out every text of the memory, and its name.")]
+Html = Annotated[
+    Path | None, Option("--html", metavar="FILE", help="Also write it as a page of HTML."), Takes("file", made=True)
+]
+Redact = Annotated[bool, Option("--redact", help="With --html: leave out every text, path and name.")]
 
 
-def written(path: Path, text: str, *, redact: bool) -> PageWritten:
+def write_page(path: Path, text: str) -> None:
     """Write a page; raises InputError where that cannot be."""
     from amgs.errors import InputError
 
-    data = text.encode()
     try:
-        path.write_bytes(data)
+        path.write_bytes(text.encode())
     except OSError as error:
         raise InputError(
             f"{path} cannot be written: {error.strerror}.", title="Nothing was written", way_out="Choose another file."
         ) from error
-    return PageWritten(str(path), len(data), redact)
 
 
 def palettes() -> tuple[Palette, Palette]:

@@ -236,10 +236,13 @@ class OperationList:
 
 @dataclass(frozen=True, slots=True)
 class TrafficList:
-    """`status --traffic`: questions and changes, the newest first. served: whether the memory is served at all."""
+    """`traffic`: questions and changes, the newest first. served: whether the memory is served at all. asked: how much
+    the holder of each token asked.
+    """
 
     events: tuple[ServiceEvent, ...]
     served: bool
+    asked: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,15 +287,6 @@ class CasesTested:
     def as_expected(self) -> bool:
         """Whether no case fails; else `test` ends with the exit code of a check that does not hold."""
         return not self.failed
-
-
-@dataclass(frozen=True, slots=True)
-class PageWritten:
-    """`report`: a page of HTML, its size in bytes. redacted: whether the texts of the memory were left out."""
-
-    path: str
-    size: int
-    redacted: bool
 
 
 @dataclass(frozen=True, slots=True)

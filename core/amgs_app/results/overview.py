@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from amgs.types import StoreStatus
+    from amgs.types import Health, StoreStatus
     from amgs.types.topology import NamespaceSize
     from amgs_focus.views import FocusView
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """`status`: the store, and what the session works with.
+    """`status`: the store, how each area of it stands, and what the session works with.
 
     corpus: "" for a memory that none belongs to. model_loaded: whether the language model is in memory. sample_time:
     whether `store.now` is in the year of the corpus, not in the real one. namespaces: of the database, those that the
@@ -22,6 +22,7 @@ class Overview:
     """
 
     store: StoreStatus
+    health: Health
     corpus: str
     model: str
     model_loaded: bool

@@ -35,23 +35,6 @@ class ThemeSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Bookmark:
-    """`bookmark`: a block that the operator wants to find again, and why. kept: False when it was taken off."""
-
-    block: str
-    title: str
-    note: str = ""
-    kept: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class BookmarkList:
-    """`bookmark --list`: by title."""
-
-    rows: tuple[Bookmark, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Sifted:
     """`filter`, `sort`: what a pane's list shows from now on, and in what order."""
 

@@ -109,8 +109,7 @@ async def operation(
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=SENT)))
         work = await asyncio.to_thread(_work, chosen, given, folder, near=asked.caller.near)
-        if work.call.arguments.get("hard"):
-            check_right(asked, "operate", f"`{chosen.name} --hard`")
+        check_right(asked, work.call.right, f"`{work.call.line()}`")
         lines = _lines(replace(asked, client=client), work, quiet=bool(look), folder=stack.pop_all())
     return StreamingResponse(lines, media_type="application/x-ndjson")
 

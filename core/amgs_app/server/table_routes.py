@@ -42,12 +42,11 @@ def add_route(app: FastAPI, route: Route) -> None:
     async def endpoint(asked: Asked, given: BaseModel, **path: str) -> Response:
         check_right(asked, route.right, f"`{route.operation.name}`")
         arguments = {name: getattr(given, name) for name in type(given).model_fields}
-        if arguments.get("hard"):  # what cannot be taken back
-            check_right(asked, "operate", f"`{route.operation.name} --hard`")
         arguments |= {parameter: path[names.get(parameter, parameter)] for parameter in in_path}
         call: Call[Any] = Call(
             route.operation, {each.name: arguments.get(each.name, each.default) for each in route.operation.parameters}
         )
+        check_right(asked, call.right, f"`{call.line()}`")
         operation, lane = route.operation, lane_of(call)
 
         def work() -> Any:

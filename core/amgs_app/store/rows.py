@@ -12,7 +12,7 @@ from amgs_app.render.rows import RowList
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
-    from amgs.types import Health, JournalEntry, JournalEntryDetail, UndoPlan, Verification
+    from amgs.types import JournalEntry, JournalEntryDetail, UndoPlan, Verification
     from amgs_app.results.memory import OperationList
 
 
@@ -54,17 +54,6 @@ def journal_entry_detail(result: JournalEntryDetail) -> ResultTable:
         notes.append(f"Undo first: {', '.join(map(str, result.later))}")
     title = f"Operation {done.id}, {done.kind}: {done.summary}{' (undone)' if done.undone else ''}"
     return sheet(title, "id:id title* what*", rows, notes)
-
-
-def _attention(result: Health) -> str:
-    act = [line.side for line in result.lines if line.standing == "act"]
-    return f"{len(act)} areas need attention: {', '.join(act)}" if act else "Nothing needs attention"
-
-
-@entry(figure=FigureOf("status"), sentence=_attention)
-def health(result: Health) -> ResultTable:
-    rows = [(line.side, line.standing, line.told, line.verb) for line in result.lines]
-    return sheet("Health", "area status detail* command*", rows)
 
 
 @entry()

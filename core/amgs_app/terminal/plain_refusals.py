@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from amgs_app.terminal.line import near
+
 _KINDS: Final = (
     (r".*valid integer.*|.*as an integer.*", "takes a whole number"),
     (r".*valid number.*|.*as a number.*|.*finite number.*", "takes a number"),
@@ -23,12 +25,10 @@ _WHOLE: Final = (
         r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)",
         r"Too many words: \1. Several words that belong together go in quotes",
     ),
-    (r"No such option: (\S+)", r"There is no option \1"),
-    (
-        r"No such option: (\S+) \((?:Did you mean|Possible options:) (.+?)\??\)",
-        r"There is no option \1. Did you mean \2?",
-    ),
 )
+_OPTION: Final = re.compile(r"No such option: (\S+)(?: \((?:Did you mean|Possible options:) (.+?)\??\))?\.?")
+_LEFT: Final = {"--top-k": ("--limit",)}
+"""Options of an earlier version, and what they are called now."""
 _VALUE: Final = re.compile(r"Invalid value for '(.+?)': (.*)", re.DOTALL)
 
 
@@ -44,6 +44,11 @@ def say_value(name: str, message: str) -> str:
 def say_usage(message: str) -> str:
     """What is wrong with a command line, as one sentence or more."""
     message = " ".join(message.split())
+    if option := _OPTION.fullmatch(message):
+        near_words = near(option[1].lstrip("-"), [name.lstrip("-") for name in (option[2] or "").split(", ") if name])
+        meant = _LEFT.get(option[1]) or [f"--{name}" for name in near_words]
+        asked = f" Did you mean {' or '.join(meant)}?" if meant else ""
+        return f"There is no option {option[1]}.{asked}"
     value = _VALUE.fullmatch(message)
     if value is not None:
         message = say_value(value[1].replace("' / '", " or "), value[2])
@@ -51,6 +56,4 @@ def say_usage(message: str) -> str:
         message = message.rstrip(".")
         for pattern, words in _WHOLE:
             message = re.sub(f"^(?:{pattern})$", words, message)
-        asked, meant, options = message.partition("Did you mean ")
-        message = asked + meant + options.replace(", ", " or ")
     return message if message.endswith(("?", ".")) else f"{message}."

@@ -1,4 +1,4 @@
-"""What the operator arranges around the memory: `bookmark`, `layout`, `filter`.
+"""What the operator arranges around the memory: `layout`, `filter`.
 
 It is remembered in the store, beside the memory: another session finds it again, an export does not carry it.
 """
@@ -16,54 +16,16 @@ from amgs_app.calls.operation import operation
 from amgs_app.panes.layout import PANES, Layout, Pane
 from amgs_app.panes.row_fields import listings
 from amgs_app.panes.row_filter import ListFilter, Listing, check
-from amgs_app.results.session import Bookmark, BookmarkList, LayoutList, Sifted
+from amgs_app.results.session import LayoutList, Sifted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from amgs_app.engine import Engine
     from amgs_app.session.operator import Operator
 
-BOOKMARK, LAYOUT = "bookmark:", "layout:"
+LAYOUT = "layout:"
 LAST = "(last)"
 """The layout that a session left behind; the next one begins with it."""
-
-
-@operation(
-    "bookmark",
-    lane="turn",
-    needs="write",
-    audience="workstation",
-    summary="Bookmark a block, or remove its bookmark; list bookmarks.",
-    synonyms=("favourite", "mark"),
-    example='bookmark @1 --note "ask the plumber"',
-    keys=("asterisk", "apostrophe"),
-    lists=lambda found: [row.block for row in found.rows] if hasattr(found, "rows") else None,
-)
-def bookmark(
-    engine: Engine,
-    block: Annotated[
-        str | None, Arg(metavar="ID", help="The block; default: the selected one."), Takes("block")
-    ] = None,
-    *,
-    note: Annotated[str, Option("--note", metavar="TEXT", help="Why.")] = "",
-    every: Annotated[bool, Option("--list", help="Change nothing: list them by title.")] = False,
-) -> Bookmark | BookmarkList:
-    """Bookmark a block; if it is bookmarked already and no note is given, remove the bookmark.
-
-    With --list, list bookmarked blocks; `@1` is the first of them in the commands that follow.
-    """
-    if every:
-        kept = engine.memory.kept(BOOKMARK)
-        marked = [(engine.memory.block(name.removeprefix(BOOKMARK)), text) for name, text in kept.items()]
-        rows = [Bookmark(block.id, block.title, text) for block, text in marked]
-        return BookmarkList(tuple(sorted(rows, key=lambda row: row.title)))
-    found = engine.block(block)
-    name = BOOKMARK + found.id
-    here = bool(engine.memory.kept(name))
-    keep = bool(note) or not here
-    engine.memory.keep(name, note if keep else None)
-    return Bookmark(found.id, found.title, note, keep)
 
 
 LONGEST_NAME = 60

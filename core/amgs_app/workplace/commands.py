@@ -1,9 +1,9 @@
-"""The whole: `status`, `show`, `theme`, `help`."""
+"""The whole: `status`, `traffic`, `show`, `theme`, `settings`, `help`."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 from amgs.errors import UsageError
@@ -12,6 +12,7 @@ from amgs_app.calls.arguments import Limit
 from amgs_app.calls.call import Call
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import Operation, operation
+from amgs_app.pages.writing import Html, Redact, palettes, write_page
 from amgs_app.panes.layout import Pane, PaneState
 from amgs_app.results.memory import LastFrame, SettingsList, TrafficList
 from amgs_app.results.overview import Overview
@@ -21,99 +22,40 @@ from amgs_app.wing_views import views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from datetime import datetime
 
-    from amgs.types import Health
     from amgs_app.calls.registry import Registry
     from amgs_app.engine import Engine
-    from amgs_app.render.rows import RowList
-    from amgs_app.results.service_event import ServiceEvent
     from amgs_app.session.operator import Operator
-
-
-@dataclass(frozen=True, slots=True)
-class CallerUse:
-    """What the holder of a token asked. lines: the commands, the latest first. last: when that was."""
-
-    caller: str
-    asked: int
-    failed: int
-    last: datetime
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CallerList:
-    """`status --callers`: who asked a served memory, whoever asked last first."""
-
-    callers: tuple[CallerUse, ...]
-
-    def as_list(self) -> RowList[CallerUse]:
-        """A holder a row, with the commands below."""
-        from amgs_app.render.rows import Rows
-
-        rows = Rows[CallerUse](
-            "who! asked:n failed:n last:at latest*!",
-            lambda one: (one.caller, one.asked, one.failed, one.last, one.lines[0]),
-            lambda one: [(one.caller, f"{one.asked:,} asked"), *(("", line) for line in one.lines)],
-            empty=("Nobody has asked this memory through a service.", "amgs serve"),
-        )
-        return rows.of("Who asked what", self.callers)
-
-
-def _count_callers(events: Iterable[ServiceEvent]) -> tuple[CallerUse, ...]:
-    found: dict[str, list[ServiceEvent]] = {}
-    for event in events:
-        found.setdefault(event.caller or "without a token", []).append(event)
-    return tuple(
-        CallerUse(
-            caller,
-            len(asked),
-            sum(event.outcome != "done" for event in asked),
-            asked[0].at,
-            tuple(event.line for event in asked),
-        )
-        for caller, asked in found.items()
-    )
 
 
 @operation(
     "status",
     audience="everyone",
     summary="Show the health of memory, model and session at a glance.",
-    synonyms=("info", "summary", "doctor", "problems", "health", "traffic", "requests", "audit"),
-    example="status --health",
+    synonyms=("info", "summary", "doctor", "problems", "html", "share"),
+    example="status --html memory.html",
     pane="overview",
-    keys=("T",),
-    lists=lambda found: [each.blocks[0] for each in getattr(found, "events", ()) if each.blocks] or None,
 )
-def status(
-    operator: Operator,
-    *,
-    health: Annotated[bool, Option("--health", help="Check each area, and say what needs attention.")] = False,
-    traffic: Annotated[
-        bool, Option("--traffic", help="List the latest questions to a served memory, and its latest changes.")
-    ] = False,
-    callers: Annotated[bool, Option("--callers", help="List who asked a served memory, and what.")] = False,
-    limit: Limit = 50,
-) -> Overview | Health | TrafficList | CallerList:
-    """Show blocks by state, edges, frames, mean relevance, the Brier score, and the model. Of a memory in a database,
-    show its namespace among those that the role may use.
+def status(operator: Operator, *, html: Html = None, redact: Redact = False) -> Overview:
+    """Show blocks by state, edges, frames, mean relevance, the Brier score and the model; then how the inbox,
+    consolidation, graph, diversity, decay, review queue, calibration and budget stand, with a command where one needs
+    attention. Of a memory in a database, show its namespace among those that the role may use.
 
-    --health checks inbox, consolidation, graph, diversity, decay, review queue, calibration and budget, and names a
-    command where something needs attention. --traffic lists who asked a served memory what, what they got and how long
-    it took, newest first; the server keeps the last 500 since it began. --callers counts them by the token's holder.
+    --html writes it as a page that any browser shows, light or dark, without a script and without loading anything,
+    with the most used blocks, what drops below the threshold within 30 days, and charts. It holds titles of blocks;
+    --redact leaves out every text of the memory, its name, and the charts that name categories or frames.
     """
     engine = operator.engine
-    if traffic:
-        return TrafficList(() if engine.traffic is None else engine.traffic()[:limit], engine.traffic is not None)
-    if callers:
-        return CallerList(_count_callers(engine.traffic() if engine.traffic is not None else ()))
-    if health:
-        return engine.memory.health()
+    if html is not None:
+        from amgs_app.pages.memory_report import of_memory
+
+        used = engine.memory.lifecycle.most_used(_USED)
+        text = of_memory(operator, operator.look_at, used, palettes(), redacted=redact)
+        write_page(html, engine.settings.memory.ingest.mask(text))
     store, facts = engine.memory.status(), engine.facts()
     return Overview(
         store=store,
+        health=engine.memory.health(),
         corpus=facts.corpus,
         model=facts.model,
         model_loaded=facts.model_loaded,
@@ -126,6 +68,25 @@ def status(
     )
 
 
+@operation(
+    "traffic",
+    audience="everyone",
+    summary="List who asked a served memory what: questions and changes, the newest first.",
+    synonyms=("requests", "audit", "callers"),
+    example="traffic --limit 20",
+    keys=("T",),
+    lists=lambda found: [event.blocks[0] for event in found.events if event.blocks] or None,
+)
+def traffic(engine: Engine, *, limit: Limit = 50) -> TrafficList:
+    """List who asked, what they got and how long it took, and count it by the holder of each token. The server keeps
+    the last 500 since it began.
+    """
+    events = () if engine.traffic is None else engine.traffic()
+    return TrafficList(events[:limit], engine.traffic is not None, Counter(event.caller for event in events))
+
+
+_USED = 20
+"""So many of the most used blocks stand on the page of a memory."""
 _LINES: Mapping[str, tuple[str, str]] = {
     "overview": ("status", "status"),
     "inbox": ("inbox list", "inbox list"),

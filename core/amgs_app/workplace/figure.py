@@ -283,7 +283,7 @@ def _box(region: Region, station: _Station, *, due: bool, chosen: bool = False) 
 # --- below ------------------------------------------------------------------------------------------------
 
 
-_SIGNS: Mapping[Standing, str] = {"well": "✓", "watch": "◆", "act": "✗", "unknown": "·"}
+SIGNS: Mapping[Standing, str] = {"well": "✓", "watch": "◆", "act": "✗", "unknown": "·"}
 
 
 def _colour(standing: Standing, palette: Palette) -> str:
@@ -319,7 +319,7 @@ def _health_lines(region: Region, lines: Sequence[HealthLine]) -> None:
     name_w = max(width_of(line.side) for line in lines)
     for row, line in enumerate(lines[: region.height]):
         colour = _colour(line.standing, palette)
-        region.put(1, row, _SIGNS[line.standing], ink(colour, bold=True))
+        region.put(1, row, SIGNS[line.standing], ink(colour, bold=True))
         region.put(3, row, line.side, ink(palette.text), width=name_w)
         verb = line.verb if line.standing in ("act", "watch") and region.width >= 80 else ""
         x, end = 5 + name_w, region.width - 1 - (width_of(verb) + 2 if verb else 0)
@@ -335,7 +335,7 @@ def _compact(region: Region, health: Health) -> None:
     wide = region.width // 2
     for place, line in enumerate(ranked[: 2 * region.height]):
         part = region.part((place % 2) * wide, place // 2, wide - 1, 1)
-        part.put(1, 0, _SIGNS[line.standing], ink(_colour(line.standing, palette), bold=True))
+        part.put(1, 0, SIGNS[line.standing], ink(_colour(line.standing, palette), bold=True))
         x = part.put(3, 0, line.side, ink(palette.text)) + 1
         part.put(x, 0, line.told, ink(palette.muted), width=part.width - x)
 

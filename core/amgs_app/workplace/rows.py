@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
+    from amgs.types import HealthLine
     from amgs_app.panes.layout import Layout
     from amgs_app.render.canvas import Canvas
-    from amgs_app.results.memory import PageWritten, SettingsList
+    from amgs_app.results.memory import SettingsList
     from amgs_app.results.overview import Overview
     from amgs_app.results.session import (
         CommandGroups,
@@ -61,7 +62,7 @@ def _drawn(operator: Operator, result: Overview, canvas: Canvas) -> Text:
         result.store,
         canvas,
         journal=every.keep(places(operator, "overview", every.fields)),
-        health=operator.engine.memory.health(),
+        health=result.health,
         frame=operator.last_frame,
         focus=result.focus,
         namespaces=result.namespaces,
@@ -75,12 +76,17 @@ def _counts(result: Overview) -> str:
     return f"{blocks}, {plural(result.store.edges, 'edge')}"
 
 
+def _way(line: HealthLine) -> str:
+    return f": `{line.verb}`" if line.verb and line.standing in ("act", "watch") else ""
+
+
 def _portable(result: Overview) -> Overview:
     return replace(result, store=replace(result.store, path=""))
 
 
 @entry(figure=_drawn, sentence=_counts, portable=_portable, stays=True)
 def overview(result: Overview) -> ResultTable:
+    from amgs_app.workplace.figure import SIGNS
     from amgs_app.workplace.figure_topology import topology_lines
 
     store = result.store
@@ -100,9 +106,13 @@ def overview(result: Overview) -> ResultTable:
         ("corpus", result.corpus or None),
         ("model", result.model + (" (loaded)" if result.model_loaded else "")),
         ("seed", result.seed),
+        *((line.side, f"{SIGNS[line.standing]} {line.told}{_way(line)}") for line in result.health.lines),
     ]
     untrained = result.focus is not None and result.focus.untrained
-    return facts("", pairs, (f"! {WARNING}",) if untrained else ())
+    act = [line.side for line in result.health.lines if line.standing == "act"]
+    need = "need" if len(act) > 1 else "needs"
+    title = f"{plural(len(act), 'area')} {need} attention: {', '.join(act)}" if act else "Nothing needs attention"
+    return facts(title, pairs, (f"! {WARNING}",) if untrained else ())
 
 
 def _silent(result: Shown) -> str:
@@ -177,16 +187,6 @@ def _written(result: SnapshotFiles) -> str:
 @entry(sentence=_written)
 def snapshot_files(result: SnapshotFiles) -> ResultTable:
     return sheet("", "pane file*", [(result.pane, name) for name in result.files])
-
-
-def _page_written(result: PageWritten) -> str:
-    held = "without texts of the memory" if result.redacted else "with titles and texts of the memory"
-    return f"{result.path}: {result.size / 1024:,.0f} KiB, {held}"
-
-
-@entry(sentence=_page_written, quiet=True)
-def page_written(result: PageWritten) -> ResultTable:
-    return sheet(_page_written(result), "", ())
 
 
 @entry(quiet=True)

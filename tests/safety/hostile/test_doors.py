@@ -346,7 +346,7 @@ def test_xml_in_an_unknown_encoding_is_refused(
         "decay forecast --days 36500",
         "prune --dry-run",
         "enhance --dry-run",
-        "status --health",
+        "status",
         "status",
         "why kiln @1",
         "recorded --view audit",

@@ -23,7 +23,7 @@ from amgs.sessions.windows import (
 )
 from amgs.types.conversation import ToolCall
 from amgs.wings.sessions.cache import cache_line
-from amgs.wings.sessions.controls import KindRate, at_random, by_kind, harness, instead, recent_only
+from amgs.wings.sessions.controls import KindRate, by_kind
 from amgs.wings.sessions.findings import action_of, findings_in
 from amgs.wings.sessions.losses import losses
 from amgs.wings.sessions.obedience import broken_rules
@@ -31,6 +31,7 @@ from amgs.wings.sessions.outlook import look_ahead
 from amgs.wings.sessions.regrets import regrets
 from amgs.wings.sessions.review import review
 from amgs.wings.sessions.work import failures_of, files_of, largest_results, shares_of, waits_of
+from benchmarks.sessions.replay import at_random, harness, instead, recent_only
 from tests.wings.sessions.claude_world import LISTING, ClaudeFile
 
 STORE = "/home/ilse/orchard/store.py"

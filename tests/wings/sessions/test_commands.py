@@ -1,4 +1,4 @@
-"""`session` and `report session` on the command line: what is told, what is refused, and that nothing is written."""
+"""`session` on the command line: what is told, what is refused, and that nothing is written."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence(
 
 def test_a_page_is_written_and_redacted_where_that_is_asked(path: Path, tmp_path: Path) -> None:
     for name, more in (("open.html", []), ("closed.html", ["--redact"])):
-        assert run(["report", "session", str(path), "--out", str(tmp_path / name), *more]) == 0
+        assert run(["session", str(path), "--html", str(tmp_path / name), *more]) == 0
     assert "4711" in (tmp_path / "open.html").read_text()
     closed = (tmp_path / "closed.html").read_text()
     assert "4711" not in closed and "orchard" not in closed and "The window" in closed

@@ -237,8 +237,8 @@ class Tools:
 
     async def _call(self, asked: Asked, operation_name: str, /, **given: Any) -> Any:
         operation = standard()[operation_name]
-        check_right(asked, operation.right, f"`{operation.name}`")
         call = standard().call(operation.name, **given)
+        check_right(asked, call.right, f"`{operation.name}`")
         call.check()
         engine = asked.namespace.engine
 

@@ -1,4 +1,4 @@
-"""Packs: `pack keep|list|show|assemble|outcome|change`."""
+"""Packs: `pack keep|list|assemble|outcome|change`."""
 
 from __future__ import annotations
 
@@ -47,9 +47,18 @@ def keep(
     )
 
 
-@operation("pack list", summary="List the packs that are kept.", example="pack list", pane="packs")
+@operation(
+    "pack list",
+    summary="List the packs that are kept, or show one: its members, readings and links.",
+    example="pack list wifi",
+    pane="packs",
+    lists=lambda found: [block.id for block in found.blocks] if hasattr(found, "blocks") else None,
+)
 def packs(
     engine: Engine,
+    pack: Annotated[
+        str, Arg(metavar="NAME[@VERSION]", help="A pack, in its latest version unless one is named; default: list.")
+    ] = "",
     *,
     retired: Annotated[bool, Option("--retired", help="Also list retired packs.")] = False,
     keep: Annotated[
@@ -58,29 +67,16 @@ def packs(
             "--keep", metavar="TOKENS", min=0, help="Show what would have to go for the rest to fit in so many tokens."
         ),
     ] = None,
-) -> PackList:
+) -> PackList | PackContent:
     """List packs by name, in their latest version, with how often they were read, how often that was useful, how likely
     each is read within 30 days, and the weight that outcomes taught. With --keep, also which to retire so that the
     others fit: the least needed first.
-    """
-    return PackList(engine.memory.packs.list(retired=retired, keep=keep), keep)
 
-
-@operation(
-    "pack show",
-    summary="Show a pack's members, readings and links.",
-    example="pack show wifi",
-    pane="packs",
-    lists=lambda found: [block.id for block in found.blocks],
-)
-def show(
-    engine: Engine,
-    pack: Annotated[str, Arg(metavar="NAME[@VERSION]", help="A pack, in its latest version unless one is named.")],
-) -> PackContent:
-    """Show a pack with its members as they are now, its keywords, its versions, when it was read, and what ties it to
-    other packs in the four graphs: semantic, temporal, causal and entity.
+    With a NAME, show that pack with its members as they are now, its keywords, its versions, when it was read, and what
+    ties it to other packs in the four graphs: semantic, temporal, causal and entity.
     """
-    return engine.memory.packs.show(pack)
+    own = engine.memory.packs
+    return own.show(pack) if pack else PackList(own.list(retired=retired, keep=keep), keep)
 
 
 @operation(
@@ -154,7 +150,7 @@ def read_layers(line: str) -> tuple[PackLayer, ...]:
 def outcome(
     engine: Engine,
     uses: Annotated[
-        list[int] | None, Arg(metavar="N", help="Readings, as `pack assemble` and `pack show` number them.")
+        list[int] | None, Arg(metavar="N", help="Readings, as `pack assemble` and `pack list NAME` number them.")
     ] = None,
     *,
     session: Annotated[str, Option("--session", metavar="NAME", help="All readings of this session.")] = "",
@@ -176,6 +172,7 @@ Action = Literal["ADD", "UPDATE", "DELETE", "MERGE"]
     example="pack change DELETE wifi",
     pane="packs",
     writes=True,
+    writes_by=("action", "accept", "reject"),
 )
 def change(
     engine: Engine,

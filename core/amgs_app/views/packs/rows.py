@@ -289,7 +289,7 @@ def pack_kept(result: PackKept) -> ResultTable:
     if chance is None and result.unestimated:
         told.append(f"Whether the memory holds an answer was not estimated: {result.unestimated}.")
     if result.unheld or (chance is not None and chance < UNLIKELY):
-        look = f"The members are the nearest blocks there are: look with `pack show {pack.name}`."
+        look = f"The members are the nearest blocks there are: look with `pack list {pack.name}`."
         told.append(f"{look} `undo {result.operation}` takes it back." if result.operation is not None else look)
     return facts(f"{named(pack)} is {done}", pairs, told)
 

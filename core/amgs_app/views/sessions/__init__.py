@@ -1,4 +1,4 @@
-"""Sessions of agents in the application: `session`, `follow`, `replay`, their results, and how they are shown."""
+"""Sessions of agents in the application: `session`, `follow`, their results, and how they are shown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from amgs_app.wing_views import WingView
 
 VIEW: Final = WingView(
-    words=("session", "follow", "replay"),
+    words=("session", "follow"),
     about="Look at the sessions of coding agents: what was lost, and what that cost.",
     heading="Look at an agent's sessions",
     operations="amgs_app.views.sessions.commands",

@@ -1,4 +1,4 @@
-"""The sessions that agents left on this machine: `session`, `replay`, `follow`. Nothing of them is stored."""
+"""The sessions that agents left on this machine: `session`, `follow`. Nothing of them is stored."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
+from amgs_app.pages.writing import Html, Redact, palettes, write_page
 from amgs_app.views.sessions.results import (
     SessionCache,
     SessionHandOver,
     SessionLosses,
     SessionOutlook,
     SessionRegrets,
-    SessionReplay,
     SessionRules,
     SessionText,
     SessionTurns,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from amgs.wings.sessions.review import SessionReview
     from amgs.wings.sessions.tasks import SessionTree, SessionUsage
     from amgs_app.engine import Engine
-    from amgs_app.results.memory import PageWritten
 
 View = Literal["overview", "turns", "window", "text", "lost", "why", "regret", "cache", "rules", "outlook"]
 SumBy = Literal["task", "project", "day", "model"]
@@ -114,6 +113,8 @@ def session(
     end: Annotated[
         bool, Option("--end", help="Read only the end of a large file, at once; turns are numbered from there.")
     ] = False,
+    html: Html = None,
+    redact: Redact = False,
     progress: Progress | None = None,
 ) -> (
     SessionListing
@@ -154,6 +155,9 @@ def session(
     constraints, what was about to be done, the state of each changed file, what failed and how it was mended,
     decisions, commands. --for makes it the first message of another program.
 
+    --html also writes the overview as a page that any browser shows, without a script and without loading anything;
+    --redact leaves out every word and path of the session.
+
     With --tree, a session, or all of them, with those that came from it; `session usage` sums the tokens and the cost
     of all sessions by task, project, day or model, each request once.
     """
@@ -172,7 +176,7 @@ def session(
         return search_sessions(Path.home(), find, limit=limit or _FOUND, progress=progress)
     if not name:
         return _list(project, agent, subagents=subagents, limit=limit or 50)
-    _check(view, at=at, kind=kind, find=find)
+    _check(view, at=at, kind=kind, find=find, html=html)
     opened = open_named(name, end=end)
     from amgs.wings.sessions.review import facts_of
     from amgs.wings.sessions.turn_rows import row_of
@@ -232,7 +236,13 @@ def session(
             return SessionOutlook(facts, look_ahead(opened, at))
     from amgs.wings.sessions.review import review
 
-    return review(opened, progress)
+    reviewed = review(opened, progress)
+    if html is not None:
+        from amgs_app.views.sessions.page import of_session
+
+        page = of_session(reviewed, palettes(), redacted=redact)
+        write_page(html, engine.settings.memory.ingest.mask(page))
+    return reviewed
 
 
 def open_named(name: str, *, end: bool = False) -> Session:
@@ -277,6 +287,7 @@ _FOR_VIEWS = {
     "at": ("turns", "window", "text", "lost", "why", "regret", "outlook"),
     "kind": ("lost",),
     "find": ("turns", "why"),
+    "html": ("overview",),
 }
 
 
@@ -365,41 +376,6 @@ def _regrets(opened: Session, at: int | None) -> SessionRegrets:
 
 
 @operation(
-    "replay",
-    place="here",
-    summary="Compare what an agent's compactions cost with other ways to drop as much.",
-    synonyms=("strategies", "compaction strategy", "what if"),
-    example="replay 7f3a",
-    long=True,
-)
-def replay(
-    engine: Engine,
-    name: Annotated[str, Arg(metavar="FILE|ID", help="A session file, or the beginning of an id."), Takes("file")],
-    *,
-    progress: Progress | None = None,
-) -> SessionReplay:
-    """Put the window at each compaction of a session before our own strategies, with as many tokens to keep as the
-    agent's program kept, and count what each would have had to get again: beside keeping the latest turns, and any at
-    random.
-
-    The future is that of the session as it was. In 22 public sessions no way differed from dropping at random: what was
-    needed again is larger than the room that is left. It takes half a minute for a long session; nothing is stored.
-    """
-    import amgs
-    from amgs.wings.sessions.regrets import regrets
-    from amgs.wings.sessions.replay import replay as replay_session
-    from amgs.wings.sessions.review import facts_of
-
-    del engine
-    opened = open_named(name)
-    if not opened.boundaries:
-        raise UsageError("The session has no compaction.", way_out="`session FILE` shows what it has.")
-    with amgs.open(":memory:") as scratch:
-        outcomes = replay_session(scratch, opened, regrets(opened), progress)
-    return SessionReplay(facts_of(opened), outcomes)
-
-
-@operation(
     "follow",
     place="here",
     summary="Follow a session while its agent works, and tell before it compacts.",
@@ -436,30 +412,3 @@ def follow(
         name = found[0].path
     opened, outlook = follow_session(_path_of(name), until or None, progress)
     return SessionOutlook(facts_of(opened), outlook)
-
-
-@operation(
-    "report session",
-    place="here",
-    summary="Write a page of HTML about an agent's session.",
-    synonyms=("share a session",),
-    example="report session 7f3a --out session.html --redact",
-    long=True,
-)
-def report(
-    engine: Engine,
-    name: Annotated[str, Arg(metavar="FILE|ID", help="A session file, or the beginning of an id."), Takes("file")],
-    *,
-    out: Annotated[Path, Option("--out", metavar="FILE", help="The file to write."), Takes("file", made=True)],
-    redact: Annotated[bool, Option("--redact", help="Leave out every word and path of the session.")] = False,
-    progress: Progress | None = None,
-) -> PageWritten:
-    """Write one file that any browser shows, without a script and without loading anything: the window's fill, what
-    each compaction threw away, what was needed again beside what is done again anyway, and the cache.
-    """
-    from amgs.wings.sessions.review import review
-    from amgs_app.pages.writing import palettes, written
-    from amgs_app.views.sessions.page import of_session
-
-    text = of_session(review(open_named(name), progress), palettes(), redacted=redact)
-    return written(out, engine.settings.memory.ingest.mask(text), redact=redact)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from amgs.sessions.turn import LoadedRules, Turn
     from amgs.wings.sessions.cache import CacheLine
-    from amgs.wings.sessions.controls import DropOutcome, KindRate
+    from amgs.wings.sessions.controls import KindRate
     from amgs.wings.sessions.losses import Loss, LossReason
     from amgs.wings.sessions.obedience import BrokenRule
     from amgs.wings.sessions.outlook import Outlook
@@ -89,16 +89,6 @@ class SessionRegrets:
     facts: SessionFacts
     regrets: tuple[Regret, ...]
     kinds: tuple[KindRate, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SessionReplay:
-    """`replay`: what compactions cost, and what other ways to drop as much would have cost, that of the program
-    first.
-    """
-
-    facts: SessionFacts
-    outcomes: tuple[DropOutcome, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amgs.text.plural import plural
-from amgs.wings.sessions.controls import DRAWS
 from amgs_app.render.catalogue import entry
 from amgs_app.render.drawing import tabled
 from amgs_app.render.sheet import ResultTable, cut, facts, sheet
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from amgs.wings.sessions.controls import DropOutcome, KindRate
+    from amgs.wings.sessions.controls import KindRate
     from amgs.wings.sessions.listing import FoundTurns, SessionListing
     from amgs.wings.sessions.losses import LostClass
     from amgs.wings.sessions.regrets import Regret
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
         SessionLosses,
         SessionOutlook,
         SessionRegrets,
-        SessionReplay,
         SessionRules,
         SessionText,
         SessionTurns,
@@ -373,26 +371,6 @@ def _kind_told(row: KindRate) -> str:
 
 def _rounded(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds)
-
-
-@entry(figure=tabled)
-def session_replay(result: SessionReplay) -> ResultTable:
-    rows = [
-        (one.name, one.dropped, round(one.regrets, 1), round(one.tokens), round(one.rate, 1)) for one in result.outcomes
-    ]
-    notes = (
-        "each keeps as many tokens as the compaction kept; the future is that of the session as it was",
-        _ways_told(result.outcomes),
-    )
-    return sheet("Other ways to drop as much", "way dropped:n again:n tokens:n rate:n", rows, notes)
-
-
-def _ways_told(outcomes: Sequence[DropOutcome]) -> str:
-    """Whether any way differs from chance in this session."""
-    low, high = next((one.spread for one in outcomes if one.spread is not None), (0.0, 0.0))
-    apart = [one.name for one in outcomes if not low <= one.tokens <= high]
-    drawn = f"what {DRAWS} draws at random needed again, {low:,.0f} to {high:,.0f} tokens"
-    return f"outside {drawn}: {', '.join(apart)}" if apart else f"no way differs from chance: all are within {drawn}"
 
 
 @entry(figure=tabled)

@@ -193,7 +193,7 @@ def test_a_pack_kept_for_a_question_says_how_likely_the_memory_answers_it(memory
     assert (
         "No block holds “long”, “boil”, “egg”." in doubts
         and "was not estimated" in doubts
-        and "`pack show any`" in doubts
+        and "`pack list any`" in doubts
     )
     assert memory.packs.keep("any", blocks=kept.pack.blocks).answerable is None
     told = table_of(PackKept(kept.pack, 7, 0.01)).notes

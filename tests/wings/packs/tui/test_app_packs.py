@@ -74,7 +74,7 @@ async def test_a_pack_is_opened_down_to_a_member_and_says_what_links_it() -> Non
         await driven.press("escape", "9", "left")
         assert pane_of(driven).view == "packs" and pane_of(driven).rows == 2
         await driven.press("colon")
-        await driven.type("pack show school", "enter")
+        await driven.type("pack list school", "enter")
         await driven.press("escape")
         assert pane_of(driven).view == "members" and "school@1" in driven.text
 

@@ -41,4 +41,4 @@ def test_the_page_of_packs_runs_as_it_stands(amgs: Amgs, tmp_path: Path, monkeyp
     for line in lines:
         assert amgs(*shlex.split(line)) == 0, (line, amgs.err)
     assert [one["pack"]["name"] for one in asked(amgs, "list")["packs"]] == ["dome", "goat"]
-    assert len(asked(amgs, "show", "dome")["readings"]) >= 1
+    assert len(asked(amgs, "list", "dome")["readings"]) >= 1

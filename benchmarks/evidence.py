@@ -37,7 +37,7 @@ BENCH = Bench(
         "coverage_95_wide_locomo_off": ("<=", 3.0),
     },
 )
-FRAMES = ("SESSION", "ATTENTION", "TASK")
+FRAMES = ("SESSION", "ATTENTION", "WORLD", "TASK", "REASONING")
 BY_WEIGHTS, SEARCHED, BM25 = "SESSION by the weights", "the search's order, filled", "BM25, filled"
 LATEST, RANDOM, CEILING = "the latest, filled", "at random, filled", "what answers, filled"
 _CONSIDERED = 80

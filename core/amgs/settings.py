@@ -90,6 +90,18 @@ class FrameSettings(SettingsSection):
     )
 
 
+class IdentitySettings(SettingsSection):
+    anchor_distance: int = Field(
+        default=1, ge=0, description="Blocks at most so many edges from the identity's anchor may be part of SELF."
+    )
+    threshold: float = Field(
+        default=0.75,
+        gt=0,
+        le=1,
+        description="Least mean of centrality and reinforcement at which a block is part of SELF without a tag.",
+    )
+
+
 class ConversationSettings(SettingsSection):
     exchanges: int = Field(
         default=200,
@@ -188,6 +200,7 @@ class Settings(SettingsSection):
     consolidation: ConsolidationSettings = ConsolidationSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     frames: FrameSettings = FrameSettings()
+    identity: IdentitySettings = IdentitySettings()
     conversation: ConversationSettings = ConversationSettings()
     graph: GraphSettings = GraphSettings()
     decay: DecaySettings = DecaySettings()

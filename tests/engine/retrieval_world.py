@@ -130,7 +130,8 @@ def passes(block: Block, wanted: BlockFilter) -> bool:
     return (
         not (wanted.current and block.superseded)
         and block.status in wanted.statuses
-        and (wanted.categories is None or block.category in wanted.categories)
+        and (wanted.categories is None or any(kind in wanted.categories for kind in block.categories))
+        and block.categories != (wanted.without,)
         and (wanted.since is None or block.created_at >= wanted.since)
         and (wanted.until is None or block.created_at < wanted.until)
         and (wanted.reinforced_since is None or block.last_reinforced_at >= wanted.reinforced_since)

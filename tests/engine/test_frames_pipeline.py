@@ -209,7 +209,62 @@ def test_self_takes_the_tagged_the_anchored_and_the_emergent_and_says_which() ->
     assert made.selected[2].because.startswith("central and reinforced")
 
 
-# --- ATTENTION and SHORT_TERM -----------------------------------------------------------------------------
+def test_self_works_without_a_tag_and_takes_its_distance_and_threshold_from_the_settings() -> None:
+    blocks = [
+        note("I prefer tea; the kettle is old.", category="preference", decay_lambda=0.0001),
+        note("The tea comes from the shop in Vik.", decay_lambda=0.0001),
+        note("The shop in Vik opens at eight.", decay_lambda=0.0001),
+        note("I prefer coffee.", category="preference", decay_lambda=0.0001, meta={"speaker": "Beppo"}),
+    ]
+    links = [Link(1, 2), Link(2, 3)]
+
+    def legs(**given: float) -> dict[str, str]:
+        settings = Settings.model_validate({"identity": given})
+        definition, sources = KNOWN["SELF"], world(blocks, links, reinforcements={2: 400})
+        made = build(definition, FrameRequest(), KNOWN, sources, settings, approximate_tokens)
+        return {c.block.title: c.because for c in made.selected}
+
+    anchor, tea, shop, theirs = (block.title for block in blocks)
+    assert legs(threshold=1) == {anchor: "the anchor: the most central of its kind", tea: "1 hop from the anchor"}
+    assert legs(anchor_distance=2)[shop] == "2 hops from the anchor"
+    assert set(legs(anchor_distance=0, threshold=1)) == {anchor}
+    assert legs(anchor_distance=0)[tea].startswith("central and reinforced")
+    assert theirs not in legs(threshold=0.9)
+    assert not frame(world([note("A rock.")]), "SELF").selected
+
+
+# --- WORLD and TASK ---------------------------------------------------------------------------------------
+
+
+ABOUT_THE_PUMP = [
+    note("The pump in the cellar lifts 40 litres a minute.", category="fact"),
+    note("Ida: The pump in the cellar is loud tonight!", category="dialogue"),
+    note("Per: I decided to move the pump.", category="dialogue", meta={"categories": ["dialogue", "decision"]}),
+    note("We decided to keep the pump in the cellar.", category="decision"),
+    note("To drain the pump in the cellar, open the lower tap.", category="procedure"),
+    note("The lower tap was bought in Vik.", category="fact"),
+    note("Rye bread is baked on Sundays.", category="fact"),
+    note("The heater warms 30 litres a minute.", category="fact", meta={"tags": ["task"]}),
+]
+
+
+def test_three_frames_differ_in_what_they_take_for_one_question() -> None:
+    sources = world(ABOUT_THE_PUMP, [Link(5, 6)])
+    question = "how does the pump in the cellar work?"
+    took = {
+        name: {c.block.title: c.because for c in frame(sources, name, question, 2000).selected}
+        for name in ("ATTENTION", "WORLD", "TASK")
+    }
+    pump, ida, per, decided, drain, tap, rye, heater = (block.title for block in ABOUT_THE_PUMP)
+    assert ida in took["ATTENTION"] and ida not in took["WORLD"], "what is known, and not what was said"
+    assert {pump, decided, drain, per} <= took["WORLD"].keys()
+    assert took["TASK"][decided] == "a decision" and took["TASK"][drain] == "a procedure"
+    assert rye not in {*took["WORLD"], *took["TASK"]}
+    assert frame(sources, "WORLD", question).weights == KNOWN["WORLD"].weights
+    assert frame(sources, "TASK", question).weights == KNOWN["TASK"].weights
+    everyday = {c.block.title: c.because for c in frame(sources, "TASK", "", 2000).selected}
+    assert everyday.keys() == {per, decided, drain, tap, heater} and everyday[heater] == "tagged task"
+    assert everyday[tap].startswith("1 hop from “To drain the pump")
 
 
 # --- composites -------------------------------------------------------------------------------------------

@@ -47,13 +47,19 @@ def ids(http: httpx2.Client) -> list[str]:
 def test_every_endpoint_takes_the_specifications_own_names(http: httpx2.Client, ids: list[str]) -> None:
     edge = {"source_id": ids[0], "target_id": ids[1], "relation_type": "supports"}
     meta: dict[str, Any] = {"room": "attic", "floor": 3, "dry": True, "gone": None}
+    kinds = ["fact", "decision"]
     own = {"category": "fact", "confidence": 0.7, "decay_lambda": 0.01, "is_self_component": True}
     walk: list[tuple[str, str, Any, Any]] = [
         ("POST", "/v1/memory/ingest", TEXTS, None),
         ("GET", "/v1/memory/{id}", None, None),
-        ("PATCH", "/v1/memory/{id}", own | {"meta": meta}, None),
+        ("PATCH", "/v1/memory/{id}", own | {"category": kinds, "meta": meta}, None),
         ("POST", "/v1/memory/reinforce", {"ids": ids[:2]}, None),
-        ("POST", "/v1/memory/search", {"query": "mast", "layers": ["keyword"], "meta": {"floor": 3}}, None),
+        (
+            "POST",
+            "/v1/memory/search",
+            {"query": "mast", "layers": ["keyword"], "meta": {"floor": 3}, "category": ["decision"]},
+            None,
+        ),
         ("POST", "/v1/frame/assemble", {"type": "SESSION", "query": "mast"}, None),
         ("GET", "/v1/frame/definitions", None, None),
         ("POST", "/v1/frame/define", {"name": "BOATS", "frame_type": "TASK", "scoring_weights": EVEN} | RULES, None),
@@ -85,6 +91,7 @@ def test_every_endpoint_takes_the_specifications_own_names(http: httpx2.Client, 
     assert {name: made[name] for name in edge} == edge
     block = answers["PATCH", "/v1/memory/{id}"]["block"]
     assert {name: block[name] for name in own} == own
+    assert block["meta"]["categories"] == kinds
     assert {name: block["meta"].get(name) for name in meta} == {
         "room": "attic", "floor": "3", "dry": "true", "gone": None,
     }  # fmt: skip

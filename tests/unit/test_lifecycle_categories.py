@@ -30,7 +30,10 @@ from amgs.lifecycle.self_detection import is_self_component
         ("It is a kernel that works as a drop-in and is in the cache.", {}, "note"),
         ("Use a list instead of a tuple. The release is available today.", {}, "note"),
         ("We value your contributions. I believe this licence holds; we never sell data.", {}, "note"),
-        ("I prefer tabs.", {}, "note"),
+        ("I prefer tabs.", {}, "preference"),
+        ("I love this!", {}, "note"),
+        ("I'd prefer to meet on Tuesday.", {}, "note"),
+        ("I never saw that coming.", {}, "note"),
         ("Ida: Are you in?\n\nPer: Yes, we decided to go.\n\nIda: My bag!\n\nPer: I have it.", {}, "dialogue"),
         ("Type: the kind.\nDefault: none.\nType: a path.\nDefault: the home folder.", {}, "note"),
         ("# Ida Holm\n\nIda Holm (born 2 May 1950) is a Danish rower. She won twice.", {}, "person"),
@@ -67,9 +70,27 @@ def test_values_of_others_are_not_the_self_once_the_owner_is_known() -> None:
     assert not is_self_component("observation", 0.9, {"author": "Tally"}, "Tally")
 
 
-def test_the_self_speaks_in_the_first_person_several_times_and_in_no_manual() -> None:
+def test_a_note_that_says_several_kinds_of_things_is_of_each_and_no_less_sure() -> None:
+    mixed = (
+        "The boiler runs at 1.4 bar. I prefer green tea in the morning. We decided to keep the old valve. "
+        "Remind me to call the plumber before Friday."
+    )
+    verdict = categorise(mixed, {})
+    assert {verdict.category, *verdict.further} == {"preference", "decision", "task"}
+    assert verdict.confidence >= 0.6
+    turn = categorise("I value honesty, and we decided to go.", {"kind": "dialogue"})
+    assert (turn.category, set(turn.further)) == ("dialogue", {"value", "decision"})
+    page = categorise("We decided to leave. " + "The harbour was quiet. " * 9, {})
+    assert (page.category, page.further) == ("note", ("decision",))
+    assert not categorise("I love this! The harbour was quiet.", {}).further
+
+
+def test_the_self_speaks_in_the_first_person_several_times_or_of_what_it_prefers_and_in_no_manual() -> None:
     own = "I value quiet mornings. My evenings belong to the family. I never answer mail at night."
     assert is_self_component("value", 0.9, {}, "", own)
-    assert not is_self_component("value", 0.9, {}, "", "I value quiet mornings.")
+    assert is_self_component("value", 0.9, {}, "", "I value quiet mornings and I prefer tea to coffee.")
+    assert not is_self_component("preference", 0.9, {}, "", "I prefer tea. The kettle is old. It leaks at the spout.")
+    assert not is_self_component("preference", 0.9, {}, "", "She wrote: “I prefer tea.”")
+    assert not is_self_component("preference", 0.9, {}, "", "Vera: I prefer tea.")
     assert not is_self_component("value", 0.9, {}, "", own.replace("I ", "We ").replace("My", "Our"))
     assert not is_self_component("value", 0.9, {"source": "numkit/README.md"}, "", own)

@@ -115,6 +115,28 @@ def test_the_frame_assembled_last_is_there_in_the_next_session(session: Operator
         assert {line.side for line in do(later, "status").health.lines} > {"inbox", "decay", "budget"}
 
 
+def test_a_block_of_several_categories_is_found_by_each_and_one_category_alone_takes_the_others_away(
+    session: Operator, tmp_path: Path
+) -> None:
+    chosen = block_id(OWL)
+
+    def of(kind: str, within: Operator = session) -> bool:
+        return chosen in {each.id for each in do(within, f"block find --category {kind} --limit 500").blocks}
+
+    told = do(session, f"block set {chosen[:12]} --category decision --category task").block
+    assert (told.category, told.categories) == ("decision", ("decision", "task"))
+    assert of("decision") and of("task") and not of("preference")
+    assert {hit.block.id for hit in do(session, "search owl --category task").hits} == {chosen}
+    session.engine.memory.exchange.export(tmp_path / "m.json", "json")
+    with Operator(Engine(Options(store=str(tmp_path / "other.duckdb"), model="tiny", now=NOW))) as other:
+        other.engine.memory.exchange.load(tmp_path / "m.json")
+        assert of("decision", other) and of("task", other)
+    do(session, f"block set {chosen[:12]} --category fact")
+    assert of("fact") and not of("task")
+    do(session, "undo")
+    assert of("task") and not of("fact")
+
+
 def test_an_operation_says_what_it_did_block_by_block_and_what_stands_on_it(session: Operator) -> None:
     chosen = block_id(OWL_COPY)
     do(session, f"block set {chosen[:12]} --category decision --confidence .4")

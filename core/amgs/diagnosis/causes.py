@@ -83,7 +83,7 @@ def asking(context: MemoryContext, frame: str) -> FrameDefinition:
     """The part of a frame that asks by the query; its first part where none does."""
     known = context.definitions()
     atoms = registry.leaves(registry.find(frame, known), known)
-    return next((atom for atom in atoms if atom.rule.gather == "query"), atoms[0])
+    return next((atom for atom in atoms if atom.rule.asks), atoms[0])
 
 
 def _then(context: MemoryContext, request: DiagnosedRequest, block: Block) -> Explanation | None:

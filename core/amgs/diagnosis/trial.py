@@ -145,7 +145,7 @@ def answer(context: MemoryContext, request: DiagnosedRequest) -> Answer:
 
 def _by_question(frame: Frame) -> list[Candidate]:
     """What the question brought into a frame; what is there for its date or for the self moves with every change."""
-    parts = {part.name for part in frame.parts if part.gather == "query"}
+    parts = {part.name for part in frame.parts if part.asks}
     chosen = [c for c in frame.selected if c.child in parts]
     return chosen or list(frame.selected)
 

@@ -10,12 +10,13 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from amgs.clock import ShiftedClock, earlier
+from amgs.frames import pools
 from amgs.frames.assemble import Assembled, CountTokens, FrameSection, Shortener, Template, assemble
 from amgs.frames.compose import Filled, Pool, Pools, fill
 from amgs.frames.registry import Definitions, check_budget, leaves
 from amgs.frames.score import effective, entropy_bits
 from amgs.frames.select import Taken, apart
-from amgs.frames.self import identity
+from amgs.frames.self import Belonging, Members, identity
 from amgs.retrieval.passage_finder import PassageFinder
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import Gathered, RetrievalRequest, gather
@@ -152,13 +153,11 @@ def score_frame(
     has_query = any(c.isalnum() for c in request.query)
     shared = effective(definition, request.weights, has_query=has_query)
     wanted = windowed(definition, request, sources)
-    asked, belonging = asked_of(definition, wanted, request.query, shared.weights, sources, settings)
+    asked, members = asked_of(definition, wanted, request.query, shared.weights, sources, settings)
     gathered = gather(asked, sources)
-    tiers = {i: belonging[n] for i, n in gathered.numbers.items() if n in belonging}
-    ordered = sorted(
-        gathered.candidates, key=lambda c: (tiers[c.block.id][0] if c.block.id in tiers else 0, -c.score, c.block.id)
-    )[: definition.rule.pool]
-    ordered = [replace(c, because=tiers[c.block.id][1]) if c.block.id in tiers else c for c in ordered]
+    own = {c.block.id: members.get(gathered.numbers[c.block.id], Belonging("")) for c in gathered.candidates}
+    ordered = sorted(gathered.candidates, key=lambda c: (own[c.block.id].tier, -c.score, c.block.id))
+    ordered = [replace(c, because=own[c.block.id].because) for c in ordered[: definition.rule.pool]]
     if has_query and definition.rule.gather == "query":
         ordered = _relevant(ordered, definition.rule.similarity_share)
     costed = tuple(replace(c, child=definition.name, tokens=template.cost(c, count_tokens)) for c in ordered)
@@ -173,8 +172,8 @@ def score_frame(
 
 def asked_of(
     definition: FrameDefinition, wanted: BlockFilter, query: str, weights: Weights, sources: Sources, settings: Settings
-) -> tuple[RetrievalRequest, dict[int, tuple[int, str]]]:
-    """The request to the waterfall, and by number the tier and reason of blocks that belong to self."""
+) -> tuple[RetrievalRequest, Members]:
+    """The request to the waterfall, and the blocks that are its pool where the frame has one of its own."""
     rule = definition.rule
     plain = RetrievalRequest(query, wanted, weights, hops=rule.hops)
     if rule.gather == "query":
@@ -182,10 +181,12 @@ def asked_of(
     if rule.gather == "filter":
         present = sources.blocks.numbers(wanted, limit=rule.pool).tolist()
         return replace(plain, present=tuple(present)), {}
-    belonging = identity(wanted, sources, settings.decay.profiles)
-    numbers = tuple(sorted(belonging))
-    tiers = {number: (b.tier, b.because) for number, b in belonging.items()}
-    return replace(plain, present=numbers, within=numbers), tiers
+    if rule.gather == "identity":
+        members = identity(wanted, sources, settings)
+    else:
+        members = (pools.known if rule.gather == "known" else pools.task)(query, wanted, rule, sources)
+    numbers = tuple(sorted(members))
+    return replace(plain, present=numbers, within=numbers), members
 
 
 def windowed(definition: FrameDefinition, request: FrameRequest, sources: Sources) -> BlockFilter:
@@ -223,7 +224,7 @@ def _about_the_question(
     only what they find to be about it: what came last is no answer because it came last. Behind such a part in a
     priority chain it leaves that to them, whose order is better. What they do not see, such as raw blocks, it offers.
     """
-    asking = [atom for atom in atoms if atom.rule.gather == "query"]
+    asking = [atom for atom in atoms if atom.rule.asks]
     about = {c.block.id for atom in asking for c in scored[atom.name].candidates if c.fate == "selected"}
     seen = {status for atom in asking for status in atom.rule.filter.statuses}
     names = " and ".join(atom.name for atom in asking)
@@ -304,7 +305,7 @@ def _past(request: FrameRequest) -> tuple[str, ...]:
 
 def _waterfall(atoms: Sequence[FrameDefinition], scored: Mapping[str, ScoredPool]) -> tuple[LayerReport, ...]:
     """The reports a frame shows: those of the first part that asked by the query, else of the first part."""
-    asking = [atom.name for atom in atoms if atom.rule.gather == "query"]
+    asking = [atom.name for atom in atoms if atom.rule.asks]
     return scored[(asking or [atoms[0].name])[0]].layers
 
 

@@ -9,83 +9,77 @@ import numpy as np
 
 from amgs.retrieval.score import reinforcement
 from amgs.retrieval.sources import Sources
-from amgs.settings import DEFAULT_PROFILES, ProfileSettings
+from amgs.settings import Settings
+from amgs.text.plural import plural
 from amgs.types import BlockFilter
 
-ANCHOR_DISTANCE = 1
-"""Blocks at most so many edges from the root anchor are near it."""
-
-THRESHOLD = 0.75
-"""Least mean of centrality and reinforcement, both in [0, 1], of an untagged block of the self."""
-
 ANCHOR_META = {"anchor": "self"}
-"""Metadata of the block that is the root anchor; without one it is the most central tagged block."""
+"""Metadata of the block that is the root anchor; without one it is the most central tagged block, or else the most
+central one of a value or preference.
+"""
+
+_OF_SELF = ("value", "preference")
+_MOST = 200
+"""So many values and preferences, the last used, are looked at for an anchor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Belonging:
-    """Why a block belongs to self. tier: 0 tagged, 1 near the anchor, 2 emergent; lower ones are chosen
-    first.
-    """
+    """Why a block belongs to a frame whatever the layers say; lower tiers are chosen first."""
 
-    tier: int
     because: str
+    tier: int = 0
 
 
-def identity(
-    wanted: BlockFilter, sources: Sources, profiles: ProfileSettings = DEFAULT_PROFILES
-) -> Mapping[int, Belonging]:
-    """The blocks that belong to self, by number.
+Members = Mapping[int, Belonging]
+"""The blocks that a frame chooses from, by number."""
 
-    Tagged blocks always do. What lies near the anchor, and what is central and often reinforced without a
-    tag, does when it decays slowly: identity is what lasts. Where no block is tagged there is no self for others to
-    belong to.
+
+def identity(wanted: BlockFilter, sources: Sources, settings: Settings) -> Members:
+    """The blocks that belong to self: those tagged so always do. What lies near the anchor, and what is central and
+    often reinforced, does when it decays slowly: identity is what lasts.
     """
     tagged = sources.blocks.numbers(replace(wanted, self_only=True)).tolist()
-    found = {number: Belonging(0, "tagged as self") for number in tagged}
-    if not tagged:
-        return found
-    lasting = _lasting(wanted, sources, tagged, profiles.durable)
-    for number, belonging in lasting.items():
-        found.setdefault(number, belonging)
-    return found
-
-
-def anchor(wanted: BlockFilter, sources: Sources, tagged: list[int]) -> int | None:
-    """The root anchor: the block marked so, else the most central tagged block, ties to the oldest; None
-    without either.
-    """
-    marked = sources.blocks.numbers(replace(wanted, meta={**wanted.meta, **ANCHOR_META})).tolist()
-    if marked:
-        return int(marked[0])
-    importance = sources.graph.importance(tagged)
-    return min(tagged, key=lambda number: (-importance[number], number), default=None)
-
-
-def _lasting(wanted: BlockFilter, sources: Sources, tagged: list[int], slow: float) -> dict[int, Belonging]:
-    """Untagged blocks near the anchor or over the threshold, that decay slowly. slow: λ per hour."""
+    members = {number: Belonging("tagged as self") for number in tagged}
     near: dict[int, int] = {}
     root = anchor(wanted, sources, tagged)
     if root is not None:
-        near = sources.graph.view().distances(root, ANCHOR_DISTANCE)
-    central = _central(sources)
+        near = sources.graph.view().distances(root, settings.identity.anchor_distance)
+    central = _central(sources, settings.identity.threshold)
     allowed = sources.blocks.numbers(wanted)
     numbers = np.array(sorted((near.keys() | central.keys()) - set(tagged)), dtype=np.int64)
-    found: dict[int, Belonging] = {}
-    for one in sources.blocks.stored(numbers[np.isin(numbers, allowed)].tolist()):
-        if one.block.decay_lambda > slow:
+    for stored in sources.blocks.stored(numbers[np.isin(numbers, allowed)].tolist()):
+        if stored.block.decay_lambda > settings.decay.profiles.durable:
             continue
-        strength = (central.get(one.number, 0.0) + reinforcement(one.reinforcements)) / 2
-        if one.number in near:
-            hops = near[one.number]
-            found[one.number] = Belonging(1, f"{hops} hop{'s' * (hops != 1)} from the anchor")
-        elif strength >= THRESHOLD:
-            found[one.number] = Belonging(2, f"central and reinforced ({strength:.2f})")
-    return found
+        strength = (central.get(stored.number, 0.0) + reinforcement(stored.reinforcements)) / 2
+        if stored.number in near:
+            hops = near[stored.number]
+            leg = f"{plural(hops, 'hop')} from the anchor" if hops else "the anchor: the most central of its kind"
+            members[stored.number] = Belonging(leg, 1)
+        elif strength >= settings.identity.threshold:
+            members[stored.number] = Belonging(f"central and reinforced ({strength:.2f})", 2)
+    return members
 
 
-def _central(sources: Sources) -> dict[int, float]:
+def anchor(wanted: BlockFilter, sources: Sources, tagged: list[int]) -> int | None:
+    """The root anchor, see `ANCHOR_META`, ties to the oldest; None where nothing may be it."""
+    marked = sources.blocks.numbers(replace(wanted, meta={**wanted.meta, **ANCHOR_META})).tolist()
+    if marked:
+        return int(marked[0])
+    roots = tagged or _own_words(wanted, sources)
+    importance = sources.graph.importance(roots)
+    return min(roots, key=lambda number: (-importance[number], number), default=None)
+
+
+def _own_words(wanted: BlockFilter, sources: Sources) -> list[int]:
+    """Values and preferences that nobody else signed."""
+    stored = sources.blocks.stored(sources.blocks.numbers(replace(wanted, categories=_OF_SELF), limit=_MOST).tolist())
+    signs = ("author", "speaker")
+    return [s.number for s in stored if s.block.category in _OF_SELF and not any(map(s.block.meta.get, signs))]
+
+
+def _central(sources: Sources, threshold: float) -> dict[int, float]:
     """Blocks so central that reinforcement, which stays under 1, can lift their mean over the threshold."""
     standing = sources.graph.standing()
-    enough = standing.scores >= max(2 * THRESHOLD - 1, 1e-9)
+    enough = standing.scores >= max(2 * threshold - 1, 1e-9)
     return dict(zip(standing.numbers[enough].tolist(), standing.scores[enough].tolist(), strict=True))

@@ -37,9 +37,11 @@ SELF = FrameDefinition(
 
 WORLD = FrameDefinition(
     name="WORLD",
-    purpose="Knowledge of the world and of the domain",
+    purpose="What is known of a subject, beside what was said",
     weights=Weights(recency=0.10, centrality=0.30, confidence=0.25, similarity=0.25, reinforcement=0.10),
-    rule=SelectionRule(hops=2, selection="entropy", similarity_share=0.4, order="search"),
+    rule=SelectionRule(
+        filter=BlockFilter(without="dialogue"), gather="known", selection="entropy", similarity_share=0.4
+    ),
     budget=1024,
     refresh_hours=24.0,
 )
@@ -63,9 +65,9 @@ SHORT_TERM = FrameDefinition(
 
 TASK = FrameDefinition(
     name="TASK",
-    purpose="One problem, for as long as it takes",
+    purpose="One problem: its tasks, decisions and procedures, and what they lead to",
     weights=Weights(recency=0.15, centrality=0.10, confidence=0.15, similarity=0.45, reinforcement=0.15),
-    rule=SelectionRule(hops=2, similarity_share=0.4, order="search"),
+    rule=SelectionRule(gather="task", hops=2, similarity_share=0.4),
     budget=1024,
 )
 

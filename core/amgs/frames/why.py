@@ -190,9 +190,12 @@ def why(
     mine = [c for c in frame.candidates if c.block.id == block.id and child in (None, c.child)]
     if not mine:
         # Of a composite that part speaks that asks by the query.
-        asking = (leaf for leaf in atoms.values() if leaf.rule.gather == "query")
+        asking = (leaf for leaf in atoms.values() if leaf.rule.asks)
         atom = atoms[child] if child is not None else next(asking, next(iter(atoms.values())))
         part = _Part(definition, atom, request, sources, settings)
+        if part.asked.within is not None and not retrieval.refused_by(block, part.asked.filter):
+            because = f"it belongs to none of what {atom.name} takes: {_TAKEN[atom.rule.gather]}"
+            return retrieval.turn_away(part.asked, block, definition.name, because, atom.rule.pool)
         return retrieval.why(part.asked, block, number, sources, atom.rule.pool, frame=definition.name)
     candidate = next((c for c in mine if c.fate == "selected"), mine[0])
     part = _Part(definition, atoms[candidate.child], request, sources, settings)
@@ -231,6 +234,13 @@ def why(
     return fall
 
 
+_TAKEN = {
+    "identity": "what belongs to the self, whatever is asked",
+    "known": "what is known about the question",
+    "task": "what a task needs",
+}
+
+
 class _Part:
     """One atomic frame of an assembly: what it asks the layers, and with which weights."""
 
@@ -246,7 +256,7 @@ class _Part:
         query = asked_in(definition, atom, request).query
         self._has_query = any(c.isalnum() for c in query)
         self.weights = effective(atom, request.weights, has_query=self._has_query).weights
-        self.asked, self._belonging = asked_of(
+        self.asked, self._members = asked_of(
             atom, windowed(atom, request, sources), query, self.weights, sources, settings
         )
 
@@ -261,8 +271,8 @@ class _Part:
 
     def _present(self, number: int) -> str:
         rule = self._atom.rule
-        if number in self._belonging:
-            return f"{self._atom.name} takes what belongs to the self, whatever is asked: {self._belonging[number][1]}"
+        if number in self._members:
+            return f"{self._atom.name} takes {_TAKEN[rule.gather]}: {self._members[number].because}"
         if rule.gather == "filter" and rule.window_hours is not None:
             return f"{self._atom.name} takes what came or was used in the last {rule.window_hours:g} hours"
         if rule.gather == "filter":

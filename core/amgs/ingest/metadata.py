@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-LISTS = frozenset({"tags", "sources", "entities", "links", "dates", "headings", "refers_to"})
+LISTS = frozenset({"tags", "sources", "entities", "links", "dates", "headings", "refers_to", "categories"})
 """Keys that hold lists of texts."""
 
 TEXTS = frozenset({"source", "title", "author", "kind", "speaker", "dialogue", "document"})

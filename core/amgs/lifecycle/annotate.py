@@ -34,6 +34,7 @@ def edit(
     now: datetime,
     *,
     category: str | None = None,
+    categories: Sequence[str] | None = None,
     confidence: float | None = None,
     decay_lambda: float | None = None,
     is_self_component: bool | None = None,
@@ -42,24 +43,28 @@ def edit(
 ) -> Block:
     """Write what is given and keep the rest; returns the block as it is then.
 
-    meta: other metadata by key; an empty value takes the key away. A pruned block loses its edges. Raises
-    UnknownBlockError, and UsageError for a value out of range, a status that only the lifecycle gives, or metadata that
-    only the engine writes.
+    categories: all that it is, the first being its category; a category alone takes further ones away. meta: other
+    metadata by key; an empty value takes the key away. A pruned block loses its edges. Raises UnknownBlockError, and
+    UsageError for a value out of range, a status that only the lifecycle gives, or metadata that only the engine
+    writes.
     """
     given = _checked_meta(meta or {})
+    kinds = list(dict.fromkeys(map(checked_category, categories or ([] if category is None else [category]))))
     with storage.transaction():
         before = storage.blocks.get([block_id], embeddings=True).get(block_id)
         if before is None:
             raise UnknownBlockError(f"There is no block {block_id[:12]}.", way_out="Search for the block by its words.")
         after = replace(
             before,
-            category=before.category if category is None else checked_category(category),
+            category=kinds[0] if kinds else before.category,
             confidence=before.confidence if confidence is None else checked_confidence(confidence),
             decay_lambda=before.decay_lambda if decay_lambda is None else check_lambda(decay_lambda),
             is_self_component=before.is_self_component if is_self_component is None else is_self_component,
             status=before.status if status is None else _status(before, status),
             meta={key: value for key, value in {**before.meta, **given}.items() if value != ""},
         )
+        if kinds:
+            after = with_categories(after, kinds)
         if after == before:
             return before
         storage.blocks.update([after])
@@ -70,8 +75,17 @@ def edit(
             rows += [journal.edge_row(e, None) for e in gone]
         told = journal.changes(*({n: getattr(one, n) for n in _EDITABLE} for one in (before, after)))
         told += [f"{key}={value}" if value else f"no {key}" for key, value in given.items()]
+        told += [f"categories {', '.join(after.categories)}"] if after.categories != before.categories else []
         journal.write(storage, KIND, now, f"{before.title}: {', '.join(told)}", rows)
         return after
+
+
+def with_categories(block: Block, categories: Sequence[str]) -> Block:
+    """A block that is of these categories, the first above all."""
+    meta = {key: value for key, value in block.meta.items() if key != "categories"}
+    return replace(
+        block, category=categories[0], meta=meta | ({"categories": list(categories)} if categories[1:] else {})
+    )
 
 
 def _checked_meta(given: Mapping[str, str]) -> dict[str, str]:

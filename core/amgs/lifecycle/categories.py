@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from amgs.lifecycle.self_detection import documents
+from amgs.lifecycle.self_detection import OWN_PREFERENCE, OWN_VALUE, documents
 from amgs.settings import DEFAULT_PROFILES, ProfileSettings
 from amgs.text.prose import prose
 from amgs.types.entropy import bits_of
@@ -50,13 +50,14 @@ class CategoryVerdict:
     """A category, how sure the rules are in [0, 1], and the evidence in a few words.
 
     bits: entropy of the decision over all categories (AMGS §7.5): 0 where nothing else comes into question,
-    `MOST_BITS` where nothing decides.
+    `MOST_BITS` where nothing decides. further: what the text is besides, the most evidence first.
     """
 
     category: str
     confidence: float
     because: str
     bits: float = 0.0
+    further: tuple[str, ...] = ()
 
 
 _WORDS: Mapping[str, str] = MappingProxyType(
@@ -112,13 +113,15 @@ def _cue(weight: float, pattern: str) -> tuple[float, re.Pattern[str]]:
 _CUES: Mapping[str, tuple[tuple[float, re.Pattern[str]], ...]] = MappingProxyType(
     {
         "value": (
-            _cue(1.0, r"\bi (?:believe (?:in|that)|value|stand for)\b|\bmatters (?:most )?to me\b"),
+            (1.6, OWN_VALUE),
+            _cue(1.0, r"\bi believe that\b"),
             _cue(0.8, r"\bi (?:never|always|refuse to|promised myself)\b"),
             _cue(0.8, r"\b(?:honesty|kindness|loyalty|integrity|my conscience|my principles?)\b"),
         ),
         "preference": (
+            (1.6, OWN_PREFERENCE),
             _cue(1.0, r"\b(?:i|he|she) (?:\w+ )?(?:prefers?|likes?|loves?|hates?|dislikes?|can't stand)\b"),
-            _cue(1.0, r"\b(?:my|his|her) favou?rite\b|\b(?:i|he|she) would rather\b|\bi'd rather\b"),
+            _cue(1.0, r"\b(?:his|her) favou?rite\b|\b(?:he|she) would rather\b"),
         ),
         "person": (
             _cue(1.0, r"\b(?:was |is )?born (?:in|on)\b|\bbirthday\b|\byears old\b"),
@@ -195,11 +198,12 @@ _HEDGES = re.compile(
 
 
 def categorise(content: str, meta: Mapping[str, Any]) -> CategoryVerdict:
-    """The category with the most evidence; confidence = evidence for it / (all evidence + doubt).
+    """The category with the most evidence; confidence = evidence for it / (it + weak evidence for others + doubt).
 
     What a source says of itself counts (kind, tags, folder). Words alone need a strong
     cue or several, in a fifth of the statements of its prose, or a form that speaks for the whole: steps, turns of
-    a talk, an opening that says who or where. What is said in a talk is the talk's. Manuals and lists of changes are
+    a talk, an opening that says who or where. A text that says several kinds of things is of each of them: a strong cue
+    is enough for what it is besides. What is said in a talk is the talk's. Manuals and lists of changes are
     notes unless they tell steps or tasks: "we" is nobody there, and "instead of" no decision.
     """
     evidence: dict[str, float] = {}
@@ -222,17 +226,23 @@ def categorise(content: str, meta: Mapping[str, Any]) -> CategoryVerdict:
             add(category, _FOLDER, f"folder {folder}")
     for category, weight, reason in _by_words(content, documents(content, meta), frozenset(evidence)):
         add(category, weight, reason)
-    if not evidence:
-        return CategoryVerdict(NOTE, 0.3, "no tag, folder or phrase decides", MOST_BITS)
     # Equal evidence goes to the category that the list names first: the longer-lived one.
-    best = min(evidence, key=lambda c: (-evidence[c], _RANK.get(c, len(_RANK)), c))
-    confidence = evidence[best] / (sum(evidence.values()) + _DOUBT)
-    return CategoryVerdict(best, round(confidence, 4), ", ".join(reasons[best][:4]), _bits(evidence))
+    ranked = sorted(evidence, key=lambda c: (-evidence[c], _RANK.get(c, len(_RANK)), c))
+    said = [c for c in ranked if evidence[c] == 0.0 or evidence[c] >= _ENOUGH]
+    if not any(evidence.values()):
+        return CategoryVerdict(NOTE, 0.3, "no tag, folder or phrase decides", MOST_BITS, tuple(said))
+    best = ranked[0]
+    # What a text says besides is no doubt about what it is.
+    doubt = _DOUBT + sum(weight for c, weight in evidence.items() if c not in said and c != best)
+    confidence = evidence[best] / (evidence[best] + doubt)
+    further = tuple(c for c in said if c != best)
+    return CategoryVerdict(best, round(confidence, 4), ", ".join(reasons[best][:4]), _bits(evidence), further)
 
 
 def _by_words(content: str, manual: bool, named: frozenset[str]) -> Iterator[tuple[str, float, str]]:
-    """(category, weight, reason) of each cue that counts. named: what the source calls itself: beside that a weak cue
-    may add to it; by itself it is none.
+    """(category, weight, reason) of each cue that counts; the weight is 0 where it speaks for its sentence alone.
+
+    named: what the source calls itself: beside that a weak cue may add to it; by itself it is none.
     """
     told = prose(content)
     talk = is_talk(told)
@@ -252,9 +262,10 @@ def _by_words(content: str, manual: bool, named: frozenset[str]) -> Iterator[tup
             if any(column)
         ]
         share = sum(map(any, held)) / max(1, len(held))
-        if category in named or (share >= _SHARE and sum(weight for weight, _ in found) >= _ENOUGH):
-            for weight, match in found:
-                yield category, weight, f"“{' '.join(match[0].split())[:40]}”"
+        counts = category in named or (share >= _SHARE and sum(weight for weight, _ in found) >= _ENOUGH)
+        for weight, match in found:
+            if counts or weight >= _ENOUGH:  # a single sentence of a page says what it is besides, and not what it is
+                yield category, weight if counts else 0.0, f"“{' '.join(match[0].split())[:40]}”"
 
 
 def _bits(evidence: Mapping[str, float]) -> float:

@@ -197,6 +197,8 @@ def _block(
         "links": list(links(raw.content)),
         "dates": dates_told(raw.content, raw.written),
     }
+    if verdict.further:
+        more["categories"] = [verdict.category, *verdict.further]
     return replace(
         raw,
         category=verdict.category,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from amgs.errors import UsageError
-from amgs.lifecycle.annotate import checked_category, checked_confidence
+from amgs.lifecycle.annotate import checked_category, checked_confidence, with_categories
 from amgs.lifecycle.categories import decay_of
 from amgs.lifecycle.self_detection import is_self_component
 from amgs.settings import DEFAULT_PROFILES, ProfileSettings
@@ -208,7 +208,9 @@ def _revised(item: ConsolidationItem, edit: ItemEdit | None, out: frozenset[str]
     if edit.category is None or edit.decay_lambda is None or edit.is_self_component is None:
         return item
     block = replace(
-        block, category=edit.category, decay_lambda=edit.decay_lambda, is_self_component=edit.is_self_component
+        with_categories(block, [edit.category]),
+        decay_lambda=edit.decay_lambda,
+        is_self_component=edit.is_self_component,
     )
     return replace(
         item,

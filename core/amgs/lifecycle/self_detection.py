@@ -20,6 +20,26 @@ _SURE = 0.5
 _STATEMENTS = 3
 """First-person statements that a note without an author needs."""
 
+_LASTING = r"\bI(?: (?:\w+ly|much|also|still|do|always))* "
+_PASSING = r"(?!(?:the|this|that|these|those|it|how|what|when|you|your|his|her|their|to (?:hear|see|know))\b)"
+OWN_VALUE = re.compile(
+    rf"{_LASTING}(?:value|believe in|stand for|cherish|care (?:deeply |most |a lot )?about|hold .{{1,40}} dear)\b"
+    r"|\bmatters? (?:a lot |much |more |most )?to me\b|\bimportant to me\b|\bmy (?:core |own )?(?:values|principles?)\b"
+    r"|\bI (?:never|refuse to) (?!\w+ed\b|saw\b|knew\b|thought\b|had\b|got\b|said\b|heard\b)\w+"
+)
+"""What somebody says of what they hold dear."""
+OWN_PREFERENCE = re.compile(
+    rf"{_LASTING}(?:prefer\b|(?:like|love|enjoy|hate|dislike) {_PASSING})|\bI(?:['’]d| would) rather\b"
+    rf"|\bI (?:can['’]?t|cannot) stand {_PASSING}|\bI (?:do not|don['’]t) (?:like|enjoy) {_PASSING}"
+    r"|\b[Mm]y favou?rites?\b"
+)
+"""What somebody says of what they prefer. "I love this" is said of one thing on one day."""
+
+_QUOTED = re.compile(
+    r"“[^”]*”|\"[^\"\n]*\"|^>.*$|^\W{0,3}[A-Z][\w.'’-]+(?: [A-Z][\w.'’-]+){0,2}:(?=\s).*$", re.MULTILINE
+)
+"""What others say: quotations, and lines that begin with a name."""
+
 _FIRST_PERSON = re.compile(r"\bI(?:['’](?:m|ve|d|ll))?\b(?! (?:/|O\b))|\b[Mm]y(?:self)?\b")
 _SENTENCE = re.compile(r"[.!?…]+(?:\s|$)|\n\s*\n|\n\s*[-*]\s")
 _MANUAL = re.compile(
@@ -71,8 +91,8 @@ def is_self_component(category: str, confidence: float, meta: Mapping[str, Any],
     """Explicitly marked, or a value or preference that its rules are sure of and that is the operator's own word.
 
     It is theirs where the owner signed it, where a tag or a folder calls it a value and nobody else signed it, or
-    where it says "I" in several sentences and is no manual; "we value …" is anybody's. whose: the owner; while it is
-    unknown, whoever signed what a source calls a value is taken for them.
+    where it says "I" in several sentences, or in most of them what "I" value or prefer, and is no manual; "we value …"
+    is anybody's. whose: the owner; while it is unknown, whoever signed what a source calls a value is taken for them.
     """
     if is_explicit(meta):
         return True
@@ -91,5 +111,7 @@ def _called_values(meta: Mapping[str, Any]) -> bool:
 
 
 def _own_voice(content: str) -> bool:
-    said = sum(bool(_FIRST_PERSON.search(sentence)) for sentence in _SENTENCE.split(prose(content)))
-    return said >= _STATEMENTS
+    sentences = [sentence for sentence in _SENTENCE.split(_QUOTED.sub("", prose(content))) if sentence.strip(" #*-\n")]
+    said = sum(bool(_FIRST_PERSON.search(sentence)) for sentence in sentences)
+    lasting = sum(bool(OWN_VALUE.search(sentence) or OWN_PREFERENCE.search(sentence)) for sentence in sentences)
+    return said >= _STATEMENTS or lasting > len(sentences) / 2

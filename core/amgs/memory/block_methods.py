@@ -75,13 +75,16 @@ class BlockMethods(OpenMemory):
         id: str,
         *,
         category: str | None = None,
+        categories: Sequence[str] | None = None,
         confidence: float | None = None,
         decay_lambda: float | None = None,
         is_self_component: bool | None = None,
         status: Status | None = None,
         meta: Mapping[str, str] | None = None,
     ) -> Block:
-        """Change a block's metadata; journalled, so that it can be undone. meta: an empty value takes a key away."""
+        """Change a block's metadata; journalled, so that it can be undone. categories: of a block of several, the first
+        being its `category`. meta: an empty value takes a key away.
+        """
         from amgs.lifecycle import annotate
 
         return annotate.edit(
@@ -89,6 +92,7 @@ class BlockMethods(OpenMemory):
             self._context.whole_id(id),
             self._now,
             category=category,
+            categories=categories,
             confidence=confidence,
             decay_lambda=decay_lambda,
             is_self_component=is_self_component,

@@ -42,7 +42,7 @@ def why(
     """Follow one block down the waterfall of a request that admits the best `places`."""
     refused = refused_by(block, request.filter)
     if refused:
-        return _turned_away(request, block, frame, refused, places)
+        return turn_away(request, block, frame, refused, places)
     # Present whatever the finders say, so that it is scored like the others even where none found it.
     asked = replace(request, present=(*request.present, number), most=None)
     gathered = gather(asked, sources)
@@ -61,9 +61,10 @@ def refused_by(block: Block, wanted: BlockFilter) -> str:
             f"it is {block.status}; only {' or '.join(wanted.statuses)} blocks are taken",
         ),
         (
-            wanted.categories is None or block.category in wanted.categories,
-            f"its category is {block.category}; only {' or '.join(wanted.categories or ())} is taken",
+            wanted.categories is None or not set(wanted.categories).isdisjoint(block.categories),
+            f"its category is {' and '.join(block.categories)}; only {' or '.join(wanted.categories or ())} is taken",
         ),
+        (block.categories != (wanted.without,), f"it is {wanted.without} and nothing else"),
         (
             wanted.since is None or block.created_at >= as_utc(wanted.since),
             f"it was created on {block.created_at:%Y-%m-%d}, before the time asked for",
@@ -82,7 +83,8 @@ def refused_by(block: Block, wanted: BlockFilter) -> str:
     return next((words for met, words in conditions if not met), "")
 
 
-def _turned_away(request: RetrievalRequest, block: Block, frame: str, because: str, places: int) -> Explanation:
+def turn_away(request: RetrievalRequest, block: Block, frame: str, because: str, places: int) -> Explanation:
+    """Say that a block is no candidate at all."""
     return Explanation(
         query=request.text,
         block=block,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from amgs.clock import as_utc
@@ -27,6 +28,10 @@ FADED = (
 """What is left of a row of full strength at an instant; no exponent is so low that a database refuses it."""
 
 
+_SEVERAL = "contains(meta::VARCHAR, '\"categories\"')"
+"""Of a block of several categories."""
+
+
 def texts_of(column: str) -> str:
     """The list of texts that a column of JSON holds."""
     return f"from_json({column}, '[\"VARCHAR\"]')"
@@ -47,8 +52,15 @@ def where(wanted: BlockFilter) -> tuple[str, list[Any]]:
     if wanted.current:
         conditions.append("valid_to IS NULL")
     if wanted.categories is not None:
-        conditions.append("category IN (SELECT unnest(?::VARCHAR[]))")
-        parameters.append(list(wanted.categories))
+        named = [json.dumps(category, ensure_ascii=False) for category in wanted.categories]
+        held = " OR ".join(["contains(CAST(meta->'categories' AS VARCHAR), ?)"] * len(named))
+        # A look for the key is much cheaper than to parse every row.
+        several = f" OR {_SEVERAL} AND ({held})" if named else ""
+        conditions.append(f"(category IN (SELECT unnest(?::VARCHAR[])){several})")
+        parameters += [list(wanted.categories), *named]
+    if wanted.without:
+        conditions.append(f"(category <> ? OR {_SEVERAL})")
+        parameters.append(wanted.without)
     for column, sign, instant in (
         ("created_at", ">=", wanted.since),
         ("created_at", "<", wanted.until),

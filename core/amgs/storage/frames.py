@@ -60,6 +60,8 @@ def encode_rule(rule: SelectionRule) -> dict[str, Any]:
     plain = {f.name: getattr(rule, f.name) for f in fields(rule) if f.name != "filter"}
     plain = {name: value for name, value in plain.items() if name not in _ADDED or value != _ADDED[name]}
     wanted = {f.name: getattr(rule.filter, f.name) for f in fields(rule.filter) if f.name not in _OF_A_REQUEST}
+    if not wanted["without"]:  # as an older version wrote it
+        del wanted["without"]
     wanted["meta"] = dict(rule.filter.meta)
     for name in ("since", "until", "reinforced_since"):
         wanted[name] = None if wanted[name] is None else as_utc(wanted[name]).isoformat()

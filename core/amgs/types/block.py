@@ -26,7 +26,7 @@ class Block:
     not 0; `said_at` in meta when it was said last, with that offset, where that was later; `held_before` from when to
     when it held before it ended and was said again. meta holds what the source
     said: `source` (a path, or path#turn), `title`, `headings` (its path, outermost first), `lines`, `tags`, `author`,
-    `entities`.
+    `entities`; `categories` where it is of several.
     valid_from, valid_to: from when to when what it says held; None: from its creation, and to this day.
     """
 
@@ -43,6 +43,13 @@ class Block:
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     embedding: Vector | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """Every kind of knowledge that it is, `category` first: a note may decide something and tell a preference."""
+        further = self.meta.get("categories")
+        kinds = (str(kind) for kind in further) if isinstance(further, list | tuple) else ()
+        return tuple(dict.fromkeys((self.category, *kinds)))
 
     @property
     def superseded(self) -> bool:

@@ -16,7 +16,9 @@ Merge = Literal["union", "intersection", "priority_chain"]
 BudgetStrategy = Literal["static", "dynamic", "priority"]
 Selection = Literal["budget", "top_k", "threshold", "entropy"]
 Assembly = Literal["raw", "structured", "template", "summary"]
-Gather = Literal["query", "filter", "identity"]
+Gather = Literal["query", "known", "task", "filter", "identity"]
+_ASKING: tuple[Gather, ...] = ("query", "known", "task")
+"""Those by which the question decides what comes into a pool."""
 Order = Literal["search", "weights"]
 
 
@@ -25,8 +27,9 @@ class SelectionRule:
     """Which blocks may enter the pool and how the final ones are chosen.
 
     window_hours: only blocks created or reinforced within it. hops: graph distance walked from the seeds.
-    gather: where the pool comes from: what the query finds, all that passes the filter (the most recently reinforced
-    first), or the identity of §10. similarity_share: a candidate that a query brought must match it at least this much
+    gather: where the pool comes from: what the query finds, that with what is near it in category and meaning (known)
+    or with what tasks need and edges lead to (task), all that passes the filter (the most recently reinforced first),
+    or the identity of §10. similarity_share: a candidate that a query brought must match it at least this much
     of the best match, so that recent chatter does not crowd out the answer. order: what decides the order where there
     is a question, the search's own weights or those of the frame; without one those of the frame do.
     """
@@ -41,6 +44,11 @@ class SelectionRule:
     gather: Gather = "query"
     similarity_share: float = 0.0
     order: Order = "weights"
+
+    @property
+    def asks(self) -> bool:
+        """Whether the question decides what comes into the pool."""
+        return self.gather in _ASKING
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +118,11 @@ class FramePart:
     name: str
     weights: Weights
     gather: Gather
+
+    @property
+    def asks(self) -> bool:
+        """Whether the question decided what came into its pool."""
+        return self.gather in _ASKING
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,8 @@ LAYERS = ("prefilter", "keyword", "fuzzy", "vector", "graph", "score")
 class BlockFilter:
     """What the pre-filter lets through; None means no condition. since/until bound created_at, half open.
 
-    current: only what holds to this day. as_of: only what held at that instant, also what was archived since.
+    categories: of any of these. without: what is of this category alone stays out; "" for none. current: only what
+    holds to this day. as_of: only what held at that instant, also what was archived since.
     """
 
     statuses: tuple[Status, ...] = ("consolidated",)
@@ -82,6 +83,7 @@ class BlockFilter:
     meta: Mapping[str, str] = field(default_factory=dict, hash=False)
     current: bool = False
     as_of: datetime | None = None
+    without: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,9 @@ def define(
     category: Annotated[
         list[str] | None, Option("--category", metavar="NAME", help="Only these categories; repeat. none: all.")
     ] = None,
+    without: Annotated[
+        str | None, Option("--without", metavar="NAME", help="Not what is of this category alone; none: all.")
+    ] = None,
     status: Annotated[list[str] | None, Option("--status", metavar="NAME", help="Only these statuses; repeat.")] = None,
     tagged: Annotated[
         list[str] | None,
@@ -60,7 +63,8 @@ def define(
         Option("--window", metavar="HOURS", help="Only blocks created or used within this time; 0: any time."),
     ] = None,
     gather: Annotated[
-        Literal["query", "filter", "identity"] | None, Option("--gather", help="Where candidates come from.")
+        Literal["query", "known", "task", "filter", "identity"] | None,
+        Option("--gather", help="Where candidates come from."),
     ] = None,
     pool: Annotated[int | None, Option("--pool", metavar="N", min=1, help="Score at most N candidates.")] = None,
     hops: Annotated[int | None, Option("--hops", metavar="N", min=0, help="Graph distance.")] = None,
@@ -134,6 +138,7 @@ def define(
         **_given(
             statuses=None if status is None else tuple(status),
             self_only=self_only,
+            without="" if without == _NONE else without,
             meta=None if tagged is None else dict(read_pair(one) for one in _cleared(tagged)),
         ),
     )

@@ -43,6 +43,7 @@ def _selection(rule: SelectionRule) -> list[tuple[str, Any]]:
         ("least share of the best match", rule.similarity_share),
         ("statuses", ", ".join(wanted.statuses)),
         ("categories", "all" if wanted.categories is None else ", ".join(wanted.categories)),
+        ("leaves out", f"what is {wanted.without} alone" if wanted.without else "nothing"),
         ("only self", "yes" if wanted.self_only else "no"),
         ("metadata", meta),
         ("made since / before", f"{_day(wanted.since)} / {_day(wanted.until)}"),

@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from amgs.errors import UsageError
 from amgs.text.plural import plural
-from amgs_app.calls.arguments import (
-    CategoryName,
-    LambdaValue,
-    Limit,
-    Offset,
-    Profile,
-    Reference,
-    References,
-    read_lambda,
-    read_pair,
-)
+from amgs_app.calls.arguments import LambdaValue, Limit, Offset, Profile, Reference, References, read_lambda, read_pair
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
 from amgs_app.results.memory import BlockDetail, BlockList, CorrectedBlock, Deleted
@@ -112,7 +102,9 @@ def set_block(
     engine: Engine,
     block: Reference = None,
     *,
-    category: CategoryName = None,
+    category: Annotated[
+        list[str] | None, Option("--category", metavar="NAME", help="What kind of knowledge it is; repeat for several.")
+    ] = None,
     confidence: Annotated[
         float | None, Option("--confidence", metavar="X", min=0, max=1, help="Confidence, 0 to 1.")
     ] = None,
@@ -150,9 +142,9 @@ def set_block(
             raise UsageError("--unpin gives the decay of the category.", way_out="Give one of them.")
         from amgs.lifecycle.categories import decay_of
 
-        wanted = decay_of(category or chosen.category, engine.settings.memory.decay.profiles)
+        wanted = decay_of(category[0] if category else chosen.category, engine.settings.memory.decay.profiles)
     corrections: dict[str, Any] = {
-        "category": category,
+        "categories": category or None,
         "confidence": confidence,
         "decay_lambda": wanted,
         "status": status,

@@ -129,7 +129,7 @@ def _corrected(result: CorrectedBlock) -> str:
     block = result.block
     profile = profile_name(block.decay_lambda)
     told = profile if profile == "pinned" else f"{profile} decay"
-    kind = block.category or "uncategorised"
+    kind = " and ".join(block.categories) or "uncategorised"
     tags = ", ".join(str(tag) for tag in block.meta.get("tags") or ())
     marks = f", tags {tags}" * bool(tags) + f", note “{block.meta.get('note')}”" * bool(block.meta.get("note"))
     return f"“{block.title}” is now {kind}, confidence {block.confidence:.2f}, {told}{marks}"

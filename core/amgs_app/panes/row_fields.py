@@ -67,7 +67,7 @@ def listed(frame: Frame) -> tuple[Candidate, ...]:
     """A frame's candidates as they are listed: part by part, those that the question brought first, and in each part
     what is in before what is out.
     """
-    unasked = {part.name for part in frame.parts if part.gather != "query"}
+    unasked = {part.name for part in frame.parts if not part.asks}
     names = sorted(dict.fromkeys(each.child for each in frame.candidates), key=lambda name: name in unasked)
     turn = {name: place for place, name in enumerate(names)}
     return tuple(sorted(frame.candidates, key=lambda each: (turn[each.child], each.fate != "selected")))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ENDS: Final = {"source_id": "start", "target_id": "goal", "relation_type": "kind"}
 SPECIFIED: Final[Mapping[str, Mapping[str, str]]] = {
     "block reinforce": {"ids": "blocks"},
-    "block set": {"is_self_component": "own"},
+    "block set": {"is_self_component": "own", "categories": "category"},
     "edge set": _ENDS,
     "edge remove": _ENDS,
     "frame assemble": {"type": "name", "frame_type": "name"},
@@ -68,7 +68,18 @@ _RULES: Final = {
     "similarity_share": "share",
     **{
         name: name
-        for name in ("category", "status", "tagged", "self_only", "since", "until", "used_since", "window", "gather")
+        for name in (
+            "category",
+            "status",
+            "tagged",
+            "self_only",
+            "since",
+            "until",
+            "used_since",
+            "window",
+            "gather",
+            "without",
+        )
     },
     **{name: name for name in ("pool", "hops", "selection", "top_k", "threshold", "share", "order")},
 }
@@ -76,7 +87,7 @@ _RULES: Final = {
 _UNLIMITED: Final = {
     "category": ["none"],
     "tagged": ["none"],
-    **dict.fromkeys(("since", "until", "used_since"), "none"),
+    **dict.fromkeys(("since", "until", "used_since", "without"), "none"),
     **dict.fromkeys(("window", "top_k"), 0),
 }
 """How a rule's null or empty value is written: no limit."""
@@ -96,7 +107,7 @@ def _spread_rules(rules: Any, made: dict[str, Any]) -> None:
                 "rule", "selection_rules hold no {word}; they are {known}", {"word": word, "known": known}
             )
         name = _RULES[word]
-        if value is None or value == [] or value == {}:
+        if value in (None, "", [], {}):
             value = _UNLIMITED.get(name)
         value = [value] if name in ("category", "status") and isinstance(value, str) else value
         _put(made, f"selection_rules.{word}", name, value)
@@ -202,6 +213,8 @@ def _forms(operation: Operation[..., Any], given: Mapping[str, Any]) -> dict[str
             found[each.name] = (bool, _yes_or_no)
         elif each.name == "child":
             found[each.name] = (list[str | dict[str, Any]], _children)
+        elif each.name == "category" and operation.name == "block set":
+            found[each.name] = (str, lambda value: [value] if isinstance(value, str) else value)
         elif each.name == "dedup":
             found[each.name] = (
                 Literal["content_hash", "semantic_threshold"],

@@ -116,7 +116,8 @@ def slow_filter(one: Block, wanted: BlockFilter) -> bool:
     """The obvious reading of a filter: what a backend must agree with."""
     return (
         one.status in wanted.statuses
-        and (wanted.categories is None or one.category in wanted.categories)
+        and (wanted.categories is None or any(kind in wanted.categories for kind in one.categories))
+        and one.categories != (wanted.without,)
         and (wanted.since is None or one.created_at >= wanted.since)
         and (wanted.until is None or one.created_at < wanted.until)
         and (wanted.reinforced_since is None or one.last_reinforced_at >= wanted.reinforced_since)
@@ -125,11 +126,13 @@ def slow_filter(one: Block, wanted: BlockFilter) -> bool:
     )
 
 
+KINDS = ["a", "b", 'ß "odd" \\ 🜁']
 instants = st.sampled_from([NOON + timedelta(days=d) for d in range(-2, 3)])
 filters = st.builds(
     BlockFilter,
     statuses=st.lists(st.sampled_from(["raw", "consolidated", "archived"]), unique=True).map(tuple),
-    categories=st.none() | st.lists(st.sampled_from(["a", "b"]), unique=True).map(tuple),
+    categories=st.none() | st.lists(st.sampled_from(KINDS), unique=True).map(tuple),
+    without=st.sampled_from(["", *KINDS]),
     since=st.none() | instants,
     until=st.none() | instants,
     reinforced_since=st.none() | instants,
@@ -148,11 +151,12 @@ def test_a_filter_passes_what_the_obvious_reading_of_it_passes(
         block(
             f"{seed} {i}",
             status=("raw", "consolidated", "archived")[draw.integers(3)],
-            category="ab"[draw.integers(2)],
+            category=(kind := KINDS[draw.integers(3)]),
             created_at=NOON + timedelta(days=int(draw.integers(-2, 3))),
             last_reinforced_at=NOON + timedelta(days=int(draw.integers(-2, 3))),
             is_self_component=bool(draw.integers(2)),
-            meta={"k": "12"[draw.integers(2)], 'odd "key" $.x': "12"[draw.integers(2)]},
+            meta={"k": "12"[draw.integers(2)], 'odd "key" $.x': "12"[draw.integers(2)]}
+            | ({"categories": [kind, other]} if (other := KINDS[draw.integers(3)]) != kind else {}),
         )
         for i in range(8)
     ]

@@ -109,7 +109,8 @@ def run(
         sys.stderr.write(printable(f"amgs: {now}\n"))
         return ExitCode.USAGE
     try:
-        app = build(_needed(arguments)) if registry is None else build(registry, front_ends=False)
+        listed = tuple(arguments) == ("--help",)
+        app = build(_needed(arguments), listed=listed) if registry is None else build(registry, front_ends=False)
         command = typer.main.get_command(app)
         code = command.main(list(arguments), prog_name=program, standalone_mode=False, obj=screen)
         sys.stdout.flush()
@@ -131,8 +132,11 @@ def run(
         return complain(error)
 
 
-def build(registry: Registry | None = None, *, front_ends: bool = True) -> typer.Typer:
-    """The command line: global options, every operation of the registry, and the front ends, such as `run`."""
+def build(registry: Registry | None = None, *, front_ends: bool = True, listed: bool = False) -> typer.Typer:
+    """The command line: global options, every operation of the registry, and the front ends, such as `run`.
+
+    listed: each command is only a line of the help, without its parameters; to read those takes .3 s.
+    """
     registry = standard() if registry is None else registry
     app = typer.Typer(
         name="amgs",
@@ -145,17 +149,21 @@ def build(registry: Registry | None = None, *, front_ends: bool = True) -> typer
     )
     app.callback(invoke_without_command=True)(_root)
     if front_ends:
-        _add_front_ends(app)
+        _add_front_ends(app, listed=listed)
     panel_of = {noun: panel for panel, nouns in PANELS.items() for noun in nouns}
     nouns = sorted(
         registry.nouns().items(), key=lambda each: list(panel_of).index(each[0]) if each[0] in panel_of else 99
     )
     for noun, operations in nouns:
-        _add_below(app, operations, 0, panel_of.get(noun))
+        if listed:
+            alone = next((each.summary for each in operations if each.name == noun), "")
+            app.command(noun, help=alone or describe(noun), rich_help_panel=panel_of.get(noun))(lambda: None)
+        else:
+            _add_below(app, operations, 0, panel_of.get(noun))
     return app
 
 
-def _add_front_ends(app: typer.Typer) -> None:
+def _add_front_ends(app: typer.Typer, *, listed: bool) -> None:
     for name, command in _FRONT_ENDS.items():
         app.command(
             name,
@@ -163,7 +171,7 @@ def _add_front_ends(app: typer.Typer) -> None:
             help=unwrap(inspect.getdoc(command) or ""),
             epilog=_shown(EXAMPLES[name]),
             rich_help_panel=FRONT_ENDS,
-        )(_with_globals(command))
+        )((lambda: None) if listed else _with_globals(command))
     token = typer.Typer(cls=PlainGroup, help="Make tokens for the service.", suggest_commands=False)
     token.command(
         "new", cls=PlainCommand, help=unwrap(inspect.getdoc(new_token) or ""), epilog=_shown(EXAMPLES["token new"])

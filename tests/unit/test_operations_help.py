@@ -11,7 +11,7 @@ import typer.main
 
 from amgs_app.calls.registry import Registry
 from amgs_app.calls.standard import standard
-from amgs_app.cli import build
+from amgs_app.cli import build, run
 from amgs_app.results.session import CommandGroups, HelpList
 
 
@@ -82,3 +82,12 @@ def test_the_help_of_every_command_is_broken_once_at_any_width(
             if len(line) + 1 + len(following.split()[0]) <= width - 2
         ]
     assert len(commands) > 100 and ragged == []
+
+
+def test_the_help_of_the_program_lists_every_command_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is made without reading the parameters of any."""
+    whole: Any = typer.main.get_command(build())
+    lines = {name: command.get_short_help_str(300) for name, command in whole.commands.items()}
+    assert run(["--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert [name for name, line in lines.items() if f" {name} {line.split('.')[0]}" not in shown] == []

@@ -18,7 +18,6 @@ from amgs_app.calls.shared_options import flag_of
 from amgs_app.calls.standard import standard
 from amgs_app.command_line.global_options import ANNOTATIONS, SWITCHES, Globals, Screen
 from amgs_app.gc_tuning import rare_collections
-from amgs_app.places.corpus import shipped
 from amgs_app.places.paths import write_whole
 from amgs_app.shell.output import advise, agreed, check_format, exit_code_of, progress_on, say, write
 from amgs_app.terminal.exit_codes import ExitCode
@@ -87,6 +86,8 @@ def open_demo(*, options: Globals) -> int:
 
     Your own memory and sessions stay as they are.
     """
+    from amgs_app.places.corpus import shipped
+
     return open_workstation(replace(options, corpus=shipped("sample_corpus")))
 
 

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Literal, get_args
 
 from amgs.errors import AmgsError, UsageError, as_refusal
-from amgs_app.calls.hints import way_out_of
-from amgs_app.render.format import undoing
 from amgs_app.terminal.exit_codes import ExitCode, code_of
 from amgs_app.terminal.printable import printable, printable_line
 from amgs_app.terminal.screen import draws
@@ -76,6 +74,8 @@ def complain(error: BaseException, out: IO[str] | None = None) -> int:
     Everything the engines raise on purpose has title, message, way_out and exit_code; other exceptions are
     not for here.
     """
+    from amgs_app.calls.hints import way_out_of
+
     out = sys.stderr if out is None else out
     error = as_refusal(error)
     title = str(getattr(error, "title", "Something went wrong"))
@@ -199,6 +199,8 @@ def agreed(operator: Operator, call: Call[Any]) -> Call[Any] | None:
         return _fill_in(call)
     if not call.operation.asks or call.arguments.get("yes") or call.arguments.get("dry_run"):
         return call
+    from amgs_app.render.format import undoing
+
     operator.join()
     plan: Any = call.having(dry_run=True).run(operator)
     if plan.later:

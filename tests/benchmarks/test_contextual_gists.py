@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 
 from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import BLOCK, GistNet, GistShape
 from amgs_focus.model.tiny import TinyModel
 from benchmarks.focus_training.corpus import TrainingCorpus
-from benchmarks.focus_training.gist_objective import Cues, step_loss
 from benchmarks.focus_training.run_config import GistTraining, Phase
 from tests.benchmarks.training_world import corpus_part
 
@@ -45,11 +42,6 @@ def corpus() -> TrainingCorpus:
     return TrainingCorpus(tuple(corpus_part(model, name, 1.0, text, 0.0) for name, text in texts.items()))
 
 
-def loss_of(told: GistTraining, net: GistNet, cues: Cues, step: int = 0) -> dict[str, torch.Tensor]:
-    loss, parts = step_loss(told, corpus(), TinyModel(), net, cues, step)
-    return {**parts, "loss": loss}
-
-
 def test_states_after_all_layers_are_what_the_last_norm_reads() -> None:
     model = TinyModel()
     rows = model.embed(torch.randint(0, 256, (3, 9)))
@@ -72,15 +64,3 @@ def test_gists_of_states_depend_on_the_model_and_on_nothing_outside_their_block(
     with torch.no_grad():
         blind = net(model.embed(ids).float())
     assert not torch.allclose(together.float(), blind, atol=1e-3)
-
-
-def test_the_contrast_is_at_chance_for_gists_that_say_the_same_and_below_it_for_the_right_ones() -> None:
-    class Same(GistNet):
-        def forward(self, entries: torch.Tensor, states: torch.Tensor | None = None) -> torch.Tensor:
-            return super().forward(entries, states).mean(dim=0, keepdim=True).expand(len(entries), -1, -1)
-
-    told, cues = settings(contrast=1.0), Cues(64)
-    same = Same(SHAPE).eval()
-    assert float(loss_of(told, same, cues)["contrast"].detach()) == pytest.approx(math.log(2), abs=1e-6)
-    pointers = sum(float(loss_of(told, GistNet(SHAPE), cues, step)["contrast"].detach()) for step in range(4))
-    assert pointers / 4 != pytest.approx(math.log(2), abs=1e-4)

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-from datetime import date, timedelta
 from pathlib import Path
-
-from hypothesis import given
-from hypothesis import strategies as st
 
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
 from benchmarks.bench_results import MemoryRig
-from benchmarks.conversation.date_phrases import interval_of
 from benchmarks.conversation.dates import measure_dates
 
 
@@ -38,18 +33,3 @@ def test_dates_are_measured_beside_the_day_of_writing(tmp_path: Path) -> None:
     assert found.metrics["range"] == found.metrics["timebank_relative_day"] == 100.0
     assert found.metrics["date"] == 0.0
     assert found.tables[0].rows[0][-1] == 0.0
-
-
-_DAYS = st.dates(date(1800, 1, 1), date(2200, 1, 1))
-
-
-@given(
-    st.sampled_from(["yesterday", "two weeks ago", "last Friday", "the week before last", "in 3 days", "this weekend"]),
-    _DAYS,
-    st.integers(-500, 500),
-)
-def test_a_later_writer_by_whole_weeks_means_days_later_by_as_much(phrase: str, day: date, weeks: int) -> None:
-    by = timedelta(weeks=weeks)
-    here, there = interval_of(phrase, day), interval_of(phrase, day + by)
-    assert here is not None and here.first is not None and here.last is not None
-    assert there is not None and (there.first, there.last) == (here.first + by, here.last + by)

@@ -38,16 +38,3 @@ def test_a_turned_key_is_the_key_of_the_place_it_was_turned_to() -> None:
     # in the first layer a key depends on its row and its place alone
     turned = model.turned(keys, torch.full((4,), 3))
     torch.testing.assert_close(turned, model.layers_of(moved)[0][0][:, :, 3:])
-
-
-def test_a_model_that_turns_its_keys_otherwise_is_found_out() -> None:
-    class Backwards(TinyModel):
-        def turned(self, keys: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
-            return super().turned(keys, -by)
-
-    class Failing(TinyModel):
-        def turned(self, keys: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
-            raise AttributeError("no rotary_emb")
-
-    assert not turns_keys(Backwards())
-    assert not turns_keys(Failing())

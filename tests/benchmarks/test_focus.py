@@ -9,14 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from amgs.text.embedding import HashingEmbedder
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.settings import FocusSettings
-from benchmarks import focus_gist, focus_policy, focus_questions
-from benchmarks.__main__ import run as run_benchmark
-from benchmarks.focus_evaluation.needles import FactQuestion
+from benchmarks import focus_gist, focus_policy
 from benchmarks.focus_rig import TokenCorpus, read_texts
 from tests.benchmarks.rigs import focus_rig
 
@@ -89,27 +85,3 @@ def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(text:
         assert len({row["opened"][name] for name in by_rank}) == 1, "each fills the same room"
         oldest, latest = row["predicted"]["oldest first"], row["predicted"]["recency"]
         assert np.argsort(oldest).tolist() == np.argsort(latest)[::-1].tolist()
-
-
-def test_a_bench_without_its_text_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert run_benchmark(["--model", "tiny", "focus-gist"]) != 0
-    assert "--text" in capsys.readouterr().err
-    assert run_benchmark(["--model", "tiny", "focus-gist", "--text", str(tmp_path / "no.txt")]) != 0
-    assert "no.txt" in capsys.readouterr().err
-
-
-def test_questions_are_asked_in_own_and_in_other_words_beside_their_controls(text: Path, tmp_path: Path) -> None:
-    facts = [
-        FactQuestion("Zoë hid the zither by the quay.", "Where did Zoë hide the zither?", "zither quay zone"),
-        FactQuestion("Quinn vexed the xylophone jury.", "Whom did Quinn vex?", "xylophone jury quiz"),
-    ]
-    prose = read_texts(TinyModel(), text, "focus-questions")
-    rig = focus_rig(tmp_path, prose)
-    settings = FocusSettings(window=384)
-    sizes = {"7k": 4096, "256k": 10**6}
-    found = focus_questions.run(rig, facts, HashingEmbedder(), sizes=sizes, settings=settings)
-    assert found.settings["left_out"] == ["256k"]
-    assert found.metrics["opened_own_words_7k"] == 1.0 >= found.metrics["opened_own_words_chance_7k"]
-    assert found.goals["opened_own_words_7k"].met and "opened_own_words_256k" not in found.metrics
-    again = focus_questions.run(rig, facts, HashingEmbedder(), sizes=sizes, settings=settings)
-    assert again.metrics == found.metrics

@@ -11,56 +11,7 @@ import pytest
 from amgs.errors import InputError
 from amgs.text.entities import RuleRecogniser
 from benchmarks import inference
-from benchmarks.documents import read_projects
 from tests.benchmarks.rigs import memory_rig
-
-LONG = (
-    "The {0} is kept dry, and whoever turns the {0} writes down the hour, the place and the weather of that day. " * 3
-)
-
-MANUAL = f"""---
-date: 2026-03-01
----
-# Handbook
-
-Words before the first section.
-
-## Winding the lantern
-
-{LONG.format("lantern")}
-
-```
-## no heading, but code
-```
-
-## Too short
-
-Nothing much.
-
-### Mending `sails`
-
-{LONG.format("sail")}
-"""
-
-
-@pytest.fixture
-def projects(tmp_path: Path) -> Path:
-    for name, text in (("harbour", MANUAL), ("empty", "# Only a title\n")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "guide.md").write_text(text, encoding="utf-8")
-    return tmp_path
-
-
-def test_a_heading_over_enough_words_is_asked_for_and_stands_in_no_block(projects: Path) -> None:
-    (project,) = read_projects(projects)
-    assert [q.text for q in project.questions] == ["Winding the lantern in harbour", "Mending sails in harbour"]
-    contents = {str(draft.meta["source"]): draft.content for draft in project.drafts}
-    for question in project.questions:
-        assert all("##" not in contents[s].replace("## no heading", "") for s in question.sources)
-    held = "\n".join(contents.values())
-    assert "Winding the" not in held and "## Too short" in held and "## no heading, but code" in held
-    assert {draft.meta["title"] for draft in project.drafts} == {"Handbook"}
-    assert [draft.meta.get("follows") for draft in project.drafts[:2]] == [None, "guide.md#1"]
 
 
 def test_findings_are_right_where_they_were_planted_or_a_reader_says_so(tmp_path: Path) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-import benchmarks.focus_training
 from amgs_focus.errors import ConfigurationError, ModelMismatchError
 from amgs_focus.gist.checkpoint import save_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistShape
@@ -21,9 +18,8 @@ from amgs_focus.model.pretrained import PretrainedModel
 from benchmarks.focus_training.joint_config import JointRunConfig as RunConfig
 from benchmarks.focus_training.joint_run import train_lora
 from benchmarks.focus_training.records import TrainedRun
-from benchmarks.focus_training.run_config import RunConfig as PlainConfig
-from benchmarks.focus_training.run_config import parse_as, read_as
-from tests.benchmarks.training_world import keys_of, write_run, written_keys
+from benchmarks.focus_training.run_config import read_as
+from tests.benchmarks.training_world import write_run
 from tests.focus.focus_world import StillClock
 from tests.focus.model_world import write_model
 
@@ -171,12 +167,3 @@ def test_lora_is_held_against_the_frozen_base_and_resumes_exactly(llama: Path, t
     assert found.verdict in Path(parted.card).read_text(encoding="utf-8")
     assert bool(parted.checkpoint) == (found.verdict == "better")
     assert run(train_lora, told, resume=True).effects == parted.effects
-
-
-def test_the_manual_lists_every_key_of_the_phases_with_its_default() -> None:
-    manual = Path(benchmarks.focus_training.__file__).with_name("README.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```toml\n(.*?)```", manual, flags=re.S)
-    given = tomllib.loads(block)
-    data = {"data": {"texts": [{"name": "a", "path": "a.txt"}]}}
-    assert parse_as(RunConfig, data, Path("here")) == parse_as(RunConfig, {**data, **given}, Path("here"))
-    assert set(written_keys(given)) == set(keys_of(RunConfig)) - set(keys_of(PlainConfig))

@@ -11,11 +11,10 @@ import torch
 
 from amgs_focus.lens.lensnet import LensReader
 from amgs_focus.lens.scoring import LensView, TailSimilarity
-from amgs_focus.utility import counterfactuals
 from amgs_focus.window.working_context import WorkingContext
 from benchmarks.focus_evaluation.exact_allocation import with_open
 from benchmarks.focus_training.lens_examples import LensExample
-from benchmarks.focus_training.lens_labels import full_text, label_runs, opened_blocks, read
+from benchmarks.focus_training.lens_labels import label_runs, opened_blocks, read
 from benchmarks.focus_training.lens_runs import LensSnapshot, snapshot_at
 from benchmarks.focus_training.lens_training import LensTraining, evaluate, lens_losses, resumed, train
 from benchmarks.focus_training.trainer import StepReport
@@ -27,29 +26,6 @@ TRAINING = LensTraining(SHAPE, warm_steps=3, steps=6, batch=2, validate_every=3,
 
 def drawn(number: int) -> LensSnapshot:
     return snapshot_at(number, texts(), RUNS, MODEL, GIST, TailSimilarity(), block_size=16)
-
-
-def test_labels_come_back_from_disk_as_they_were(tmp_path: Path) -> None:
-    done = label_runs(
-        tmp_path,
-        texts(),
-        dataclasses.replace(RUNS, blocks=(34, 36)),
-        MODEL,
-        GIST,
-        TailSimilarity(),
-        snapshots=2,
-        exact=3,
-        together=4,
-    )
-    assert (done.done, done.snapshots) == (2, 2)
-    found = read(tmp_path / "000001.parquet", MODEL, GIST)
-    again = counterfactuals(found.snapshot, teacher=full_text(found.snapshot))
-    by_node = {(label.node, label.kind): label for label in again}
-    assert 0 < len(found.labels) <= 3
-    for label in found.labels:
-        fresh = by_node[label.node, label.kind]
-        assert label.gains == pytest.approx(fresh.gains, abs=1e-5)
-        assert label.positions == fresh.positions
 
 
 def test_what_blocks_are_worth_together_is_what_two_full_passes_give(tmp_path: Path) -> None:

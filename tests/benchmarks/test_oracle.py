@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import combinations
 
 import pytest
@@ -12,8 +11,7 @@ from hypothesis import strategies as st
 from amgs_focus.errors import WindowBudgetError
 from amgs_focus.records import NodeRef, parent_of
 from amgs_focus.window.layout import assemble, coarsest
-from amgs_focus.window.working_context import WorkingContext
-from benchmarks.focus_evaluation.exact_allocation import Gate, best, gates_of, solve, total_gain
+from benchmarks.focus_evaluation.exact_allocation import Gate, gates_of, solve
 from tests.focus.focus_world import Shape
 
 SIZE = 4
@@ -79,22 +77,3 @@ def test_the_dynamic_program_agrees_with_trying_everything(
     assert found in every_set(gates)
     assert sum(gate.cost for gate in gates if gate.node in found) <= room
     assert sum(gate.gain for gate in gates if gate.node in found) == pytest.approx(expected)
-
-
-@given(length=st.integers(0, 400), slack=st.integers(0, 60), data=st.data())
-def test_the_best_context_holds_every_invariant_and_is_never_worse(
-    length: int, slack: int, data: st.DataObject
-) -> None:
-    shape = Shape(length)
-    context = assemble(shape, coarsest(shape, 10**6, 2).used + slack, 2)
-    nodes = [NodeRef(1, index) for index in range(shape.count(1))] + [NodeRef(3, 0), NodeRef(2, 5)]
-    gains = data.draw(st.dictionaries(st.sampled_from(nodes), st.floats(-1, 1), max_size=12))
-    found = best(context, shape, gains)
-    found.context.check()
-    assert found.gain == pytest.approx(worth_of_standing(found.context, shape, gains))
-    assert found.gain >= worth_of_standing(context, shape, gains) - 1e-9
-
-
-def worth_of_standing(context: WorkingContext, shape: Shape, gains: Mapping[NodeRef, float]) -> float:
-    """The worth without gists that could not be entries: those stand for nothing that can be chosen."""
-    return total_gain(context, {gate.node: gate.gain for gate in gates_of(context, shape, gains)})

@@ -11,11 +11,11 @@ from safetensors import safe_open
 
 from amgs_focus.gist.checkpoint import load_checkpoint
 from amgs_focus.model.tiny import TinyModel
-from benchmarks.focus_training.corpus import open_corpus, read_shard, stage
+from benchmarks.focus_training.corpus import open_corpus
 from benchmarks.focus_training.gist_run import train_gistnet
 from benchmarks.focus_training.records import TrainedRun
 from benchmarks.focus_training.run_config import RunConfig, read_config
-from tests.benchmarks.training_world import LAMPS, write_run
+from tests.benchmarks.training_world import write_run
 
 
 class Ticking:
@@ -36,28 +36,6 @@ def run(config: RunConfig, **told: Any) -> TrainedRun:
 def weights(file: Path) -> dict[str, torch.Tensor]:
     encoder = load_checkpoint(file, TinyModel())
     return {**encoder.token_net.state_dict(prefix="t."), **encoder.gist_net.state_dict(prefix="g.")}
-
-
-def test_shards_hold_whole_blocks_and_say_where_they_are_from(tmp_path: Path) -> None:
-    config = read_config(write_run(tmp_path))
-    model = TinyModel()
-    staged = stage(config.data, model)
-    assert [(one.name, one.split, one.fresh) for one in staged.shards] == [
-        ("lamps", "train", True),
-        ("lamps", "validation", True),
-        ("notes", "train", True),
-        ("notes", "validation", True),
-    ]
-    said, tokens = read_shard(tmp_path / "shards" / "lamps.train.arrow")
-    assert tokens.dtype == torch.int32
-    assert len(tokens) % 32 == 0 and len(tokens) == said.tokens
-    assert tokens.tolist() == model.encode(LAMPS)[: said.tokens]
-    later, kept = read_shard(tmp_path / "shards" / "lamps.validation.arrow")
-    whole = model.encode(LAMPS)
-    assert later.first == said.tokens + said.left_out == len(whole) - int(len(whole) * 0.2)
-    assert kept.tolist() == whole[later.first : later.first + later.tokens]
-    notes, _ = read_shard(tmp_path / "shards" / "notes.train.arrow")
-    assert [name for name, _ in notes.files] == ["a.md", "b.md"]
 
 
 def test_a_run_ends_in_a_checkpoint_and_a_card_of_its_own_figures(tmp_path: Path) -> None:

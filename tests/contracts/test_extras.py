@@ -109,22 +109,6 @@ def test_a_command_that_needs_an_extra_names_it(words: list[str], extra: str, tm
     assert "Traceback" not in done.stderr
 
 
-def test_without_its_extra_the_screen_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from amgs.errors import UsageError
-    from amgs_app.command_line import front_ends
-    from amgs_app.command_line.global_options import Globals
-
-    monkeypatch.setattr(front_ends, "has_screen", lambda: True)
-    with pytest.raises(UsageError) as raised:
-        front_ends.open_workstation(Globals())
-    assert extras.install_line("screen") in raised.value.way_out
-
-
-def test_a_module_that_no_extra_brings_is_a_fault_of_the_program() -> None:
-    with pytest.raises(ModuleNotFoundError, match="no_such_module"), extras.explained():
-        __import__("no_such_module")
-
-
 def test_every_package_that_is_imported_on_demand_belongs_to_the_extra_that_is_named() -> None:
     for package, extra in extras.EXTRA_OF.items():
         brought = {canonicalize_name(one.name) for one in requirements(EXTRAS[extra])}

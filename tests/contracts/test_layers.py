@@ -60,10 +60,6 @@ def test_parts_of_a_package_import_each_other_in_no_circle(package: str) -> None
     assert in_a_circle(imports) == set()
 
 
-def test_a_circle_is_found() -> None:
-    assert in_a_circle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == {"b", "c"}
-
-
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_folder_of_a_package_says_what_it_is_for(package: str) -> None:
     told = {

@@ -11,21 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import pytest
 import typer.main
 
-from amgs_app.calls.call import Call
 from amgs_app.calls.completion import complete
 from amgs_app.calls.marks import Arg, Option, Takes
-from amgs_app.calls.operation import Operation, call_from_json, operation
+from amgs_app.calls.operation import call_from_json, operation
 from amgs_app.calls.registry import Registry
 from amgs_app.calls.standard import standard
 from amgs_app.cli import build
 from amgs_app.engine import Engine, Options
 from amgs_app.render.encode import to_json
 from amgs_app.session.operator import Operator
-from amgs_app.shell.output import as_text
 from amgs_app.shell.script import parse_script, run_steps
 from amgs_app.terminal.line import LineError
-from tests.tui.app_drive import drive
-from tests.tui.app_world import World
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -70,21 +66,6 @@ def operator() -> Iterator[Operator]:
         made.run(standard().call("inbox list"))
         made.run(standard().call("select", block="@1"))
         yield made
-
-
-def test_calling_it_gives_a_typed_call_that_carries_nothing_out() -> None:
-    call: Call[Tally] = tally("dome", least=2)
-    assert isinstance(tally, Operation)
-    assert call.arguments == {"word": "dome", "block": None, "least": 2, "unit": "times"}
-    with pytest.raises(TypeError):
-        tally("dome", most=2)  # type: ignore[call-arg]
-    with pytest.raises(TypeError):
-        tally()  # type: ignore[call-arg]
-
-
-def test_it_runs_on_an_engine_that_many_clients_share(operator: Operator) -> None:
-    (block,) = operator.listed
-    assert tally("dome", block).run(operator.engine) == Tally("dome", 2, "times")
 
 
 def test_an_operator_resolves_the_block_before_it_is_called_and_records_a_complete_line(operator: Operator) -> None:
@@ -136,14 +117,6 @@ def test_completion_offers_its_name_its_options_its_choices_and_its_blocks(
     assert offered("tally dome ") == ["@1"]
 
 
-async def test_the_palette_offers_it(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amgs_app.calls.standard.standard", lambda: registry)
-    async with drive(World(raw=1), (120, 40)) as driven:
-        await driven.press("ctrl+p")
-        await driven.type("tally")
-        assert "Count a word in a block." in driven.text
-
-
 def test_its_json_schema_tells_types_bounds_choices_and_help() -> None:
     schema = tally.schema()
     given = schema["properties"]
@@ -159,26 +132,8 @@ def test_its_json_schema_tells_types_bounds_choices_and_help() -> None:
             call_from_json(tally, wrong)
 
 
-def test_its_result_is_rendered_without_an_entry_of_its_own() -> None:
-    result = Tally("dome", 2, "times")
-    rows = [line.split() for line in as_text(result).splitlines()]
-    assert all(row in rows for row in (["word", "dome"], ["count", "2"], ["unit", "times"]))
-    assert '"count": 2' in to_json(result)
-
-
 def test_every_operation_takes_an_engine_or_an_operator_and_has_a_schema() -> None:
     for each in standard():
         first = next(iter(inspect.signature(each.function).parameters))
         assert first == ("operator" if each.of_operator else "engine"), each.name
         assert set(each.schema()["properties"]) == set(each.signature.parameters), each.name
-
-
-def test_parameters_that_operations_share_stand_in_each_with_their_defaults(registry: Registry) -> None:
-    optimise, why = (registry[f"conversation {name}"] for name in ("optimise", "why"))
-    told = {each.name: each for each in optimise.parameters}
-    shared = [each for each in why.parameters if each.name in ("budget", "strategy", "until", "keep")]
-    assert len(shared) == 4 and all(told[each.name] == each and not each.required for each in shared)
-    call = why("x", "#1", budget=9)
-    assert (call.arguments["budget"], call.arguments["until"]) == (9, None)
-    with pytest.raises(TypeError, match="unexpected keyword argument"):
-        why("x", "#1", budgets=9)

@@ -89,42 +89,6 @@ def test_the_loader_finds_each_name_of_the_stub_and_no_other(package: ModuleType
         _ = package.Nothing
 
 
-def test_every_public_method_of_memory_explains_itself() -> None:
-    members = {
-        name: inspect.getdoc(inspect.getattr_static(amgs.Memory, name))
-        for part in PARTS
-        for name in vars(part)
-        if not name.startswith("_")
-    }
-    assert {"add", "consolidate", "context", "search", "feedback"} <= set(members)
-    assert [name for name, doc in members.items() if not doc] == []
-
-
-def test_no_part_says_again_what_memory_says() -> None:
-    """A method is one of Memory, by itself or inherited, or one of a part."""
-    own = dict(inspect.getmembers(amgs.Memory, inspect.isfunction))
-    parts = parts_of_memory()
-    assert amgs.Lifecycle in parts and amgs.Graph in parts
-    assert [
-        f"{part.__name__}.{name}"
-        for part in parts
-        for name, method in inspect.getmembers(part, inspect.isfunction)
-        if not name.startswith("_")
-        and own.get(name, method) is not method
-        and inspect.signature(own[name]) == inspect.signature(method)
-    ] == []
-
-
-def parts_of_memory() -> list[type]:
-    """What the properties of Memory give, of the exported classes."""
-    given = {
-        member.fget.__annotations__["return"]
-        for _, member in inspect.getmembers(amgs.Memory)
-        if isinstance(member, property)
-    }
-    return [getattr(amgs, name) for name in sorted(given & set(amgs.__all__))]
-
-
 def test_what_opens_a_memory_takes_all_that_memory_takes() -> None:
     given = inspect.signature(amgs.open).parameters
     taken = inspect.signature(amgs.Memory.open).parameters

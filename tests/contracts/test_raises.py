@@ -115,34 +115,3 @@ def test_what_a_docstring_says_is_raised_exists_and_is_raised(package: str) -> N
                         wrong.append(f"{path}:{getattr(node, 'lineno', 1)}: {name}: {fault}")
     assert wrong == []
     assert seen, "nothing was read"
-
-
-@pytest.mark.parametrize("package", ["amgs", "amgs_focus"])
-def test_the_tree_of_errors_in_a_docstring_is_the_tree_of_classes(package: str) -> None:
-    module = importlib.import_module(f"{package}.errors")
-    drawn, above = {}, dict[int, str]()
-    for line in (module.__doc__ or "").splitlines():
-        entry = re.fullmatch(r"    ([│├└─ ]*)(\w+)(?: +exit (\d+))?(?: +[a-z].*)?", line)
-        if entry is not None:
-            depth = len(entry[1]) // 4
-            above[depth] = entry[2]
-            drawn[entry[2]] = (above.get(depth - 1, "Exception"), entry[3])
-    real = {
-        name: kind
-        for name, kind in vars(module).items()
-        if isinstance(kind, type) and issubclass(kind, Exception) and kind.__module__ == module.__name__
-    }
-    assert {name: base for name, (base, _) in drawn.items()} == {
-        name: kind.__bases__[0].__name__ for name, kind in real.items()
-    }
-    for name, (_, code) in drawn.items():
-        own = "exit_code" in vars(real[name])
-        assert (code is not None) == own, name
-        assert code is None or int(code) == vars(real[name])["exit_code"], name
-
-
-def test_a_name_that_no_class_has_is_found() -> None:
-    assert [*named("Do it. Raises NoSuchError when it cannot.")] == ["NoSuchError"]
-    assert fault_of("NoSuchError", "amgs") == "no such class"
-    assert fault_of("BudgetError", "amgs_focus") == "no such class"
-    assert fault_of("WindowBudgetError", "amgs_focus") == "" and fault_of("ValueError", "amgs") == ""

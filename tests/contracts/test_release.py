@@ -85,24 +85,8 @@ def test_a_tree_that_is_not_clean_is_refused_and_a_wheel_that_fails_leaves_it_as
     assert run(folder, "git", "status", "--porcelain").stdout == run(folder, "git", "tag").stdout == ""
 
 
-def test_the_version_stands_in_one_place_and_the_changelog_begins_with_what_comes() -> None:
-    about = (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition("[project.optional")[0]
-    assert 'dynamic = ["version"]' in about and "\nversion" not in about
-    sections = [line for line in (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines() if line[:3] == "## "]
-    assert re.fullmatch(r"## \d+\.\d+\.\d+ \((unreleased|\d{4}-\d\d-\d\d)\)", sections[0])
-
-
 def test_the_version_is_that_of_the_newest_section_of_the_changelog() -> None:
     from amgs_app import __version__
 
     newest = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.M)[0]
     assert newest == __version__
-
-
-def test_no_entry_of_the_changelog_is_there_twice() -> None:
-    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    entries = [" ".join(one.split()) for one in re.findall(r"^- (.*(?:\n  .*)*)", text, flags=re.M)]
-    begun: dict[str, str] = {}
-    assert len(entries) > 50
-    for entry in entries:
-        assert begun.setdefault(entry[:60], entry) is entry, entry

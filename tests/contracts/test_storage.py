@@ -61,8 +61,3 @@ def test_sql_is_written_in_storage_alone_and_the_database_imported_in_a_backend_
         if of_the_database(tree):
             importing.append(str(path.relative_to(ROOT)))
     assert (with_sql, importing) == ({}, [])
-
-
-def test_sql_is_found() -> None:
-    assert sql_in(ast.parse("a = 'SELECT id FROM blocks'\nstore.execute(a)\nb = 'select one'")) == [1, 2]
-    assert of_the_database(ast.parse("import duckdb.typing")) and not of_the_database(ast.parse("a = 1"))

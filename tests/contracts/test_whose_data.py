@@ -45,10 +45,6 @@ def blocks_in(store: Path) -> int:
         return sum(memory.counts().values())
 
 
-def test_there_are_commands_that_write() -> None:
-    assert {"ingest", "import", "consolidate", "prune"} <= {each.name for each in WRITING}
-
-
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = tmp_path_factory.mktemp("mine") / "mine.duckdb"
@@ -116,9 +112,3 @@ def test_what_is_piped_in_is_one_text_also_where_it_looks_like_a_path(
 def test_what_is_no_text_is_refused(piped: bytes, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
     assert run("ingest", "-") == code
-
-
-def test_a_script_reads_no_standard_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "s.amgs").write_text("ingest -\n")
-    assert run("--store", str(tmp_path / "mine.duckdb"), "run", str(tmp_path / "s.amgs")) == 2
-    assert "Nothing is piped in here" in capsys.readouterr().err

@@ -54,17 +54,6 @@ def test_what_an_answer_used_is_logged_with_the_forecasts_and_is_no_change(tmp_p
         assert memory.calibration.note_answer(ANSWER, query=QUERY) == ()
 
 
-def test_nothing_is_logged_where_the_settings_say_so_and_the_log_keeps_the_latest() -> None:
-    with harbour(answers=0) as memory:
-        memory.assemble("TASK", query=QUERY)
-        assert memory.calibration.note_answer(ANSWER, query=QUERY) == memory.calibration.answers() == ()
-    with harbour(answers=3) as memory:
-        for _ in range(3):
-            memory.assemble("TASK", query=QUERY)
-            memory.calibration.note_answer(ANSWER, query=QUERY)
-        assert len(memory.calibration.answers()) == 3
-
-
 def test_what_was_used_counts_as_useful_until_a_verdict_says_otherwise() -> None:
     with harbour() as memory:
         (leak,) = {one.id for one in memory.blocks(BlockFilter()) if one.content == LEAK}

@@ -158,13 +158,6 @@ def test_a_calibration_maps_later_forecasts_and_undoing_it_ends_that(tmp_path: P
                 memory.undo(done.operation.id)
 
 
-def test_a_second_calibration_is_fitted_on_scores_and_not_on_mapped_forecasts(tmp_path: Path) -> None:
-    with judged(tmp_path, never=True) as memory:
-        first = memory.calibration.plan()
-        memory.calibration.apply(first)
-        assert memory.calibration.plan().forecast == first.forecast
-
-
 def test_questions_tell_what_a_calibration_would_move_before_it_is_carried_out(tmp_path: Path) -> None:
     with judged(tmp_path) as memory:
         plan = memory.calibration.plan()

@@ -56,21 +56,6 @@ def test_the_other_metrics_are_those_of_what_was_done(tmp_path: Path) -> None:
         assert found["coherence"].value is not None and -1 <= found["coherence"].value <= 1
 
 
-def test_what_was_recorded_stands_beside_what_is_and_centrality_drifts_with_the_graph(tmp_path: Path) -> None:
-    with consolidated(tmp_path) as memory:
-        first = {m.name: m for m in memory.calibration.metrics(record=True).metrics}
-        assert first["centrality drift"].value is None and "--record" in first["centrality drift"].note
-        memory.assemble("TASK", query="dome valve")
-        same = {m.name: m for m in memory.calibration.metrics().metrics}
-        assert same["centrality drift"].value == 0.0
-        assert same["entropy of categories"].before == first["entropy of categories"].value
-        assert first["entropy of frames"].value is None and same["entropy of frames"].value is not None
-        for edge in memory.edges()[1:]:
-            memory.remove_edge(edge.source_id, edge.target_id, kind=edge.relation_type)
-        moved = {m.name: m.value for m in memory.calibration.metrics().metrics}
-        assert moved["centrality drift"] and 0 < moved["centrality drift"] <= 1
-
-
 def test_a_line_that_is_no_question_is_named(tmp_path: Path) -> None:
     path = tmp_path / "q.jsonl"
     good = {"id": "q1", "question": "Who?", "kind": "single", "answers": ["a.md"], "answer": "x"}

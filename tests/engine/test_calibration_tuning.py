@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from amgs.calibration.questions import Labelled, Question, held_out
-from amgs.calibration.tuning import ScoredQuestion, interval, score, tune
+from amgs.calibration.tuning import ScoredQuestion, score, tune
 from amgs.errors import UsageError
 from amgs.frames.shipping import ATTENTION
 from amgs.types import COMPONENTS, Weights
@@ -76,15 +76,6 @@ def test_no_trial_sees_a_held_out_question() -> None:
     assert tune(POOR, spoiled, method="grid", trials=15, seed=5).proposed == found.proposed
     with pytest.raises(UsageError, match="A seed cannot be -1"):
         tune(POOR, questions, method="grid", trials=15, seed=-1)
-
-
-def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
-    rng = np.random.default_rng(0)
-    covered = 0
-    for trial in range(60):
-        low, high = interval(rng.normal(0.1, 0.4, 80), trial)
-        covered += low <= 0.1 <= high
-    assert covered >= 51
 
 
 def test_a_frame_is_tuned_through_the_door_and_stays_as_it_is(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 from amgs.calibration.coverage import LEAST
 from amgs.calibration.results import CalibrationPlan
 from amgs.clock import FixedClock
-from amgs.diagnosis.needs import MOST, least_budget
 from amgs.errors import InputError
 from amgs.memory import Memory
 from amgs.text.embedding import HashingEmbedder
@@ -129,19 +128,3 @@ def test_labels_are_cases_verdicts_and_answers_and_each_question_counts_once(mem
     assert case is not None and never is None, "the cases come first, in their order"
     assert len(judged) == 11 + 2 and judged[-1] is None, "of what was no use, none was ever in"
     assert judged[-2] is not None
-
-
-def test_the_least_budget_is_found_to_a_thirtysecond_and_holds(memory: Memory) -> None:
-    frames = {}
-
-    def made(budget: int) -> Frame:
-        frames[budget] = memory.assemble("ATTENTION", query="seal", budget=budget, reinforce=False)
-        return frames[budget]
-
-    def held(frame: Frame) -> bool:
-        return len(frame.selected) >= 12
-
-    least = least_budget(made, held)
-    assert least is not None and held(made(least)) and not held(made(least - least // 32 - 1))
-    assert least_budget(made, lambda frame: False) is None and max(frames) == MOST
-    assert least_budget(made, lambda frame: True) == 1

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from amgs.clock import FixedClock
 from amgs.diagnosis import facts
-from amgs.errors import InputError, UsageError
+from amgs.errors import UsageError
 from amgs.exchange.question_cases import append_case, read_cases
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
@@ -144,25 +143,6 @@ def test_a_gist_in_the_working_context_collapsed_the_fact_where_it_stood_for_it(
     assert (found.cause, found.trial and found.trial.fix.kind) == ("collapsed", "expand")
 
 
-def test_only_a_gist_of_the_words_that_carry_the_fact_collapsed_it(memory: Memory) -> None:
-    text = f"It rained, said Tomasz, and nobody went ashore. {FACT} in 1987. The rest is about the weather."
-    (block,) = memory.add(text).added
-    memory.consolidate()
-    fact = f"{FACT} in 1987"
-
-    def cause(*gists: str) -> str:
-        """What is named where these words were gists and all others tokens."""
-        cuts = sorted({0, len(text), *(text.index(one) + n for one in gists for n in (0, len(one)))})
-        spans = tuple(ReadSpan(block, a / len(text), b / len(text), int(text[a:b] in gists)) for a, b in pairwise(cuts))
-        read = DecodedContext(0, spans)
-        return memory.diagnosis.diagnose("", fact, question=ASKED, frame="ATTENTION", questions=0, read=read).cause
-
-    assert cause("said Tomasz, and nobody went ashore", "The rest is about the weather.") == "in the context"
-    assert cause(f"{FACT} in 1987.") == "collapsed"
-    assert cause("1987") == "collapsed"
-    assert cause(" was ", "with") == "in the context"
-
-
 def test_a_fact_that_a_message_says_in_other_words_is_diagnosed_once_it_is_named(memory: Memory) -> None:
     lines = [f"Stage {number} led past the lighthouse of Faro." for number in range(60)]
     lines.insert(20, "We mended the mainsail of the Heron with blue sailcloth from Visby.")
@@ -273,25 +253,3 @@ def test_cases_are_read_as_they_were_written_and_what_stands_in_the_file_stays(t
     assert (append_case(path, case), append_case(path, case)) == (2, 2)
     assert read_cases(path) == (QuestionCase("Who greases the pump?", ("Ilse",)), case)
     assert path.read_text(encoding="utf-8").startswith("# ours\n")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "question: x",
-        "- must_contain: [a]",
-        "- question: x\n  mustcontain: a",
-        "- question: x\n  rank: 0\n  must_contain: a",
-        "- question: x\n  rank: 2",
-        "- question: x\n  answerable: maybe",
-        "- question: x\n  as_of: soon",
-        "- question: x\n  must_contain: {a: 1}",
-        "- question: [",
-    ],
-)
-def test_a_file_of_something_else_is_refused_with_its_reason(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "questions.yml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError) as refused:
-        append_case(path, QuestionCase("y", ("z",)))
-    assert refused.value.way_out and path.read_text(encoding="utf-8") == text

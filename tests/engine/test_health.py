@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from amgs.api import health
-from amgs.lifecycle.schedule import Due
 from amgs.memory import Memory
 from amgs.types import BlockFilter, HealthLine
-from amgs_app.calls.standard import standard
 from tests.engine.lifecycle_world import lively
-from tests.engine.memory_world import NOW
 
 
 def side(memory: Memory, name: str) -> HealthLine:
@@ -42,21 +39,3 @@ def test_a_living_memory_is_counted_side_by_side() -> None:
         assert side(memory, "calibration").standing == "unknown"
         memory.feedback(frame.selected[0].block.id, useful=True)
         assert "Brier" in side(memory, "calibration").told
-
-
-def test_every_verb_that_is_named_exists() -> None:
-    due = Due(True, "too long", 60, NOW, NOW)
-    with lively() as memory:
-        lines = [
-            *memory.health().lines,
-            health.of_inbox(due),
-            health.of_consolidation(due, NOW),
-            health.of_graph(9, 0, 9, 0),
-            health.of_graph(9, 10, 9, 9),
-            health.of_review(3),
-            health.of_diversity({"note": 70}),
-            health.of_calibration(0.4, 30, 20),
-            health.of_calibration(0.1, 30, 20),
-        ]
-    for line in lines:
-        assert standard().find(line.verb.split())[0] is not None, line

@@ -6,9 +6,6 @@ import json
 import os
 from pathlib import Path
 
-import pytest
-
-from amgs.errors import InputError
 from amgs.memory import Memory
 from amgs.text.embedding_text import embedding_text
 from amgs.types import Block, BlockFilter, Skipped
@@ -144,19 +141,6 @@ def test_front_matter_is_read_to_its_depth_and_its_broken_lines_are_named(tmp_pa
     assert meta["author"] == "Ann" and meta["note_author"]["roles"] == ["cook", "driver"]
     assert [w.source for w in report.warnings] == ["n.md", "n.md"]
     assert "this line is broken" in report.warnings[0].reason + report.warnings[1].reason
-
-
-@pytest.mark.parametrize("value", ["0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00"])
-def test_a_date_beyond_the_calendar_refuses_its_file_and_no_other(tmp_path: Path, value: str) -> None:
-    files = {"n.md": f"---\ndate: {value}\n---\nBody", "ok.md": "Fine."}
-    with open_memory() as memory:
-        report = memory.ingest_folder(write_notes(tmp_path, files))
-        with pytest.raises(InputError, match="beyond the calendar"):
-            memory.ingest_file(tmp_path / "n.md")
-    assert len(report.added) == 1
-    assert [(r.source, r.reason) for r in report.refused] == [
-        ("n.md", f"its date {value} is beyond the calendar in UTC")
-    ]
 
 
 def test_a_file_name_that_is_not_utf8_gets_a_true_sentence(tmp_path: Path) -> None:

@@ -31,21 +31,6 @@ def test_the_public_names_are_those_and_each_can_be_had() -> None:
         amgs.__getattr__("Nothing")
 
 
-def test_a_useful_verdict_reinforces_its_block_a_useless_one_does_not_and_undo_takes_it_back(tmp_path: Path) -> None:
-    with consolidated(tmp_path) as memory:
-        memory.clock = FixedClock(NOW + timedelta(days=1))
-        frame = memory.assemble("ATTENTION", query="dome")
-        good, bad = (c.block.id for c in frame.selected[:2])
-        before = memory.block(good), memory.block(bad)
-        memory.feedback(good, useful=True)
-        memory.feedback(bad, useful=False)
-        assert memory.block(good).last_reinforced_at == NOW + timedelta(days=1)
-        assert memory.block(bad) == before[1] and memory.verify().ok
-        for operation in memory.operations(2):
-            memory.undo(operation.id)
-        assert (memory.block(good), memory.block(bad)) == before and memory.verify().ok
-
-
 def test_where_being_shown_is_to_reinforce_the_frame_says_so_and_undo_takes_it_back(tmp_path: Path) -> None:
     shown = Settings(frames=FrameSettings(reinforce_shown=True))
     with Memory.open(":memory:", clock=FixedClock(NOW), settings=shown) as memory:

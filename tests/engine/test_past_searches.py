@@ -73,19 +73,3 @@ def test_so_many_searches_are_kept_as_the_settings_say(tmp_path: Path) -> None:
             (block,) = memory.blocks(BlockFilter())
             with pytest.raises(UsageError, match=f"Search 1 is not kept; the latest {keep} are"):
                 memory.why_then(1, block.id)
-
-
-def test_an_assembly_writes_a_few_searches_and_closing_the_rest(tmp_path: Path) -> None:
-    path = tmp_path / "m.duckdb"
-    with opened(path) as memory:
-        memory.add("The dome stalled on Sunday.")
-        memory.consolidate()
-        for number in range(9):
-            memory.search(f"dome {number}", keep=True)
-        memory.assemble("ATTENTION", query="dome")
-        assert [one.serial for one in memory._storage.searches.latest(20)] == [4, 3, 2, 1]
-        asked = [one.query for one in memory.searches()]
-        assert asked == [f"dome {number}" for number in reversed(range(9))]
-        assert [one.query for one in memory.searches(3)] == asked[:3]
-    with opened(path) as memory:
-        assert [one.query for one in memory.searches()] == asked

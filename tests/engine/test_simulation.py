@@ -94,22 +94,6 @@ def test_an_edge_holds_with_the_chance_of_its_belief_and_its_pace() -> None:
     assert np.mean(alive) == pytest.approx(exact, abs=0.04)
 
 
-def test_looser_pruning_takes_more_and_misses_more_and_spares_the_self() -> None:
-    graph = _graph([], [], exempt=np.array([False, False, False, True]))
-    rows = _draw(graph, {}, {"threshold": 0.01}, {"threshold": 0.9}, days=120.0, rate=0.1, relevance=0.0)
-    strict, loose = ([rows[s, m].median for m in ("blocks", "misses")] for s in "12")
-    assert rows["0", "misses"].high == 0.0
-    assert strict[0] >= loose[0] >= 1 and strict[1] <= loose[1] and loose[1] > 0
-
-
-def test_faster_decay_dissolves_the_graph() -> None:
-    graph = _graph([(0, 1), (1, 2)], [0.9, 0.8], edge_decay=np.full(2, 0.01))
-    rows = _draw(graph, {"pace": 0.1}, {"pace": 100.0}, days=10.0, rate=0.0, draws=4)
-    assert rows["0", "edges"].median == 2 and rows["0", "components"].median == 2
-    assert rows["1", "edges"].median == 0 and rows["1", "components"].median == 4
-    assert rows["1", "edges"].change == -2 and rows["1", "top 20 that stay"].median == 0.0
-
-
 def test_the_same_seed_gives_the_same_future_and_no_change_moves_nothing() -> None:
     with lively() as memory:
         before = memory.change_counter

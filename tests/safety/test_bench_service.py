@@ -7,7 +7,6 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from benchmarks.service.day import DayEffort, live_a_day
 from benchmarks.service.kills import READERS, Acknowledged, kill_beside_readers, stale
 from benchmarks.service.process import ServerProcess
 
@@ -36,14 +35,3 @@ def test_an_answer_without_what_was_acknowledged_is_stale(
 
     with httpx2.Client(transport=httpx2.MockTransport(answer), base_url="http://served") as http:
         assert bool(stale(http, LATEST, by_words=by_words)) is old
-
-
-def test_a_day_ends_with_as_much_as_it_keeps_and_nothing_when_all_is_erased(tmp_path: Path) -> None:
-    questions = [f"Who mended the mast number {number} of the Heron?" for number in range(40)]
-    effort = DayEffort(hours=5, notes=2, searches=2, assemblies=2, kept=1)
-    day = live_a_day(tmp_path / "day.duckdb", "tiny", questions, effort)
-    assert day.errors == [] and day.sound
-    assert [each.blocks for each in day.readings[-2:]] == [2, 0]
-    assert day.metrics()["day_left_blocks"] == 0 < day.metrics()["day_rss_end_mb"]
-    hours = [row[0] for row in day.table().rows]
-    assert (hours[0], hours[-2], hours[-1]) == ("0.0", "5.0", "5.0") and len(hours) == 12

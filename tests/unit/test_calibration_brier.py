@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.calibration.brier import brier_score, course, reliability, wilson_interval
+from amgs.calibration.brier import brier_score, reliability, wilson_interval
 from amgs.types import Outcome
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -30,22 +30,6 @@ def test_the_parts_of_the_score_add_up(pairs: list[tuple[float, float]], bins: i
     assert math.isclose(brier, sum((p - a) ** 2 for p, a in pairs) / len(pairs), abs_tol=1e-12)
     base = sum(a for _, a in pairs) / len(pairs)
     assert math.isclose(unc, base * (1 - base), abs_tol=1e-12)
-
-
-@given(st.lists(st.tuples(probability, st.sampled_from([0.0, 1.0])), max_size=90), st.integers(1, 12))
-def test_the_parts_add_up_at_every_point_of_the_course(pairs: list[tuple[float, float]], points: int) -> None:
-    told = outcomes(pairs)
-    found = course(told, bins=10, points=points)
-    assert len(found) <= points and [p.at for p in found] == sorted(p.at for p in found)
-    assert bool(found) == bool(pairs)
-    for point in found:
-        total = point.reliability - point.resolution + point.uncertainty + point.within_bin
-        assert math.isclose(point.brier, total, abs_tol=1e-12)
-        assert point.outcomes == min(len(pairs), 20)
-    if found:
-        window = [brier_score(p, a) for p, a in pairs[:20]]
-        assert found[-1].at == told[0].at
-        assert math.isclose(found[-1].brier, sum(window) / len(window), abs_tol=1e-12)
 
 
 def test_wilson_agrees_with_the_published_value() -> None:

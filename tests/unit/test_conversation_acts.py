@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from amgs.conversation.acts import acts, is_question
-from amgs.text.sentences import sentences
 
 
 @pytest.mark.parametrize(
@@ -26,13 +23,6 @@ from amgs.text.sentences import sentences
 )
 def test_a_question_is_known_by_its_mark_or_its_words(sentence: str, asks: bool) -> None:
     assert is_question(sentence) is asks
-
-
-@given(st.text(max_size=200))
-def test_sentences_are_pieces_of_their_text_in_order(text: str) -> None:
-    spans = list(sentences(text))
-    assert all(text[a:b].strip() == text[a:b] != "" for a, b in spans)
-    assert [place for span in spans for place in span] == sorted(place for span in spans for place in span)
 
 
 def test_an_answer_closes_a_question_and_a_counter_question_does_not() -> None:
@@ -74,9 +64,3 @@ def test_somebody_elses_report_closes_a_request_and_nodding_answers_nothing() ->
 )
 def test_goals_and_commitments_say_what_will_be_done(sentence: str, kind: str | None) -> None:
     assert [act.kind for act in acts([sentence], ["A"])] == ([kind] if kind else [])
-
-
-@given(st.lists(st.tuples(st.sampled_from("AB"), st.text(max_size=60)), max_size=6))
-def test_what_closes_an_act_comes_after_it(said: list[tuple[str, str]]) -> None:
-    found = acts([text for _, text in said], [speaker for speaker, _ in said])
-    assert all(act.closed_by is None or act.closed_by > act.place for act in found)

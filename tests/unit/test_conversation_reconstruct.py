@@ -8,12 +8,12 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amgs.conversation.citing import source, text_of
+from amgs.conversation.citing import source
 from amgs.conversation.reconstruct import reconstruct
 from amgs.conversation.slots import find_slots, names_of
 from amgs.conversation.survival import elements, holds, of_pieces, read_handles, survival
 from amgs.types.conversation import Message, ToolCall
-from amgs.types.conversation_views import RESTORE_LEVELS, TextPiece, worst
+from amgs.types.conversation_views import RESTORE_LEVELS, worst
 
 _GLUE = re.compile(
     r"\[#\d+(-\d+)?\]|\n#\d+ [^\n]+: |\n| ?… ?|\n(decision|commitment|name|number|date|path|command|id): |; "
@@ -115,7 +115,3 @@ def test_words_of_speech_are_no_names_and_amounts_are_whole() -> None:
         "ls -l",
         "pip install x",
     ]
-
-
-def test_pieces_join_to_the_text() -> None:
-    assert text_of([TextPiece("a"), TextPiece("b", 1, 0, 1)]) == "ab"

@@ -54,16 +54,6 @@ def test_values_are_spread_in_straight_lines_within_their_session(
     assert np.allclose(both[:, 1], 2 * spread(values, sessions, before, after))
 
 
-def test_what_follows_a_hit_is_worth_more_than_what_came_before_and_a_long_message_pays() -> None:
-    sessions = [1] * 40 + [2] * 10
-    costs = np.full(50, 5.0)
-    found = rate(weigh(_evidence([0.0] * 20 + [9.0] + [0.0] * 29), costs, sessions, {}).worths)
-    assert found.argmax() == 20 and found[21] > found[19] > found[41]
-    costs[20] = 500.0
-    long = rate(weigh(_evidence([0.0] * 20 + [9.0] + [0.0] * 29), costs, sessions, {}).worths)
-    assert long[20] / long[41] < found[20] / found[41]
-
-
 @given(st.integers(2, 40), st.integers(0, 99))
 def test_the_parts_of_a_message_sum_to_what_decides(size: int, seed: int) -> None:
     chance = np.random.default_rng(seed)
@@ -90,24 +80,3 @@ def test_half_of_a_message_is_left_after_a_half_life() -> None:
     assert np.allclose(np.exp(decay("logarithmic", old, evidence))[3:], [0.5, 1.0])
     assert np.allclose(np.exp(decay("adaptive", old, evidence))[:3], [0.5, 0.0625, 0.0625])
     assert ages([Message(1, "user", "Nice.")], now).tolist() == [0.0]
-
-
-@given(st.integers(2, 20), st.integers(0, 99))
-def test_a_decay_takes_from_a_message_and_never_gives(size: int, seed: int) -> None:
-    chance = np.random.default_rng(seed)
-    costs, evidence = np.full(size, 9.0), _evidence(chance.normal(0, 3, size).tolist())
-    fades = {"decay": np.log(chance.uniform(1e-9, 1, size))}
-    before = weigh(evidence, costs, [1] * size, {}).worths
-    after = weigh(evidence, costs, [1] * size, fades).worths
-    assert (after <= before + 1e-12).all() and (after >= 0).all()
-
-
-def test_a_passage_that_means_what_is_asked_and_whose_speaker_is_named_is_worth_more() -> None:
-    sessions, costs = [1] * 30, np.full(30, 7.0)
-    meanings = np.tile(np.array([0.0, 1.0], dtype=np.float32), (30, 1))
-    meanings[12:18] = [1.0, 0.0]
-    named = [20 <= place < 26 for place in range(30)]
-    evidence = _evidence([0.0] * 30, named)
-    columns = passages(evidence, costs, sessions, meanings, np.array([1.0, 0.0], dtype=np.float32))
-    assert columns["passage_meaning"][14] > 1 > 0 > columns["passage_meaning"][3]
-    assert columns["floor"][23] > 0.5 > 0 > columns["floor"][3]

@@ -50,13 +50,6 @@ def test_each_view_is_what_the_memory_tells(operator: Operator, view: str) -> No
         assert repr(found) == repr(told)
 
 
-def test_mentions_stand_beside_the_messages_that_a_handle_names(operator: Operator) -> None:
-    found = shown(operator, "'#2' --view mentions --least 0.5")
-    assert [one.number for one in found.messages] == [2]  # type: ignore[attr-defined]
-    assert {one.text for one in found.mentions} >= {"$40"}  # type: ignore[attr-defined]
-    assert shown(operator, "--limit 2").total == 3  # type: ignore[attr-defined]
-
-
 def test_a_context_and_a_text_are_held_against_the_messages(operator: Operator) -> None:
     small = shown(operator, "--view survival --query sail --budget 60 --strategy levels")
     assert small.of == "levels, within 60 tokens"  # type: ignore[attr-defined]

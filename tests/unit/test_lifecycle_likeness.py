@@ -105,15 +105,6 @@ def test_it_agrees_with_looking_at_every_pair(texts: list[str], spread: float, s
         assert kinds(pairs(blocks, matrix, overlap_words=OVERLAP_WORDS)) == slow(blocks, matrix)
 
 
-def test_runs_are_of_three_words_and_a_shorter_text_is_one() -> None:
-    own = shingles(["a b c d", "A B c", "a b", "b a", "", "a b c a b c"])
-    assert np.diff(own.ends).tolist() == [2, 1, 1, 1, 0, 3]
-    assert own.wording(0, 1) == 0.5
-    assert own.wording(0, 5) == 0.25
-    assert own.wording(2, 3) == own.wording(2, 0) == own.wording(4, 4) == 0.0
-    assert own.words.tolist() == [4, 3, 2, 2, 0, 6]
-
-
 def test_with_too_many_pairs_only_the_rarest_runs_count(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["ash elm fir oak", "ash elm fir yew", "x y z 1 2 3 4 5", "so x y z 1 2 3 4 5"]
     texts += [f"same old words {n}" for n in range(9)]

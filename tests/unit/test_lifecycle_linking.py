@@ -53,13 +53,6 @@ def kinds(edges: dict[str, tuple[Edge, ...]], relation: str) -> list[tuple[str, 
     return [(e.source_id, e.target_id) for own in edges.values() for e in own if e.relation_type == relation]
 
 
-@pytest.mark.parametrize("first", ["one", "two"])
-def test_neighbours_consolidated_apart_are_linked_whichever_came_first(first: str) -> None:
-    nodes = [at("one", sources=("d.md#1",)), at("two", sources=("d.md#2",), follows={"d.md#2": "d.md#1"})]
-    nodes.sort(key=lambda n: n.id != first)
-    assert kinds(linked(nodes, known=1), "next") == [("one", "two")]
-
-
 def test_a_link_finds_the_note_by_file_name_or_title_and_a_split_note_by_its_first_part() -> None:
     nodes = [
         at("a", links=("kitchen", "the-plate-vault", "manual", "nowhere")),
@@ -80,15 +73,6 @@ def test_near_copies_are_duplicates_and_mere_likeness_is_not(known: int) -> None
     found = linked(nodes, [[1, 0.01], [1, 0.02], [1, 0.03]], texts=texts, known=known)
     assert kinds(found, "duplicates") == [("b", "a")]
     assert len(kinds(found, "related")) == 3
-
-
-def test_a_name_that_very_many_hold_links_to_its_latest_holders_only() -> None:
-    nodes = [at(f"n{i:04}", i, entities=(f"X{i % 50}",)) for i in range(2500)]
-    rows = np.random.default_rng(3).normal(size=(2500, 64)).tolist()
-    found = linked(nodes, rows, known=2499)
-    ends = [int(b[1:]) for _, b in kinds(found, "mentions_same")]
-    assert len(ends) == 6
-    assert min(ends) >= 2500 - 34 * 50
 
 
 @settings(deadline=None)

@@ -86,14 +86,6 @@ def test_a_session_of_claude_code_is_filed_under_who_said_what(session: Operator
     assert names(session) == {"session": 9}
 
 
-def test_a_rollout_of_codex_is_imported_as_a_conversation(session: Operator, tmp_path: Path) -> None:
-    done = do(session, "import", str(write_lines(tmp_path / "rollout-2026.jsonl", CODEX)))
-    assert (done.format, done.conversations) == ("codex", ("rollout-2026",))
-    assert "Tool shell: 1904" in [block.content for block in blocks(session)]
-    shown = do(session, "conversation", "show", "rollout-2026").messages
-    assert [one.role for one in shown] == ["user", "assistant", "tool", "assistant"]
-
-
 def test_a_folder_is_imported_with_what_is_known_in_it_and_one_undo_takes_all_back(
     session: Operator, folder: Path
 ) -> None:
@@ -124,24 +116,3 @@ def test_a_session_that_went_on_is_continued_and_another_of_the_same_name_is_not
     other = write_lines(tmp_path / "b" / "log.jsonl", [claude_line(1, "user", "Hello.")])
     assert do(session, "import", str(other)).conversations == ("log (2)",)
     assert names(session) == {"log": 5, "log (2)": 1}
-
-
-def test_a_session_is_added_to_a_conversation_and_the_notes_count_its_records(
-    session: Operator, tmp_path: Path
-) -> None:
-    path = write_lines(tmp_path / "rollout-1.jsonl", CODEX)
-    done = do(session, "conversation", "add", "dome", str(path))
-    assert done.last == 4 and done.operation is not None
-    assert done.notes == (
-        "Records of Codex: 6; with turns: 4; without: 2 (session_meta 1, event_msg: agent_message 1).",
-        "Turns: 4; in messages: 4; left out: 0. Messages: 4.",
-    )
-    shown = do(session, "conversation", "show", "dome").messages
-    assert [(one.role, one.text) for one in shown] == [
-        ("user", "How old is the dome?"),
-        ("assistant", ""),
-        ("tool", "1904"),
-        ("assistant", "From 1904."),
-    ]
-    do(session, "undo", str(done.operation))
-    assert names(session) == {}

@@ -88,19 +88,6 @@ def test_a_simulation_repeats_reports_and_can_be_cancelled(session: Operator, ch
     assert session.engine.memory.change_counter == counter
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("insert", "no text to insert"),
-        ("decay --threshold 0.2", "takes no --threshold"),
-        ("decay owl", "takes no TEXT"),
-    ],
-)
-def test_a_simulation_takes_its_own_options_alone(session: Operator, line: str, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        do(session, f"simulate {line}")
-
-
 def test_the_frame_assembled_last_is_there_in_the_next_session(session: Operator) -> None:
     assert do(session, "frame last").frame is None
     frame = do(session, "frame assemble ATTENTION --query owl")

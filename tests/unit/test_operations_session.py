@@ -43,14 +43,6 @@ def test_a_session_opens_nothing_before_it_is_asked(tmp_path: Path) -> None:
     session.close()
 
 
-def test_the_clock_of_a_corpus_starts_where_its_world_is(tmp_path: Path) -> None:
-    corpus = small_corpus(tmp_path / "world")
-    with Operator(Engine(Options(corpus=corpus, store=":memory:", model="tiny"))) as session:
-        do(session, "ingest")
-        now = session.engine.clock.now()
-    assert datetime(2025, 6, 1, 12, tzinfo=UTC) <= now < datetime(2025, 6, 1, 13, tzinfo=UTC)
-
-
 def test_time_does_not_run_backwards_between_two_sessions(tmp_path: Path) -> None:
     corpus = small_corpus(tmp_path / "world")
     store = str(tmp_path / "x.duckdb")

@@ -203,32 +203,6 @@ def test_a_namespace_from_before_long_names_takes_them_once_it_is_opened(postgre
         assert memory.verify().ok
 
 
-def test_a_namespace_that_was_made_for_nothing_is_gone_again(postgres: str, tmp_path: Path) -> None:
-    import psycopg
-
-    place = namespace(postgres)
-    wrong = tmp_path / "export.json"
-    wrong.write_text("{}", encoding="utf-8")
-
-    def there() -> bool:
-        with psycopg.connect(postgres) as admin:
-            row = admin.execute("SELECT to_regnamespace(%s) IS NOT NULL", [f"amgs_{place.rpartition('=')[2]}"])
-            return bool((row.fetchone() or [False])[0])
-
-    line = ["--store", place, "--model", "tiny", "import", str(wrong)]
-    assert cli.run(line) != 0 and not there()
-    with open_storage(place) as made:
-        put(made, block("a"))
-    assert cli.run(line) != 0 and there()
-    # Of two that find nothing there, one makes it; what the other has written since stays.
-    other = namespace(postgres)
-    with open_memory(other) as first, open_memory(other) as second:
-        second.add("The dome stalls.")
-        first.discard()
-    with open_memory(other) as memory:
-        assert sum(memory.status().blocks.values()) == 1
-
-
 def test_a_namespace_whose_rows_policies_keep_is_read_and_exported_whole(postgres: str, tmp_path: Path) -> None:
     psycopg = pytest.importorskip("psycopg")
     place = namespace(postgres)

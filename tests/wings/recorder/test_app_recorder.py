@@ -4,7 +4,6 @@ diagnosed, and the views tell what is there, what is of no use, and what the sco
 
 from __future__ import annotations
 
-import json
 import socket
 import urllib.request
 from datetime import UTC, datetime
@@ -190,18 +189,3 @@ RESULTS: dict[str, Any] = {
 def test_a_picture_is_whole_at_every_size_and_hides_no_text(name: str) -> None:
     listed = list_of(RESULTS[name])
     check_picture(partial(draw_scores, None, RESULTS[name]) if listed is None else lambda c: listed.draw(c, 1).render())
-
-
-def test_what_came_since_is_told_and_what_did_not_change_is_not_read_again(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from amgs_app.views.recorder.commands import _parsed, _read
-
-    record(folder, garden())
-    first = _read(folder)
-    assert _read(folder) is first and _parsed.cache_info().hits >= 1
-    more = SpanWorld(first=500)
-    more.store("m9", "The gate is green.")
-    record(folder, more)
-    assert len(_read(folder)[0]) == len(first[0]) + 1
-    assert json.dumps(sorted(one.id for one in _read(folder)[2].present)).count("m9") == 1

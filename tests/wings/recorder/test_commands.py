@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from dataclasses import replace
 from pathlib import Path
 
@@ -103,65 +97,12 @@ def test_why_nothing_was_said_is_told_by_what_there_is(tmp_path: Path, capsys: p
         assert says in " ".join(told(capsys, "recorded", "--view", "conversations").split())
 
 
-LANGFUSE = [
-    {
-        "id": "o1",
-        "trace_id": "t1",
-        "type": "RETRIEVER",
-        "name": "beds",
-        "start_time": "2026-03-01 09:00:00.000000",
-        "end_time": "2026-03-01 09:00:01.000000",
-        "session_id": "s1",
-        "input": {"query": "when are the beds watered?"},
-        "output": [{"id": "m1", "page_content": BEDS, "score": 0.8}],
-    },
-    {
-        "id": "o2",
-        "traceId": "t1",
-        "type": "GENERATION",
-        "startTime": "2026-03-01T09:00:02Z",
-        "endTime": "2026-03-01T09:00:03Z",
-        "model": "m",
-        "usage": {"input": 20, "output": 5},
-        "input": [{"role": "user", "content": "when are the beds watered?"}],
-        "output": {"role": "assistant", "content": "Every 9 hours."},
-    },
-]
-PHOENIX = [
-    {
-        "name": "beds",
-        "span_kind": "RETRIEVER",
-        "context": {"trace_id": "ab" * 16, "span_id": "cd" * 8},
-        "parent_id": None,
-        "start_time": "2026-03-01T09:00:00+00:00",
-        "end_time": "2026-03-01T09:00:01+00:00",
-        "attributes": {
-            "session": {"id": "s1"},
-            "input": {"value": "when are the beds watered?"},
-            "retrieval": {"documents": [{"document": {"id": "m1", "content": BEDS, "score": 0.8}}]},
-        },
-    },
-    {
-        "name": "llm",
-        "context.trace_id": "ab" * 16,
-        "context.span_id": "ef" * 8,
-        "start_time": "2026-03-01T09:00:02+00:00",
-        "end_time": "2026-03-01T09:00:03+00:00",
-        "attributes.openinference.span.kind": "LLM",
-        "attributes.llm.model_name": "m",
-        "attributes.llm.token_count.prompt": 20,
-        "attributes.llm.input_messages": [{"message.role": "user", "message.content": "when are the beds watered?"}],
-        "attributes.llm.output_messages.0.message.role": "assistant",
-        "attributes.llm.output_messages.0.message.content": "Every 9 hours.",
-    },
-]
-
-
-@pytest.mark.parametrize("rows", [LANGFUSE, PHOENIX], ids=["langfuse", "phoenix"])
+@pytest.mark.parametrize("name", ["langfuse", "phoenix"])
 @pytest.mark.parametrize("lines", [True, False], ids=["lines", "document"])
 def test_exports_of_others_tell_the_same(
-    rows: list[object], lines: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, lines: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    rows = json.loads((Path(__file__).parent / "exports" / f"{name}.json").read_text())
     path = tmp_path / "export"
     path.write_text("\n".join(map(json.dumps, rows)) if lines else json.dumps({"data": rows}))
     told(capsys, "record", str(path))
@@ -190,10 +131,6 @@ def test_what_cannot_be_told_is_refused_in_a_sentence(
     assert says in capsys.readouterr().err
 
 
-def test_a_list_of_nothing_says_how_to_record(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "OTEL_EXPORTER_OTLP_ENDPOINT" in told(capsys, "recorded")
-
-
 def test_a_file_of_something_else_and_a_search_that_was_none_are_refused(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -203,25 +140,3 @@ def test_a_file_of_something_else_and_a_search_that_was_none_are_refused(
         assert "Give OTLP" in told(capsys, "record", str(tmp_path / name), code=3)
     told(capsys, "record", str(file))
     assert "Operation 1 is no search" in told(capsys, "recorded", "1", code=2)
-
-
-def test_it_listens_until_it_is_stopped_and_says_what_came(file: Path, data: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "amgs_tui", "record", "--port", str(port), "--format", "json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as listening:
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{port}/v1/traces", file.read_bytes(), {"Content-Type": "application/json"}
-        )
-        for _ in range(600):
-            try:
-                urllib.request.urlopen(request, timeout=30).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        listening.send_signal(signal.SIGINT)
-        out, err = listening.communicate(timeout=60)
-    assert (listening.returncode, "Traceback" in err) == (0, False), err
-    told = json.loads(out)
-    assert (told["spans"], told["memory"], told["answers"], told["refused"]) == (5, 4, 1, 0)
-    assert told["address"] == f"http://127.0.0.1:{port}" and Path(told["folder"]) == data / "recorded"

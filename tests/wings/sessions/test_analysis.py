@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import json
 import weakref
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -166,45 +168,36 @@ def test_what_was_not_written_was_not_known(file: ClaudeFile) -> None:
     assert kinds(again.open()) == ["reopened"]
 
 
-def test_reading_the_second_time_after_a_compaction_is_no_regret(file: ClaudeFile) -> None:
-    compacted(file)
-    file.read(STORE)
-    file.read(STORE)
-    assert kinds(file.open()) == ["reopened"]
+LOG = "4f2a9c1 Plant the pears\n83bd002 Prune the plums in the south field"
+FOUND = "".join(f"store.py:{n}:def step_{n}(value): return value * {n} + {n + 1}\n" for n in (3, 30))
 
 
-def test_a_file_that_has_become_another_is_no_regret(file: ClaudeFile) -> None:
-    compacted(file)
-    file.read(STORE, LISTING.replace("value", "other"))
-    assert kinds(file.open()) == []
-
-
-def test_a_file_that_is_changed_first_is_no_regret(file: ClaudeFile) -> None:
-    compacted(file)
-    file.edit(STORE)
-    file.read(STORE)
-    assert kinds(file.open()) == []
-
-
-def test_a_command_run_again_with_the_same_result_is_a_regret_until_a_file_is_changed(file: ClaudeFile) -> None:
-    shown = "4f2a9c1 Plant the pears\n83bd002 Prune the plums in the south field"
-    compacted(file).run("git log --oneline -5", shown)
-    assert kinds(file.open()) == ["rerun"]
-    again = compacted(ClaudeFile(file.path))
-    again.edit(TREES)
-    again.run("git log --oneline -5", shown)
-    assert kinds(again.open()) == []
-
-
-def test_a_search_for_what_was_known_is_a_regret(file: ClaudeFile) -> None:
-    found = "".join(f"store.py:{n}:def step_{n}(value): return value * {n} + {n + 1}\n" for n in (3, 30))
-    compacted(file).call("Grep", found, pattern="step_3")
-    assert kinds(file.open()) == ["searched"]
-
-
-def test_what_the_user_has_to_say_again_is_a_regret(file: ClaudeFile) -> None:
-    compacted(file).say("As I said, never drop the harvest table!")
-    assert kinds(file.open()) == ["repeated"]
+@pytest.mark.parametrize(
+    ("after", "found"),
+    [
+        (lambda file: [file.read(STORE), file.read(STORE)], ["reopened"]),
+        (lambda file: file.read(STORE, LISTING.replace("value", "other")), []),
+        (lambda file: [file.edit(STORE), file.read(STORE)], []),
+        (lambda file: file.run("git log --oneline -5", LOG), ["rerun"]),
+        (lambda file: [file.edit(TREES), file.run("git log --oneline -5", LOG)], []),
+        (lambda file: file.call("Grep", FOUND, pattern="step_3"), ["searched"]),
+        (lambda file: file.say("As I said, never drop the harvest table!"), ["repeated"]),
+    ],
+    ids=[
+        "read twice",
+        "another file by now",
+        "changed first",
+        "run again",
+        "run after a change",
+        "searched",
+        "said again",
+    ],
+)
+def test_what_is_a_regret_and_what_is_none(
+    file: ClaudeFile, after: Callable[[ClaudeFile], Any], found: list[str]
+) -> None:
+    after(compacted(file))
+    assert kinds(file.open()) == found
 
 
 def test_what_the_new_window_holds_is_no_regret(file: ClaudeFile) -> None:

@@ -254,11 +254,3 @@ def test_a_question_of_a_test_may_ask_what_a_compaction_kept(
     assert run([*store, "test", str(cases)]) == 1
     out = capsys.readouterr().out
     assert "1 holds" in out and "is not in the session's last window" in out
-
-
-def test_a_question_about_a_session_asks_nothing_of_a_memory(path: Path, tmp_path: Path) -> None:
-    from amgs.errors import InputError
-    from amgs.exchange.question_cases import case_of
-
-    with pytest.raises(InputError, match="asks a session for what only a memory has"):
-        case_of({"question": "Is it kept?", "session": str(path), "answerable": True}, "Case 1")

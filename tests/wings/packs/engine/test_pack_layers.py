@@ -15,7 +15,6 @@ from amgs.wings.packs.engine.agents import ROLES, accuracies
 from amgs.wings.packs.engine.continuum import find_combinations, forget_packs
 from amgs.wings.packs.engine.graphs import intents_of, transitions, walk
 from amgs.wings.packs.engine.operations import FEATURES, PackPolicy, candidates, features, learn_policy
-from amgs.wings.packs.engine.weights import train_weights
 from amgs.wings.packs.values import LAYERS, PackAssembly, PackLayer, PackUse
 from tests.engine.memory_world import NOW
 
@@ -143,13 +142,6 @@ def test_outcomes_teach_weights_and_undo_unlearns_them(memory: amgs.Memory) -> N
     for operation in reversed(operations):
         memory.undo(operation)
     assert {one.weight for one in memory.packs.list()} == {0.5}
-
-
-def test_a_session_s_outcome_is_shared_and_one_of_its_own_counts_whole() -> None:
-    shared = train_weights([use(2, "goat", "a", 1.0), use(1, "dome", "a", 1.0)])
-    own = train_weights([use(2, "goat", "a", 0.0), use(1, "dome", "a", 1.0)])
-    assert 0.5 < shared["dome"] == shared["goat"] < own["dome"] and own["goat"] < 0.5
-    assert train_weights([use(1, "dome", "a", None)]) == {}
 
 
 def test_verdicts_and_outcomes_move_the_policy(memory: amgs.Memory) -> None:

@@ -103,15 +103,3 @@ def test_packs_that_sessions_read_together_become_one_and_a_changed_pack_ends_a_
     memory.packs.keep("cold", blocks=blocks[2:4])
     with pytest.raises(UsageError, match="no proposal"):
         memory.packs.decide(found.id, accept=True)
-
-
-def test_packs_that_every_session_reads_together_become_one(memory: amgs.Memory) -> None:
-    blocks = ids()
-    for name, own in (("dome", blocks[:2]), ("cold", blocks[2:3])):
-        memory.packs.keep(name, blocks=own)
-    for n in range(6):
-        for name in ("dome", "cold"):
-            memory.packs.assemble(pack=name, session=f"night {n}")
-    (found,) = memory.packs.proposals()
-    assert (found.action, found.packs) == ("ADD", ("cold@1", "dome@1"))
-    assert "6 of 6 sessions" in found.because

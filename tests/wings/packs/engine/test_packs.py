@@ -8,16 +8,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import amgs
 from amgs.clock import FixedClock
 from amgs.errors import NotFoundError, UnknownBlockError, UsageError
-from amgs.wings.packs.engine.continuum import needed
-from amgs.wings.packs.engine.keeping import pack_id
 from amgs.wings.packs.errors import UnknownPackError
-from amgs.wings.packs.values import PackKept, PackMember
+from amgs.wings.packs.values import PackKept
 from amgs_app.render.catalogue import table_of
 from tests.engine.memory_world import NOW, consolidated
 
@@ -109,19 +105,6 @@ def test_what_is_pruned_or_erased_is_read_no_more(memory: amgs.Memory) -> None:
     assert pack.blocks[0] not in memory.packs.assemble(pack="dome").blocks
 
 
-_IDS = st.text("0123456789abcdef", min_size=64, max_size=64)
-_MEMBERS = st.lists(st.tuples(_IDS, st.sampled_from(["source", "learning"])), max_size=4)
-
-
-@given(_MEMBERS, _MEMBERS, st.text(max_size=5), st.lists(st.text(max_size=4), max_size=3))
-def test_packs_have_one_id_where_they_say_the_same(
-    ours: list[tuple[str, str]], theirs: list[tuple[str, str]], title: str, words: list[str]
-) -> None:
-    a, b = ([PackMember(*one) for one in given] for given in (ours, theirs))  # type: ignore[arg-type]
-    assert (pack_id(title, words, a) == pack_id(title, words, b)) == (a == b)
-    assert pack_id(title, words, a) != pack_id(f"{title}.", words, a)
-
-
 def test_what_was_read_lately_and_often_is_needed_and_the_rest_is_forgotten_first(memory: amgs.Memory) -> None:
     for name in ("daily", "once", "never"):
         memory.packs.keep(name, query="dome", title=name)
@@ -140,14 +123,6 @@ def test_what_was_read_lately_and_often_is_needed_and_the_rest_is_forgotten_firs
     assert [one.pack.name for one in memory.packs.list(keep=tokens) if not one.forget] == ["daily"]
     memory.undo(done.id)
     assert [one.forget for one in memory.packs.list()] == [False] * 3
-
-
-@given(st.integers(0, 50), st.floats(0, 400), st.floats(0, 400), st.floats(0.1, 400))
-def test_a_chance_is_one_and_grows_with_the_horizon(readings: int, last: float, more: float, horizon: float) -> None:
-    first = last if readings else 0.0
-    chance = needed(readings, first, first + more, horizon)
-    assert 0 <= chance <= needed(readings, first, first + more, 2 * horizon) <= 1
-    assert chance >= needed(readings, first, first + more + 30, horizon) - 1e-9
 
 
 def test_no_line_of_a_member_speaks_as_the_pack(memory: amgs.Memory) -> None:

@@ -6,7 +6,7 @@ RUNNING := .venv/.running
 STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run said test safety removal explore check format bench snapshots cast sample docs site wheel base release clean
+.PHONY: run said test tests safety removal explore check lint types format bench snapshots cast sample docs site wheel base release clean
 
 run: said $(RUNNING)
 	@$(BIN)/amgs --corpus "$(or $(CORPUS),sample_corpus)" $(ARGS)
@@ -15,8 +15,12 @@ said:
 	@echo "$(if $(CORPUS),The workstation on $(CORPUS).,The sample: a year of notes at a mountain observatory.)" \
 		"Your own sessions: .venv/bin/amgs session"
 
+# The checks of types take one core, for a minute where they are cold, and run beside the tests.
+test: lint
+	@$(MAKE) --no-print-directory -j2 types tests
+
 # One process more than two cores: tests of the screen and of servers wait a part of their time.
-test: check
+tests: $(STAMP)
 	$(BIN)/pytest -n 3 --dist loadfile --ignore tests/safety --ignore tests/benchmarks
 
 # What guards people's data: kills, hostile input, damage, a full disk, a store of the first release, PostgreSQL, each
@@ -36,9 +40,13 @@ explore: $(STAMP)
 		$(BIN)/pytest -n 2 --dist loadfile --timeout 0 -rP -m "hypothesis or hostile" \
 			--hypothesis-seed=$$seed --hostile=$(DRAWS)
 
-check: $(STAMP)
+check: lint types
+
+lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+
+types: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

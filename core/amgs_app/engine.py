@@ -468,6 +468,7 @@ class Engine:
                 count_tokens=count_tokens,
                 recogniser=recogniser,
                 summariser=self._summariser(),
+                model=self.model_server,
                 read_only=read_only,
                 create=self.creates,
                 accept_loss=self.accept_loss,

@@ -69,7 +69,8 @@ class ModelSettings(SettingsSection):
         default="",
         description="The address of a server that speaks OpenAI's interface, with the model's name behind a #, such as "
         "http://127.0.0.1:8000/v1#NAME; its key stands in the variable AMGS_MODEL_KEY. It writes digests of "
-        "conversations and proposes splits of notes, for which it reads them. Empty: none.",
+        "conversations and frames that are summaries, and says what kinds and names notes hold, whether two say the "
+        "same and where one turns to another subject, for which it reads them. Empty: none.",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import httpx2
 import pytest
 
 from amgs.errors import ModelError, UsageError
+from amgs.frames import registry
 from amgs_app.engine import Engine, Options
 from amgs_app.gateway.served_model import model_app
 from amgs_app.models import model_server
@@ -18,7 +20,8 @@ from amgs_app.models.model_server import ModelServer
 from amgs_app.settings import every_setting
 from amgs_focus.model.tiny import TinyModel
 from tests.engine.conversation_world import agent
-from tests.gateway.recorder import Recorder, recorder
+from tests.engine.test_written import ALIKE, MAST, TWO, YARD
+from tests.gateway.recorder import Recorder, gateway, recorder
 from tests.service.serving import NOW, running
 
 
@@ -126,17 +129,27 @@ def test_the_key_stands_in_the_environment_alone(
 
 
 def test_with_this_programs_own_model_nothing_breaks_and_its_nonsense_comes_to_nothing(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def window() -> str:
         with Engine(Options(store=":memory:", model="tiny", now=NOW)) as engine:
+            memory = engine.memory
+            memory.ingest_texts([(text, NOW, {}) for text in (MAST, YARD, TWO, *ALIKE)])
+            memory.apply_consolidation(memory.plan_consolidation())
+            proposed = [(each.id, each.by) for each in memory.lifecycle.plan_enhancement().proposals]
+            attention = registry.find("ATTENTION", registry.by_name(memory.frame_definitions()))
+            memory.define_frame(replace(attention, name="SHORT", assembly="summary"))
+            short = memory.assemble("SHORT", query="what does the mast cost?", reinforce=False).text
             conversation = engine.memory.conversation
             conversation.add("trip", [*agent(), {"role": "user", "content": "How old is the rope?"}])
             found = conversation.optimise("trip", budget=conversation.stats("trip").tokens // 4, strategy="levels")
             assert found.count("digested")
-            return json.dumps([one.text for one in found.messages])
+            return json.dumps([[one.text for one in found.messages], proposed, short])
 
     plain = window()
+    with running(model_app(TinyModel)) as behind, gateway(behind, store=tmp_path / "own.duckdb") as through:
+        monkeypatch.setenv("AMGS_MODEL__SERVER", through)
+        assert window() == plain
     with running(model_app(TinyModel)) as address:
         monkeypatch.setenv("AMGS_MODEL__SERVER", address)
         assert window() == plain

@@ -10,6 +10,7 @@ from datetime import datetime
 from amgs.api.context import MemoryPart
 from amgs.calibration import coverage, forecasts
 from amgs.clock import as_utc
+from amgs.conversation.written import summarise_notes
 from amgs.decay import hours_between
 from amgs.frames import cache, pipeline, registry, why
 from amgs.frames.assemble import Template
@@ -21,6 +22,7 @@ from amgs.storable import check_storable
 from amgs.storage.assemblies import AssemblyRecord, WaterfallRow, version_of
 from amgs.storage.frames import CacheRow
 from amgs.text.loading import load
+from amgs.text.text_model import TextModel
 from amgs.types import Block, BlockFilter, Frame, FrameDefinition, Weights
 
 
@@ -54,11 +56,20 @@ class Assembler(MemoryPart):
             frame, pools = self._assembled(definition, asked, known, sources)
             with self._context.derived.reading() as state:
                 fitted = self._storage.forecasts.fitted(state.changes)
+        if definition.assembly == "summary" and self._context.model is not None:
+            frame = self._written(frame, definition, self._context.model)
         if asked.as_of is None and weights is None:
             frame = coverage.promised(frame, known, fitted)
         if reinforce and as_of is None and not self._storage.read_only:
             return self._logged(frame, asked, pools, known, fitted.curve)
         return frame
+
+    def _written(self, frame: Frame, definition: FrameDefinition, model: TextModel) -> Frame:
+        """A summary in the words of the user's language model, as far as they are founded."""
+        chosen = [candidate.block for candidate in frame.selected]
+        told = summarise_notes([block.content for block in chosen], frame.query, frame.budget, model) if chosen else {}
+        written = {chosen[place].id: text for place, text in told.items()}
+        return pipeline.rewrite_summary(frame, definition, written, model.name, self._context.count_tokens)
 
     def _logged(
         self,

@@ -18,6 +18,7 @@ from amgs.settings import Settings
 from amgs.storage.store import Storage
 from amgs.text.embedding import Embedder
 from amgs.text.entities import EntityRecogniser
+from amgs.text.text_model import TextModel
 from amgs.types import Block
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ _PREFIX = re.compile(r"[0-9a-f]{4,64}")
 
 @dataclass(frozen=True, slots=True)
 class MemoryContext:
-    """One open memory from inside: its store, what is derived from it, and what it was opened with."""
+    """One open memory from inside: its store, what is derived from it, and what it was opened with. model: the language
+    model that the user has, which reads notes.
+    """
 
     storage: Storage
     derived: Derived
@@ -43,6 +46,7 @@ class MemoryContext:
     recogniser: EntityRecogniser
     searches: SearchLog
     summariser: AbstractiveSummariser | None = None
+    model: TextModel | None = None
 
     def definitions(self) -> Definitions:
         """The registered frames by name, children before their parents."""

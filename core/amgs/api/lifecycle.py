@@ -30,7 +30,6 @@ from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
 from amgs.log import journal
 from amgs.log import undo as undoing
 from amgs.settings import PruningSettings
-from amgs.text.text_model import TextModel
 from amgs.types import (
     Block,
     BlockFilter,
@@ -155,6 +154,7 @@ class Lifecycle(MemoryPart):
             lambda ids: self._storage.blocks.contents_of(ids),
             self._context.settings.decay.profiles,
             self._context.derived.raw_vectors.computed,
+            self._context.model,
         )
 
     def keep_derived(self, progress: Progress | None = None) -> bool:
@@ -168,18 +168,9 @@ class Lifecycle(MemoryPart):
     # --- enhancement (AMGS §8.3) ------------------------------------------------------------------------
 
     def plan_enhancement(
-        self,
-        *,
-        kinds: Sequence[str] = (),
-        limit: int | None = None,
-        progress: Progress | None = None,
-        model: TextModel | None = None,
+        self, *, kinds: Sequence[str] = (), limit: int | None = None, progress: Progress | None = None
     ) -> EnhancementPlan:
-        """What could be better: of the kinds asked for, at most `limit` of each; changes nothing.
-
-        model: a language model that reads the longest notes which the rules do not split, and says which of them have
-        two subjects.
-        """
+        """What could be better: of the kinds asked for, at most `limit` of each; changes nothing."""
         check_space(self._storage, self._context.embedder)
         counter = self._storage.change_counter
         return enhance.plan(
@@ -190,7 +181,7 @@ class Lifecycle(MemoryPart):
             kinds=kinds,
             limit=bounds.count("A limit", limit),
             progress=progress,
-            model=model,
+            model=self._context.model,
         )
 
     def choose(self, plan: EnhancementPlan, only: Sequence[str]) -> tuple[Proposal, ...]:

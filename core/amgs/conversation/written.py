@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,11 @@ _PROMPT = """Summarise these messages of a conversation in {words} words or fewe
 own words, with the names and numbers that matter. Write plain sentences and nothing else.
 
 {messages}"""
+
+_OF_NOTES = """Summarise these notes in {words} words or fewer{asked}. Use only what they say, in their own words, \
+with the names and numbers that matter. Write plain sentences and nothing else.
+
+{notes}"""
 
 _HELD = 4_096
 
@@ -50,11 +55,32 @@ class ModelSummariser:
             return ""
 
 
+def summarise_notes(texts: Sequence[str], query: str, most_tokens: int, model: TextModel) -> dict[int, str]:
+    """What a model writes of notes for a question, as far as it is founded: by the place of the note that each sentence
+    is most like.
+    """
+    asked = f", for the question “{query}”" if query else ""
+    prompt = _OF_NOTES.format(words=max(1, most_tokens * 2 // 3), asked=asked, notes="\n\n".join(texts))
+    try:
+        written = model.write(prompt, most_tokens)
+    except ModelError:
+        return {}
+    told: dict[int, str] = {}
+    for sentence, place in _founded(written, texts):
+        told[place] = f"{told[place]} {sentence}" if place in told else sentence
+    return told
+
+
 def founded(text: str, sources: Sequence[str]) -> str:
     """The sentences of a text whose words stand in the sources, and whose names, numbers, dates, paths, commands and
     ids all do; and that deny something where the sentence of the sources that is most like them does. It cannot be told
     whether they are put together as the sources do.
     """
+    return " ".join(sentence for sentence, _ in _founded(text, sources))
+
+
+def _founded(text: str, sources: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """The founded sentences, each with the place of the source that has the sentence most like it."""
     from amgs.conversation.cohesion import stems
     from amgs.conversation.slots import denies
     from amgs.conversation.survival import find_invented
@@ -64,13 +90,14 @@ def founded(text: str, sources: Sequence[str]) -> str:
     def denying(sentence: str) -> bool:
         return denies(sentence) or _NO.search(sentence) is not None
 
-    told = [source[start:end] for source in sources for start, end in sentences(source)]
+    places = [(n, source[start:end]) for n, source in enumerate(sources) for start, end in sentences(source)]
+    told = [sentence for _, sentence in places]
     stemmed = [frozenset(stems(sentence)) for sentence in told]
     known = frozenset(stem for words in stemmed for stem in words)
     figures = frozenset(_FIGURE.findall("\n".join(sources)))
     originals = [Message(number, "user", source) for number, source in enumerate(sources, 1)]
 
-    def is_founded(sentence: str) -> bool:
+    def source_of(sentence: str) -> int | None:
         words = frozenset(stems(sentence))
         # A name that opens a sentence is not told from another word there.
         capital = frozenset(stems(" ".join(_CAPITAL.findall(sentence))))
@@ -80,15 +107,20 @@ def founded(text: str, sources: Sequence[str]) -> str:
             or not capital <= known
             or not figures.issuperset(_FIGURE.findall(sentence))
         ):
-            return False
+            return None
         like = max(
             range(len(told)), key=lambda n: len(words & stemmed[n]) / (1 + len(words | stemmed[n])), default=None
         )
         if like is None or denying(sentence) != denying(told[like]):
-            return False
-        return len(words & known) >= _FOUNDED * len(words) and not find_invented(sentence, originals)
+            return None
+        if len(words & known) < _FOUNDED * len(words) or find_invented(sentence, originals):
+            return None
+        return places[like][0]
 
-    return " ".join(text[start:end] for start, end in sentences(text) if is_founded(text[start:end]))
+    for start, end in sentences(text):
+        place = source_of(text[start:end])
+        if place is not None:
+            yield text[start:end], place
 
 
 @dataclass(frozen=True, slots=True)

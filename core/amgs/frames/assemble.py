@@ -98,8 +98,10 @@ class Template:
         if self.assembly == "structured":
             return _structured(candidate)
         if self.assembly == "summary":
-            sentence = TextSpan(key_sentence(block.content, self.query), block.id)
-            return _quoted(TextSpan("- "), sentence, TextSpan(f" {citation(candidate)}\n"))
+            sentence = (TextSpan(key_sentence(block.content, self.query), block.id),)
+            return _quoted(
+                TextSpan("- "), *(content(candidate) if content else sentence), TextSpan(f" {citation(candidate)}\n")
+            )
         if self.assembly == "raw":
             return _quoted(*(content or _content)(candidate), TextSpan(f"\n{citation(candidate)}\n\n"))
         return _quoted(TextSpan(_cited(candidate)), *(content or _content)(candidate), TextSpan("\n"))

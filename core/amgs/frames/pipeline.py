@@ -11,7 +11,16 @@ from types import MappingProxyType
 
 from amgs.clock import ShiftedClock, earlier
 from amgs.frames import pools
-from amgs.frames.assemble import Assembled, CountTokens, FrameSection, Shortener, Template, assemble
+from amgs.frames.assemble import (
+    Assembled,
+    CountTokens,
+    FrameSection,
+    Shortener,
+    Template,
+    TextSpan,
+    assemble,
+    key_sentence,
+)
 from amgs.frames.compose import Filled, Pool, Pools, fill
 from amgs.frames.registry import Definitions, check_budget, leaves
 from amgs.frames.score import effective, entropy_bits
@@ -21,6 +30,7 @@ from amgs.retrieval.passage_finder import PassageFinder
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import Gathered, RetrievalRequest, gather
 from amgs.settings import Settings
+from amgs.text.plural import plural
 from amgs.types import Block, BlockFilter, Candidate, Frame, FrameDefinition, FramePart, LayerReport, Vector, Weights
 
 
@@ -106,6 +116,27 @@ def build(
         milliseconds=1000.0 * (sources.clock.perf() - start),
         parts=tuple(FramePart(a.name, definition.rescore or scored[a.name].weights, a.rule.gather) for a in atoms),
     )
+
+
+def rewrite_summary(
+    frame: Frame, definition: FrameDefinition, written: Mapping[str, str], by: str, count_tokens: CountTokens
+) -> Frame:
+    """A summary with what somebody wrote of its blocks, by their ids; of the others the key sentences stay. The frame
+    as it is where that costs more than its budget.
+    """
+    template = Template(definition.assembly, definition.name, frame.query, frame.as_of)
+
+    def content(candidate: Candidate) -> tuple[TextSpan, ...]:
+        block = candidate.block
+        return (TextSpan(written.get(block.id) or key_sentence(block.content, frame.query), block.id),)
+
+    sections = _sections(frame.candidates, titled=definition.is_composite)
+    assembled = assemble(template, sections, count_tokens, content)
+    tokens = count_tokens(assembled.text)
+    if not written or tokens > frame.budget:
+        return frame
+    told = f"{by} wrote of {plural(len(written), 'block')}; a sentence stays only if the block has its words"
+    return replace(frame, text=assembled.text, spans=assembled.spans, tokens=tokens, remarks=(*frame.remarks, told))
 
 
 def choosable(

@@ -90,7 +90,7 @@ _ENOUGH = 1.6
 _SHARE = 0.2
 """Of a text's statements so many must hold a cue: one phrase speaks for its own sentence and not for a page."""
 
-_SURE = 0.6
+SURE = 0.6
 """From this confidence on a category alone says how fast a block fades."""
 
 
@@ -281,7 +281,7 @@ def decay_of(category: str, profiles: ProfileSettings = DEFAULT_PROFILES, sure: 
     does so by one profile less.
     """
     profile = PROFILE_OF.get(category, "standard")
-    return profiles.of(profile if sure >= _SURE else _LESS.get(profile, profile))
+    return profiles.of(profile if sure >= SURE else _LESS.get(profile, profile))
 
 
 def initial_confidence(content: str, verdict: CategoryVerdict) -> float:

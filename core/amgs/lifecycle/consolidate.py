@@ -17,7 +17,8 @@ from amgs.clock import Clock
 from amgs.decay import relevance_at
 from amgs.errors import Cancelled, UsageError
 from amgs.index.neighbours import Near
-from amgs.lifecycle.categories import CategoryVerdict, categorise, decay_of, initial_confidence
+from amgs.lifecycle.asked_model import ASKED, describe
+from amgs.lifecycle.categories import NOTE, SURE, CategoryVerdict, categorise, decay_of, initial_confidence
 from amgs.lifecycle.linking import Contents, Fresh, LinkContext, link, node
 from amgs.lifecycle.self_detection import is_self_component, owner
 from amgs.log import journal
@@ -33,6 +34,7 @@ from amgs.text.loading import load
 from amgs.text.markdown import links
 from amgs.text.plural import plural
 from amgs.text.prose import prose
+from amgs.text.text_model import TextModel
 from amgs.types import (
     Block,
     BlockFilter,
@@ -67,7 +69,8 @@ class ConsolidationInputs:
 
     near: the consolidated blocks nearest to each of many unit vectors (m, d), rows being numbers. read: texts
     by ids. profiles: λ of each decay profile.
-    computed: is told texts with their vectors (n, d) as they are embedded.
+    computed: is told texts with their vectors (n, d) as they are embedded. model: says what notes are of which the
+    rules are not sure, and which names they hold.
     """
 
     settings: ConsolidationSettings
@@ -77,6 +80,7 @@ class ConsolidationInputs:
     read: Contents
     profiles: ProfileSettings = DEFAULT_PROFILES
     computed: Callable[[Sequence[str], Vector], None] = lambda _texts, _vectors: None
+    model: TextModel | None = None
 
 
 # --- the plan ---------------------------------------------------------------------------------------------
@@ -104,6 +108,8 @@ def plan(
     if fresh:
         load(means.recogniser, "the name finder", progress)
     named = _entities(fresh, means.recogniser, settings.batch, progress)
+    if means.model is not None:
+        _ask_model(fresh, verdicts, named, means.model, progress)
     blocks = [
         _block(b, v, e, m, whose, means.profiles) for b, v, e, m in zip(fresh, verdicts, named, matrix, strict=True)
     ]
@@ -171,6 +177,34 @@ def _entities(
         texts = [prose(b.content) for b in raw[start : start + size]]
         found += [_names(entities) for entities in recogniser.recognise(texts)]
     return found
+
+
+def _ask_model(
+    raw: Sequence[Block],
+    verdicts: list[CategoryVerdict],
+    named: list[tuple[str, ...]],
+    model: TextModel,
+    progress: Progress | None,
+) -> None:
+    """Have a model say what the longest notes are of which the rules are not sure; their names and categories stay, and
+    what it says comes before these, less sure than a rule.
+    """
+    unsure = [n for n, verdict in enumerate(verdicts) if verdict.confidence < SURE]
+    shown = sorted(unsure, key=lambda n: -len(raw[n].content))[:ASKED]
+    for done, n in enumerate(shown):
+        if progress is not None:
+            progress(done, len(shown), f"asking {model.name}")
+        kinds, found = describe(raw[n].content, model)
+        known = {names.key(name) for name in named[n]}
+        named[n] += tuple(name for name in found if names.key(name) not in known)
+        if kinds:
+            before = verdicts[n]
+            own = () if before.category == NOTE else (before.category,)
+            further = tuple(dict.fromkeys((*kinds[1:], *own, *before.further)))
+            further = tuple(kind for kind in further if kind != kinds[0])
+            verdicts[n] = replace(
+                before, category=kinds[0], confidence=0.5, because=f"{model.name} says so", further=further
+            )
 
 
 def _names(entities: Sequence[Entity]) -> tuple[str, ...]:

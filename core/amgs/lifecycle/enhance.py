@@ -12,6 +12,7 @@ import numpy as np
 from amgs.decay import PROFILES
 from amgs.errors import UsageError
 from amgs.lifecycle import edge_health, merge_split, proposed_split
+from amgs.lifecycle.asked_model import ASKED, say_the_same
 from amgs.lifecycle.change import Change, carry_out, joined
 from amgs.lifecycle.edge_health import EdgeUsage
 from amgs.lifecycle.proposals import KINDS, EnhancementPlan, Proposal, proposal_id
@@ -27,6 +28,9 @@ SPLIT_WORDS, SPLIT_COSINE = 40, 0.2
 
 SPLIT_PARAGRAPHS = 1024
 """At most so many paragraphs are embedded to split blocks in one plan, the longest blocks first."""
+
+_SURE = 0.98
+"""A merge of at least so much confidence is proposed whatever a model says."""
 
 KIND = "enhance"
 _LIVE = BlockFilter(statuses=("consolidated",), current=True)
@@ -83,7 +87,8 @@ def plan(
 ) -> EnhancementPlan:
     """Proposals of the kinds asked for, at most `limit` of a kind; changes nothing. Without kinds all of them.
 
-    No two of them remake the same block. model: is asked whether notes that the rules do not split have two subjects.
+    No two of them remake the same block. model: is asked whether notes that the rules do not split have two subjects,
+    and whether two that they are not sure to merge say the same.
     Raises UsageError for an unknown kind.
     """
     for kind in kinds:
@@ -92,7 +97,7 @@ def plan(
     wanted = frozenset(kinds) or frozenset(KINDS)
     if progress is not None:
         progress(0, 3, "comparing blocks")
-    found = _alike(seen, embedder, now, wanted, progress)
+    found = _alike(seen, embedder, now, wanted, progress, model)
     busy = _remade(found)
     if progress is not None:
         progress(1, 3, "looking for blocks with several concepts")
@@ -135,9 +140,15 @@ def _remade(found: Iterable[Proposal]) -> frozenset[str]:
 
 
 def _alike(
-    seen: EnhancementInputs, embedder: Embedder, now: datetime, wanted: frozenset[str], progress: Progress | None
+    seen: EnhancementInputs,
+    embedder: Embedder,
+    now: datetime,
+    wanted: frozenset[str],
+    progress: Progress | None,
+    model: TextModel | None,
 ) -> list[Proposal]:
     found: list[Proposal] = []
+    asked = 0
     busy: set[str] = set()
     touching = _touching(seen.edges)
     linked = {(e.source_id, e.target_id) for e in seen.edges if e.relation_type == merge_split.SAME_EVENT}
@@ -151,6 +162,11 @@ def _alike(
         ids = (pair.a.id, pair.b.id)
         if pair.kind not in wanted or busy & set(ids) or (pair.b.id, pair.a.id) in linked:
             continue
+        same = None
+        if pair.kind != "overlap" and model is not None and pair.confidence < _SURE and asked < ASKED:
+            same, asked = say_the_same(pair.a.content, pair.b.content, model), asked + 1
+            if same is False:
+                continue
         if pair.kind == "overlap":
             change = Change(edges=((None, _same_event(pair, now)),))
             effect = "a same_event edge; both accounts stay"
@@ -161,21 +177,23 @@ def _alike(
                 continue
             busy |= set(ids)
             effect = _merge_effect(change)
-        found.append(_of_pair(pair, effect, change))
+        by = model.name if model is not None and same else ""
+        found.append(_of_pair(pair, effect, change, by))
     return found
 
 
-def _of_pair(pair: Pair, effect: str, change: Change) -> Proposal:
+def _of_pair(pair: Pair, effect: str, change: Change, by: str) -> Proposal:
     told = f"wording {pair.wording:.2f}, meaning {pair.cosine:.2f}, {pair.hours:.0f} h apart"
     return Proposal(
         proposal_id(pair.kind, pair.a.id, pair.b.id),
         pair.kind,
         (pair.a.id, pair.b.id),
         (pair.a.title, pair.b.title),
-        told,
+        f"{told}; {by} says that they say the same" if by else told,
         pair.confidence,
         effect,
         change,
+        by,
     )
 
 
@@ -229,7 +247,7 @@ def _splits(
     vectors = embedder.embed(texts, progress) if texts else seen.matrix[:0]
     ends = np.cumsum([0, *(len(own) for own in pieces)])
     longest = sorted(range(len(asked)), key=lambda n: (-len(asked[n].content), n))
-    shown = set([n for n in longest if pieces[n]][: proposed_split.ASKED]) if model is not None else set()
+    shown = set([n for n in longest if pieces[n]][:ASKED]) if model is not None else set()
     for n, block in enumerate(asked):
         if block.id in waiting:
             continue

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from amgs.clock import Clock
     from amgs.conversation.summaries import AbstractiveSummariser
     from amgs.storage.store import Storage
+    from amgs.text.text_model import TextModel
     from amgs.types import Health, Progress, StoreStatus, Verification
     from amgs.types.topology import NamespaceSize
 
@@ -69,6 +70,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         count_tokens: Callable[[str], int],
         recogniser: EntityRecogniser,
         summariser: AbstractiveSummariser | None = None,
+        model: TextModel | None = None,
     ) -> None:
         derived = Derived(storage, embedder, clock, settings)
         # A block that stands in the pool of one frame stands in that of the next.
@@ -79,7 +81,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
 
             summariser = RememberedSummariser(summariser)
         super().__init__(
-            MemoryContext(storage, derived, clock, settings, embedder, counted, recogniser, searches, summariser)
+            MemoryContext(storage, derived, clock, settings, embedder, counted, recogniser, searches, summariser, model)
         )
         if not storage.read_only:
             shipping.renew(storage, shipping.DEFAULTS, clock.now())
@@ -97,6 +99,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         count_tokens: Callable[[str], int] | None = None,
         recogniser: EntityRecogniser | None = None,
         summariser: AbstractiveSummariser | None = None,
+        model: TextModel | None = None,
         read_only: bool = False,
         create: bool = True,
         accept_loss: bool = False,
@@ -107,7 +110,9 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         Without an embedder, the one that made the store's embeddings is taken; in a store that has none yet,
         `new_embedder`. For models that are not given, deterministic ones that need none serve. create: False
         where a missing store is an error. accept_loss: open a store that has lost its last changes, and go on with
-        what is left. summariser: writes the digests of conversations in words of its own, marked as such.
+        what is left. summariser: writes the digests of conversations in words of its own, marked as such. model: says
+        what kinds and names notes hold, whether two are one and where one turns to another subject, and writes the
+        frames that are summaries; rules check what it says.
         Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose
         embedder is not installed.
         """
@@ -121,6 +126,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
                 count_tokens=count_tokens or approximate_tokens,
                 recogniser=recogniser or RuleRecogniser(),
                 summariser=summariser,
+                model=model,
             )
         except BaseException:
             storage.close()

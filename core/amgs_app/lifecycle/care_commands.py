@@ -68,7 +68,7 @@ def enhance(
     """
     lifecycle = engine.memory.lifecycle
     plan = lifecycle.plan_enhancement(
-        kinds=[each.value for each in kind] if kind else (), limit=limit, progress=progress, model=engine.model_server
+        kinds=[each.value for each in kind] if kind else (), limit=limit, progress=progress
     )
     chosen = lifecycle.choose(plan, only or ())
     if dry_run or not apply:

@@ -65,6 +65,7 @@ from amgs.text.entities import EntityRecogniser as EntityRecogniser
 from amgs.text.entities import RuleRecogniser as RuleRecogniser
 from amgs.text.minilm import MiniLM as MiniLM
 from amgs.text.spacy_entities import SpacyRecogniser as SpacyRecogniser
+from amgs.text.text_model import TextModel as TextModel
 from amgs.types import Block as Block
 from amgs.types import BlockFilter as BlockFilter
 from amgs.types import Centrality as Centrality

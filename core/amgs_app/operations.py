@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from amgs_app.store import commands as exchange
     from amgs_app.workplace import arrangement_commands as workspace
     from amgs_app.workplace import commands as general
-    from amgs_app.workplace import report_commands as report
     from amgs_app.workplace import script_commands as script
 
     __all__ = [
@@ -63,7 +62,6 @@ if TYPE_CHECKING:
         "lifecycle",
         "maintenance",
         "question",
-        "report",
         "script",
         "search",
         "simulate",

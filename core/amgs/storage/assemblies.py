@@ -57,12 +57,12 @@ class AssemblyStorage(StoragePart):
         number, serial = self._rows(
             "SELECT (SELECT coalesce(max(number), 0) FROM memory_blocks), coalesce(max(serial), 0) + 1 FROM assemblies"
         )[0]
-        return int(number), int(serial)
+        return number, serial
 
     def append(self, one: AssemblyRecord) -> None:
         """Log an assembly."""
         weights = None if one.weights is None else json.dumps({n: getattr(one.weights, n) for n in COMPONENTS})
-        self._execute(
+        self._note(
             "INSERT INTO assemblies VALUES (?, ?, ?, ?, ?, ?, ?::JSON, ?, ?, ?::VARCHAR[], ?::VARCHAR[], ?, '', "
             "?, 0, 0, NULL)",
             [
@@ -80,7 +80,6 @@ class AssemblyStorage(StoragePart):
                 one.definition,
                 one.last_number,
             ],
-            structural=False,
         )
 
     def latest(self, limit: int | None = None, *, name: str | None = None) -> tuple[AssemblyRecord, ...]:
@@ -95,7 +94,7 @@ class AssemblyStorage(StoragePart):
         """How many assemblies are logged, of one frame when it is named."""
         condition = "" if name is None else " WHERE frame_name = ?"
         sql = f"SELECT count(*) FROM assemblies{condition}"
-        return int(self._value(sql, [] if name is None else [name]))
+        return self._count(sql, [] if name is None else [name])
 
     def matching(self, prefix: str) -> tuple[AssemblyRecord, ...]:
         """Assemblies whose id begins so, the newest first."""
@@ -106,18 +105,7 @@ class AssemblyStorage(StoragePart):
 def _assembly(row: Sequence[Any]) -> AssemblyRecord:
     weights = None if row[6] is None else Weights(**json.loads(row[6]))
     return AssemblyRecord(
-        int(row[0]),
-        str(row[1]),
-        str(row[2]),
-        str(row[3]),
-        as_utc(row[4]),
-        int(row[5]),
-        weights,
-        int(row[7]),
-        float(row[8]),
-        tuple(str(i) for i in row[9]),
-        str(row[10]),
-        int(row[11]),
+        row[0], row[1], row[2], row[3], as_utc(row[4]), row[5], weights, row[7], row[8], tuple(row[9]), row[10], row[11]
     )
 
 
@@ -134,13 +122,12 @@ class WaterfallStorage(StoragePart):
 
     def put(self, row: WaterfallRow, keep: int) -> None:
         """Keep the candidates of an assembly, and of all assemblies only the latest `keep`."""
-        self._execute(
+        self._note(
             "DELETE FROM waterfalls WHERE serial IN (SELECT serial FROM waterfalls ORDER BY serial DESC OFFSET ?)",
             [max(keep - 1, 0)],
-            structural=False,
         )
         if keep > 0:
-            self._execute("INSERT INTO waterfalls VALUES (?, ?)", [row.serial, row.candidates], structural=False)
+            self._note("INSERT INTO waterfalls VALUES (?, ?)", [row.serial, row.candidates])
 
     def get(self, serial: int) -> str | None:
         """The candidates of an assembly; None where they are not kept."""
@@ -195,4 +182,4 @@ class SearchStorage(StoragePart):
 
 def _search(row: Sequence[Any]) -> SearchRow:
     serial, at, query, places, pool, candidates = row
-    return SearchRow(int(serial), as_utc(at), str(query), int(places), int(pool), str(candidates))
+    return SearchRow(serial, as_utc(at), query, places, pool, candidates)

@@ -148,7 +148,7 @@ class BlockColumnStorage(StoragePart, ABC):
 
     def count(self) -> int:
         """How many blocks there are."""
-        return int(self._value("SELECT count(*) FROM memory_blocks"))
+        return self._count("SELECT count(*) FROM memory_blocks")
 
     def statuses(self, *, since: int = -1, embedded: bool = True) -> StatusColumns:
         """The statuses of the blocks changed after revision `since`. embedded: False where it is known otherwise which
@@ -206,7 +206,7 @@ class BlockColumnStorage(StoragePart, ABC):
         """The clocks, decay constants and categories of the blocks that pass the filter."""
         condition, parameters = where(wanted)
         found = self._rows(f"SELECT DISTINCT category FROM memory_blocks WHERE {condition} ORDER BY 1", parameters)
-        names = [str(row[0]) for row in found]
+        names = [row[0] for row in found]
         c = self._columns(
             "SELECT number, epoch_us(created_at) AS created, epoch_us(last_reinforced_at) AS reinforced, "
             "decay_lambda, reinforcements, array_position(?::VARCHAR[], category) - 1 AS category "
@@ -248,7 +248,7 @@ class BlockColumnStorage(StoragePart, ABC):
         c = self._columns(
             "SELECT number, id FROM memory_blocks WHERE number > ? ORDER BY number", [number], whole=not number
         )
-        return np.asarray(c["number"], dtype=np.int64), [str(i) for i in c["id"]]
+        return np.asarray(c["number"], dtype=np.int64), list(c["id"])
 
     def embedding_batches(self, *, since: int = -1, batch: int = 50_000) -> Iterator[EmbeddingColumns]:
         """The same in rising number, so many numbers at a time: a large store is never held twice."""
@@ -270,7 +270,7 @@ class BlockColumnStorage(StoragePart, ABC):
     def repeated(self) -> tuple[str, ...]:
         """Numbers given to more than one block, as text; empty in a sound store."""
         found = self._rows("SELECT number FROM memory_blocks GROUP BY number HAVING count(*) > 1 ORDER BY number")
-        return tuple(str(row[0]) for row in found)
+        return tuple(row[0] for row in found)
 
     def out_of_range(self, statuses: Sequence[str]) -> tuple[tuple[str, str], ...]:
         """Blocks with metadata that no block may have, each with what is wrong; empty in a sound store."""
@@ -283,11 +283,11 @@ class BlockColumnStorage(StoragePart, ABC):
             "END AS what FROM memory_blocks) AS seen WHERE what IS NOT NULL ORDER BY id",
             [list(statuses)],
         )
-        return tuple((str(i), str(what)) for i, what in found)
+        return tuple(found)
 
     def newest_revision(self) -> int:
         """The highest revision of a block, 0 for an empty store."""
-        return int(self._value("SELECT coalesce(max(revision), 0) FROM memory_blocks"))
+        return self._count("SELECT coalesce(max(revision), 0) FROM memory_blocks")
 
     @abstractmethod
     def embeddings(

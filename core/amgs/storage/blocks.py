@@ -157,30 +157,27 @@ class BlockStorage(StoragePart):
     def reinforce(self, ids: Sequence[str], at: datetime) -> None:
         """Reset the decay clock of blocks and count the event; a clock that went back never moves it back."""
         self._connection.clock_changes.note(ids)
-        self._execute(
+        self._note(
             "UPDATE memory_blocks SET last_reinforced_at = greatest(last_reinforced_at, ?), "
             "reinforcements = reinforcements + 1 WHERE id IN (SELECT unnest(?::VARCHAR[]))",
             [stored(at), list(ids)],
-            structural=False,
         )
 
     def turn_back(self, block_id: str, at: datetime, before: datetime) -> None:
         """Put the decay clock of a block back to `before`, where it still stands at the instant `at`."""
         self._connection.clock_changes.note([block_id])
-        self._execute(
+        self._note(
             "UPDATE memory_blocks SET last_reinforced_at = ? WHERE id = ? AND last_reinforced_at = ?",
             [stored(before), block_id, stored(at)],
-            structural=False,
         )
 
     def recount(self, ids: Sequence[str]) -> None:
         """Set the counters of reinforcement to what the log says: for blocks that come back."""
         self._connection.clock_changes.note(ids)
-        self._execute(
+        self._note(
             "UPDATE memory_blocks SET reinforcements = (SELECT count(*) FROM reinforcement_log AS l "
             "WHERE l.block_id = memory_blocks.id) WHERE id IN (SELECT unnest(?::VARCHAR[]))",
             [list(ids)],
-            structural=False,
         )
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -197,7 +194,7 @@ class BlockStorage(StoragePart):
     def _highest_number(self) -> int:
         """The highest running number ever given."""
         return max(
-            int(self._value("SELECT coalesce(max(number), 0) FROM memory_blocks")), int(self._meta.get(_HIGHEST) or 0)
+            self._count("SELECT coalesce(max(number), 0) FROM memory_blocks"), int(self._meta.get(_HIGHEST) or 0)
         )
 
     # --- reading ------------------------------------------------------------------------------------------
@@ -205,7 +202,7 @@ class BlockStorage(StoragePart):
     def existing(self, ids: Iterable[str]) -> set[str]:
         """Which of the ids the store holds."""
         found = self._rows("SELECT id FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
-        return {str(row[0]) for row in found}
+        return {row[0] for row in found}
 
     def get(self, ids: Iterable[str], *, embeddings: bool = False) -> dict[str, Block]:
         """The blocks with these ids, by id; unknown ids are missing from the answer."""
@@ -221,8 +218,8 @@ class BlockStorage(StoragePart):
             return ()
         sql = f"SELECT number, reinforcements, {_PLAIN} FROM memory_blocks WHERE number IN (SELECT unnest(?::BIGINT[]))"
         # Sorted here: a database that sorts whole texts takes a fifth longer.
-        found = sorted(self._rows(sql, [[int(n) for n in wanted]]), key=lambda row: int(row[0]))
-        return tuple(NumberedBlock(int(row[0]), _block(row[2:]), int(row[1])) for row in found)
+        found = sorted(self._rows(sql, [[int(n) for n in wanted]]), key=lambda row: row[0])
+        return tuple(NumberedBlock(row[0], _block(row[2:]), row[1]) for row in found)
 
     def described(self, wanted: BlockFilter, batch: int = 10_000) -> Iterator[BlockDescription]:
         """The blocks that pass the filter without their texts, in order of arrival, read in batches."""
@@ -233,24 +230,24 @@ class BlockStorage(StoragePart):
         )
         last = -1
         while found := self._rows(sql, [last, *parameters, batch]):
-            last = int(found[-1][0])
+            last = found[-1][0]
             for number, block, created, status, meta in found:
-                yield BlockDescription(int(number), str(block), as_utc(created), str(status), json.loads(meta))
+                yield BlockDescription(number, block, as_utc(created), status, json.loads(meta))
 
     def contents_of(self, ids: Sequence[str]) -> dict[str, str]:
         """The texts of blocks, by id; unknown ids are missing from the answer."""
         sql = "SELECT id, content FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))"
-        return {str(i): str(content) for i, content in self._rows(sql, [list(ids)])}
+        return dict(self._rows(sql, [list(ids)]))
 
     def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
         """The running number of each id that exists."""
         sql = "SELECT id, number FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))"
-        return {str(i): int(n) for i, n in self._rows(sql, [list(ids)])}
+        return dict(self._rows(sql, [list(ids)]))
 
     def expand(self, prefix: str, limit: int = 10) -> tuple[str, ...]:
         """Ids that begin with `prefix`, at most `limit`, sorted."""
         sql = "SELECT id FROM memory_blocks WHERE starts_with(id, ?) ORDER BY id LIMIT ?"
-        return tuple(str(row[0]) for row in self._rows(sql, [prefix, limit]))
+        return tuple(row[0] for row in self._rows(sql, [prefix, limit]))
 
     def select(
         self,
@@ -282,7 +279,7 @@ class BlockStorage(StoragePart):
     def count(self, wanted: BlockFilter) -> int:
         """How many blocks pass the filter."""
         condition, parameters = where(wanted)
-        return int(self._value(f"SELECT count(*) FROM memory_blocks WHERE {condition}", parameters))
+        return self._count(f"SELECT count(*) FROM memory_blocks WHERE {condition}", parameters)
 
     def texts(self, wanted: Sequence[int]) -> list[tuple[int, str, Mapping[str, Any]]]:
         """(number, content, what meta says of its title and headings) of the blocks with these numbers, rising."""
@@ -290,10 +287,7 @@ class BlockStorage(StoragePart):
             "SELECT number, content, meta->>'title', meta->>'document', meta->>'headings' FROM memory_blocks "
             "WHERE number IN (SELECT unnest(?::BIGINT[])) ORDER BY number"
         )
-        return [
-            (int(n), str(content), _titles(*titles))
-            for n, content, *titles in self._rows(sql, [[int(n) for n in wanted]])
-        ]
+        return [(n, content, _titles(*titles)) for n, content, *titles in self._rows(sql, [[int(n) for n in wanted]])]
 
     def with_source(self, source: str) -> tuple[str, ...]:
         """Ids of the blocks that came from a source, from `source#part`, or that it repeats.
@@ -306,7 +300,7 @@ class BlockStorage(StoragePart):
             f"OR ? = ANY({_PLACES}) ORDER BY number",
             [source, source, source, source],
         )
-        return tuple(str(row[0]) for row in found)
+        return tuple(row[0] for row in found)
 
     def has_source(self, sources: Sequence[str]) -> bool:
         """Whether a block has one of these sources, written just so."""
@@ -318,39 +312,37 @@ class BlockStorage(StoragePart):
 
         For the finder.
         """
-        found = self._rows(
+        return self._rows(
             "SELECT id, coalesce(meta->>'title', ''), left(content, 200) FROM memory_blocks "
             "WHERE status <> 'pruned' ORDER BY number"
         )
-        return [(str(i), str(t), str(c)) for i, t, c in found]
 
     def by_status(self) -> dict[str, int]:
         """How many blocks have each status."""
-        return {
-            str(s): int(n) for s, n in self._rows("SELECT status, count(*) FROM memory_blocks GROUP BY 1 ORDER BY 1")
-        }
+        return dict(self._rows("SELECT status, count(*) FROM memory_blocks GROUP BY 1 ORDER BY 1"))
 
     def by_category(self) -> dict[str, int]:
         """How many consolidated blocks each category has."""
-        found = self._rows(
-            "SELECT category, count(*) FROM memory_blocks WHERE status = 'consolidated' GROUP BY 1 ORDER BY 2 DESC, 1"
+        return dict(
+            self._rows(
+                "SELECT category, count(*) FROM memory_blocks WHERE status = 'consolidated' GROUP BY 1 "
+                "ORDER BY 2 DESC, 1"
+            )
         )
-        return {str(c): int(n) for c, n in found}
 
     def marked(self, name: str) -> list[tuple[str, str, str]]:
         """(id, value, category) of the blocks with a value under this name in their meta, in order of arrival."""
-        found = self._rows(
+        return self._rows(
             "SELECT id, meta->>?, category FROM memory_blocks WHERE contains(meta::VARCHAR, ?) "
             "AND meta->>? IS NOT NULL "
             "ORDER BY number",
             [name, f'"{name}"', name],
         )
-        return [(str(i), str(value), str(category)) for i, value, category in found]
 
     def mean_relevance(self, now: datetime) -> float:
         """Mean of e^(-λt) over the consolidated blocks; 0 when there are none."""
         value = self._value(f"SELECT avg({FADED}) FROM memory_blocks WHERE status = 'consolidated'", [stored(now)])
-        return 0.0 if value is None else float(value)
+        return 0.0 if value is None else value
 
 
 # --- rows -------------------------------------------------------------------------------------------------

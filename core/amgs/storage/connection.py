@@ -389,3 +389,11 @@ class StoragePart:
         self._connection = connection
         self._rows, self._columns = connection.rows, connection.columns
         self._value, self._execute = connection.value, connection.execute
+
+    def _count(self, sql: str, parameters: Sequence[Any] = ()) -> int:
+        """Read the single number of a query."""
+        return int(self._value(sql, parameters))
+
+    def _note(self, sql: str, parameters: Sequence[Any] = ()) -> None:
+        """Run a writing statement that no derived index must follow: of a log, a clock or a cache."""
+        self._execute(sql, parameters, structural=False)

@@ -96,20 +96,18 @@ class EdgeStorage(StoragePart):
 
     def reinforce(self, keys: Iterable[EdgeKey], at: datetime) -> None:
         """Reset the decay clock of edges that were walked."""
-        self._execute(
+        self._note(
             "UPDATE edges SET last_reinforced_at = greatest(edges.last_reinforced_at, ?) FROM "
             f"({_KEYS}) AS k WHERE edges.source_id = k.source_id AND edges.target_id = k.target_id "
             "AND edges.relation_type = k.relation_type",
             [stored(at), *_split(keys)],
-            structural=False,
         )
 
     # --- reading ------------------------------------------------------------------------------------------
 
     def existing(self, keys: Iterable[EdgeKey]) -> set[EdgeKey]:
         """Which of the keys the store holds."""
-        found = self._rows(f"SELECT source_id, target_id, relation_type FROM edges {_OF_KEYS}", _split(keys))
-        return {(str(s), str(t), str(r)) for s, t, r in found}
+        return set(self._rows(f"SELECT source_id, target_id, relation_type FROM edges {_OF_KEYS}", _split(keys)))
 
     def get(self, keys: Iterable[EdgeKey]) -> dict[EdgeKey, Edge]:
         """The edges with these keys, by key."""
@@ -134,7 +132,7 @@ class EdgeStorage(StoragePart):
         """The edge list for materialising the graph (AMGS §5.3), sorted by source, target and relation."""
         with self._connection.snapshot():
             found = self._rows("SELECT DISTINCT relation_type FROM edges")
-            return self._read_columns("", [], [str(row[0]) for row in found], whole=True)
+            return self._read_columns("", [], [row[0] for row in found], whole=True)
 
     def rows(self, keys: Iterable[EdgeKey]) -> EdgeColumns:
         """Of the `table` the rows with these keys."""
@@ -194,7 +192,7 @@ class EdgeStorage(StoragePart):
 
     def count(self) -> int:
         """How many edges there are."""
-        return int(self._value("SELECT count(*) FROM edges"))
+        return self._count("SELECT count(*) FROM edges")
 
     def faded(self, now: datetime, below: float) -> int:
         """How many edges have a strength (weight × confidence × decay) under a value."""
@@ -204,11 +202,12 @@ class EdgeStorage(StoragePart):
 
     def leading_to(self, ids: Sequence[str]) -> dict[str, int]:
         """How many edges lead to each of these blocks; those without one are left out."""
-        found = self._rows(
-            "SELECT target_id, count(*) FROM edges WHERE target_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY 1",
-            [list(ids)],
+        return dict(
+            self._rows(
+                "SELECT target_id, count(*) FROM edges WHERE target_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY 1",
+                [list(ids)],
+            )
         )
-        return {str(target): int(count) for target, count in found}
 
     def alone(self) -> int:
         """How many consolidated blocks no edge touches."""
@@ -233,15 +232,16 @@ class EdgeStorage(StoragePart):
             "e.target_id "
             "WHERE s.id IS NULL OR t.id IS NULL OR s.status = 'pruned' OR t.status = 'pruned' ORDER BY 1, 2, 3"
         )
-        return tuple(((str(s), str(t), str(r)), str(why)) for s, t, r, why in found)
+        return tuple(((s, t, r), why) for s, t, r, why in found)
 
     def repeated(self) -> tuple[EdgeKey, ...]:
         """Keys that more than one edge has; empty in a sound store."""
-        found = self._rows(
-            "SELECT source_id, target_id, relation_type FROM edges GROUP BY 1, 2, 3 HAVING count(*) > 1 ORDER BY "
-            "1, 2, 3"
+        return tuple(
+            self._rows(
+                "SELECT source_id, target_id, relation_type FROM edges GROUP BY 1, 2, 3 HAVING count(*) > 1 ORDER BY "
+                "1, 2, 3"
+            )
         )
-        return tuple((str(s), str(t), str(r)) for s, t, r in found)
 
     def out_of_range(self) -> tuple[tuple[EdgeKey, str], ...]:
         """Edges with numbers that no edge may have, each with what is wrong; empty in a sound store."""
@@ -253,7 +253,7 @@ class EdgeStorage(StoragePart):
             "WHEN NOT (decay_lambda >= 0 AND isfinite(decay_lambda)) THEN 'its decay constant is ' || decay_lambda "
             "END AS what FROM edges) AS seen WHERE what IS NOT NULL ORDER BY 1, 2, 3"
         )
-        return tuple(((str(s), str(t), str(r)), str(what)) for s, t, r, what in found)
+        return tuple(((s, t, r), what) for s, t, r, what in found)
 
     # --- rows ---------------------------------------------------------------------------------------------
 
@@ -307,7 +307,7 @@ class CentralityStorage(StoragePart):
         if not rows:
             return None
         structure, blocks, edges, at = rows[0]
-        return CentralityOrigin(int(structure), int(blocks), int(edges), as_utc(at))
+        return CentralityOrigin(structure, blocks, edges, as_utc(at))
 
     def scores(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Running numbers of blocks (n,), rising, and their scores (n,); the others have 0."""
@@ -326,16 +326,14 @@ class CentralityStorage(StoragePart):
         some = scores > 0
         ranked = {"number": OfferedColumn("BIGINT", numbers[some]), "score": OfferedColumn("DOUBLE", scores[some])}
         for old in ("centrality", "centrality_of"):
-            self._execute(f"DELETE FROM {old}", structural=False)
+            self._note(f"DELETE FROM {old}")
         with self._connection.offer_columns("worked_out", ranked):
-            self._execute(
+            self._note(
                 "INSERT INTO centrality SELECT b.id, w.score FROM worked_out w "
-                "JOIN memory_blocks b ON b.number = w.number",
-                structural=False,
+                "JOIN memory_blocks b ON b.number = w.number"
             )
-        self._execute(
+        self._note(
             "INSERT INTO centrality_of VALUES (?, ?, ?, ?)",
             [origin.structure, origin.blocks, origin.edges, stored(origin.worked_out_at)],
-            structural=False,
         )
         return True

@@ -24,10 +24,9 @@ class DeletedBlockStorage(StoragePart):
         """Keep what is deleted now, by id; inside the transaction that deletes it."""
         if lines:
             kept = [json.dumps(line, ensure_ascii=False, sort_keys=True) for line in lines.values()]
-            self._execute(
+            self._note(
                 f"INSERT INTO {LEDGER} SELECT ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[])::JSON",
                 [stored(at), list(lines), kept],
-                structural=False,
             )
 
     def lines(self) -> tuple[Mapping[str, Any], ...]:

@@ -62,7 +62,7 @@ class ForecastStorage(StoragePart):
 
     def next_serial(self) -> int:
         """The serial that the next forecast will have, from 1."""
-        return int(self._value("SELECT coalesce(max(serial), 0) + 1 FROM calibration_log"))
+        return self._count("SELECT coalesce(max(serial), 0) + 1 FROM calibration_log")
 
     def insert(
         self, forecasts: Sequence[Outcome], assembly_id: str, first_serial: int, scores: Sequence[float] | None = None
@@ -73,7 +73,7 @@ class ForecastStorage(StoragePart):
         """
         if not forecasts:
             return
-        self._execute(
+        self._note(
             "INSERT INTO calibration_log SELECT unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), NULL, NULL, "
             "make_timestamp(unnest(?::BIGINT[])), NULL, unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), ?, "
             "unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::DOUBLE[])",
@@ -88,23 +88,23 @@ class ForecastStorage(StoragePart):
                 list(range(first_serial, first_serial + len(forecasts))),
                 list(scores) if scores is not None else [None] * len(forecasts),
             ],
-            structural=False,
         )
 
     def scored(self) -> tuple[tuple[float, float], ...]:
         """(composite score, outcome) of every forecast with one, the oldest first: by its verdict, else by whether the
         answer used the block.
         """
-        found = self._rows(
-            "SELECT coalesce(c.score, c.predicted), coalesce(c.actual, CASE WHEN u.used_by = '' THEN 0.0 ELSE 1.0 END) "
-            "FROM calibration_log c LEFT JOIN block_uses u ON u.prediction_id = c.prediction_id "
-            "WHERE c.actual IS NOT NULL OR u.used_by IS NOT NULL ORDER BY c.serial"
+        return tuple(
+            self._rows(
+                "SELECT coalesce(c.score, c.predicted), "
+                "coalesce(c.actual, CASE WHEN u.used_by = '' THEN 0.0 ELSE 1.0 END) FROM calibration_log c LEFT JOIN block_uses u ON u.prediction_id = c.prediction_id "
+                "WHERE c.actual IS NOT NULL OR u.used_by IS NOT NULL ORDER BY c.serial"
+            )
         )
-        return tuple((float(s), float(a)) for s, a in found)
 
     def put_curve(self, operation: int, curve: str) -> None:
         """Keep the curve, as JSON, that an operation has fitted from scores to outcomes."""
-        self._execute("INSERT INTO forecast_curves VALUES (?, ?::JSON)", [operation, curve], structural=False)
+        self._note("INSERT INTO forecast_curves VALUES (?, ?::JSON)", [operation, curve])
 
     def curve(self) -> str | None:
         """The curve in use, as JSON: that of the latest operation that stands; None before the first."""
@@ -116,7 +116,7 @@ class ForecastStorage(StoragePart):
 
     def put_needs(self, operation: int, needs: str) -> None:
         """Keep what questions need of frames, as JSON, as an operation has measured it."""
-        self._execute("INSERT INTO meta VALUES (?, ?)", [f"{NEEDS}{operation}", needs], structural=False)
+        self._note("INSERT INTO meta VALUES (?, ?)", [f"{NEEDS}{operation}", needs])
 
     def fitted(self, changes: int) -> CalibrationFit:
         """What the calibrations that stand have fitted. changes: the change counter of the state that is read, which is
@@ -153,7 +153,7 @@ class ForecastStorage(StoragePart):
             "GROUP BY frame, lower(trim(query)) ORDER BY max(serial) DESC LIMIT ?",
             [limit],
         )
-        return tuple((str(frame), str(query), tuple(ids or ())) for frame, query, ids in reversed(found))
+        return tuple((frame, query, tuple(ids or ())) for frame, query, ids in reversed(found))
 
     def open_forecast(
         self, block_id: str, assembly_id: str | None = None, prediction_id: str | None = None
@@ -180,33 +180,33 @@ class ForecastStorage(StoragePart):
             "AND c.block_id IN (SELECT unnest(?::VARCHAR[]))) AS latest WHERE place = 1",
             [stored(since), list(ids)],
         )
-        return {str(block): str(prediction) for block, prediction in found}
+        return dict(found)
 
     def verdicts(self, frame: str, query: str) -> dict[str, float]:
         """What came of the latest forecast of each block that a frame selected for a query; open ones are left out."""
-        found = self._rows(
-            "SELECT block_id, actual FROM (SELECT c.block_id, c.actual, row_number() OVER "
-            "(PARTITION BY c.block_id ORDER BY c.serial DESC) AS place FROM calibration_log c JOIN assemblies a "
-            "ON a.id = c.assembly_id WHERE c.frame_name = ? AND a.query = ?) WHERE place = 1 AND actual IS NOT NULL",
-            [frame, query],
+        return dict(
+            self._rows(
+                "SELECT block_id, actual FROM (SELECT c.block_id, c.actual, row_number() OVER "
+                "(PARTITION BY c.block_id ORDER BY c.serial DESC) AS place FROM calibration_log c JOIN assemblies a "
+                "ON a.id = c.assembly_id WHERE c.frame_name = ? AND a.query = ?) "
+                "WHERE place = 1 AND actual IS NOT NULL",
+                [frame, query],
+            )
         )
-        return {str(block_id): float(actual) for block_id, actual in found}
 
     def decide(self, prediction_id: str, actual: float, brier: float, at: datetime) -> None:
         """Write what came of a forecast."""
-        self._execute(
+        self._note(
             "UPDATE calibration_log SET actual = ?, brier_score = ?, decided_at = ? WHERE prediction_id = ?",
             [actual, brier, stored(at), prediction_id],
-            structural=False,
         )
 
     def reopen(self, prediction_ids: Sequence[str]) -> None:
         """Take the outcomes of forecasts back: each waits for a verdict again."""
-        self._execute(
+        self._note(
             "UPDATE calibration_log SET actual = NULL, brier_score = NULL, decided_at = NULL "
             "WHERE prediction_id IN (SELECT unnest(?::VARCHAR[]))",
             [list(prediction_ids)],
-            structural=False,
         )
 
     def decided(
@@ -252,7 +252,7 @@ class ForecastStorage(StoragePart):
             f"WHERE {' AND '.join(conditions)} ORDER BY coalesce(decided_at, timestamp) DESC, serial DESC LIMIT ?",
             [*values, limit],
         )
-        return tuple((_outcome(row), str(row[8]), tuple(row[9] or ()), as_utc(row[10])) for row in found)
+        return tuple((_outcome(row), row[8], tuple(row[9] or ()), as_utc(row[10])) for row in found)
 
     def judged(self, ids: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
         """(times useful, verdicts) of all blocks or of those named; those that were never judged are left out. An
@@ -267,7 +267,7 @@ class ForecastStorage(StoragePart):
             f"WHERE u.used_by <> '' AND c.actual IS NULL) AS told{condition} GROUP BY 1 ORDER BY 1",
             [] if ids is None else [list(ids)],
         )
-        return {str(block): (int(useful), int(verdicts)) for block, useful, verdicts in found}
+        return {block: (useful, verdicts) for block, useful, verdicts in found}
 
     def latest(self, limit: int) -> tuple[Outcome, ...]:
         """The latest forecasts, decided or not, the newest first."""
@@ -277,8 +277,8 @@ class ForecastStorage(StoragePart):
     def count(self, *, by: ForecastGroup | None = None, value: str | None = None) -> int:
         """How many forecasts were logged, of all or of one frame, category or relation type."""
         if by is None or value is None:
-            return int(self._value("SELECT count(*) FROM calibration_log"))
-        return int(self._value(f"SELECT count(*) FROM calibration_log WHERE {_CONDITIONS[by]}", [value]))
+            return self._count("SELECT count(*) FROM calibration_log")
+        return self._count(f"SELECT count(*) FROM calibration_log WHERE {_CONDITIONS[by]}", [value])
 
     def groups(self) -> tuple[GroupRow, ...]:
         """All forecasts together, then by frame, by category and by relation type."""
@@ -291,12 +291,12 @@ class ForecastStorage(StoragePart):
             f"{of_decided}, 3 FROM calibration_log JOIN (SELECT DISTINCT prediction_id, relation_type FROM "
             "edge_forecasts) USING (prediction_id) GROUP BY 2 ORDER BY place, 2"
         )
-        return tuple((k, str(name), int(n), int(d), p, r, b) for k, name, n, d, p, r, b, _ in found)
+        return tuple((k, name, n, d, p, r, b) for k, name, n, d, p, r, b, _ in found)
 
     def counts(self) -> tuple[int, int, float | None]:
         """(forecasts, outcomes, mean Brier score or None)."""
         n, decided_n, brier = self._rows("SELECT count(*), count(actual), avg(brier_score) FROM calibration_log")[0]
-        return int(n), int(decided_n), None if brier is None else float(brier)
+        return n, decided_n, None if brier is None else brier
 
 
 def _outcome(row: Sequence[Any]) -> Outcome:
@@ -310,7 +310,7 @@ class BlockUseStorage(StoragePart):
 
     def add(self, uses: Sequence[BlockUse], keep: int) -> None:
         """Log what an answer used, and keep the latest of all."""
-        first = int(self._value("SELECT coalesce(max(number), 0) + 1 FROM block_uses"))
+        first = self._count("SELECT coalesce(max(number), 0) + 1 FROM block_uses")
         for number, one in enumerate(uses, first):
             self._execute(
                 "INSERT INTO block_uses VALUES (?, ?, ?, ?, ?, ?)",
@@ -327,7 +327,7 @@ class BlockUseStorage(StoragePart):
             "SELECT answered_at, block_id, used_by, chance, prediction_id FROM block_uses ORDER BY number DESC LIMIT ?",
             [limit],
         )
-        return tuple(BlockUse(as_utc(at), str(i), by, float(p), str(of)) for at, i, by, p, of in found)
+        return tuple(BlockUse(as_utc(at), i, by, p, of) for at, i, by, p, of in found)
 
     def controls(self, without: Sequence[str], limit: int) -> tuple[str, ...]:
         """Texts of other live blocks: those with the least ids, which are hashes and so as good as drawn."""
@@ -336,7 +336,7 @@ class BlockUseStorage(StoragePart):
             "id NOT IN (SELECT unnest(?::VARCHAR[])) ORDER BY id LIMIT ?",
             [list(without), limit],
         )
-        return tuple(str(content) for (content,) in found)
+        return tuple(content for (content,) in found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,11 +356,10 @@ class EdgeForecastStorage(StoragePart):
         rows = list(walked)
         if not rows:
             return
-        self._execute(
+        self._note(
             "INSERT INTO edge_forecasts SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
             "unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), NULL",
             [[p for p, _ in rows], *([key[place] for _, key in rows] for place in range(3))],
-            structural=False,
         )
 
     def open_verdicts(self, predictions: Sequence[str] | None = None) -> tuple[EdgeVerdicts, ...]:
@@ -382,15 +381,14 @@ class EdgeForecastStorage(StoragePart):
             "WHERE c.actual IS NOT NULL AND coalesce(o.undone, true) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
             [] if predictions is None else [list(predictions)],
         )
-        return tuple(EdgeVerdicts((str(s), str(t), str(r)), float(h), int(n)) for s, t, r, h, n in found)
+        return tuple(EdgeVerdicts((s, t, r), h, n) for s, t, r, h, n in found)
 
     def count_in(self, operation: int, keys: Sequence[EdgeKey]) -> None:
         """Note that an operation has learned from the open verdicts on these edges."""
-        self._execute(
+        self._note(
             "UPDATE edge_forecasts SET counted = ? WHERE prediction_id IN (SELECT prediction_id FROM "
             "calibration_log WHERE actual IS NOT NULL) AND concat(source_id, ' ', target_id, ' ', relation_type) "
             "IN (SELECT unnest(?::VARCHAR[])) AND (counted IS NULL OR counted IN (SELECT id FROM operations "
             "WHERE undone))",
             [operation, [" ".join(key) for key in keys]],
-            structural=False,
         )

@@ -36,7 +36,7 @@ def decode(data: Mapping[str, Any]) -> FrameDefinition:
     given = dict(data)
     given["weights"] = Weights(**given["weights"])
     given["rule"] = decode_rule(given["rule"])
-    given["children"] = tuple(ChildFrame(str(name), float(share)) for name, share in given["children"])
+    given["children"] = tuple(ChildFrame(name, float(share)) for name, share in given["children"])
     given["rescore"] = None if given["rescore"] is None else Weights(**given["rescore"])
     return FrameDefinition(**given)
 
@@ -127,14 +127,14 @@ class FrameStorage(StoragePart):
             "SELECT parent_frame, child_frame, budget_allocation FROM frame_compositions ORDER BY "
             "parent_frame, position"
         ):
-            children.setdefault(str(parent), []).append(ChildFrame(str(child), float(share)))
+            children.setdefault(parent, []).append(ChildFrame(child, float(share)))
         found = self._rows(
             "SELECT name, purpose, selection_rules::VARCHAR, scoring_weights::VARCHAR, assembly_strategy, "
             "budget, "
             "refresh_hours, merge_strategy, budget_strategy, semantic_threshold, rescore_weights::VARCHAR "
             "FROM frame_definitions ORDER BY name"
         )
-        return tuple(definition_of(row, tuple(children.get(str(row[0]), ()))) for row in found)
+        return tuple(definition_of(row, tuple(children.get(row[0], ()))) for row in found)
 
 
 def definition_of(row: Sequence[Any], children: tuple[ChildFrame, ...]) -> FrameDefinition:
@@ -146,8 +146,8 @@ def definition_of(row: Sequence[Any], children: tuple[ChildFrame, ...]) -> Frame
             weights=Weights(**json.loads(row[3])),
             rule=decode_rule(json.loads(row[2])),
             assembly=row[4],
-            budget=int(row[5]),
-            refresh_hours=float(row[6]),
+            budget=row[5],
+            refresh_hours=row[6],
             children=children,
             merge=row[7],
             budget_strategy=row[8],
@@ -180,11 +180,10 @@ class FrameCacheStorage(StoragePart):
     def put(self, row: CacheRow) -> None:
         """Keep an assembly, in place of the one before for the same request."""
         key = [row.name, row.request]
-        self._execute("DELETE FROM frame_cache WHERE frame_name = ? AND request = ?", key, structural=False)
-        self._execute(
+        self._note("DELETE FROM frame_cache WHERE frame_name = ? AND request = ?", key)
+        self._note(
             "INSERT INTO frame_cache VALUES (?, ?, ?::JSON, ?, ?, ?, ?::JSON)",
             [*key, row.assembly, stored(row.computed_at), row.structure, row.definition, row.identity],
-            structural=False,
         )
 
     def get(self, name: str, request: str) -> CacheRow | None:
@@ -197,17 +196,15 @@ class FrameCacheStorage(StoragePart):
         if not found:
             return None
         row = found[0]
-        return CacheRow(row[0], row[1], row[2], as_utc(row[3]), int(row[4]), row[5], row[6])
+        return CacheRow(row[0], row[1], row[2], as_utc(row[3]), row[4], row[5], row[6])
 
     def forget_like(self, name: str, prefix: str) -> None:
         """Drop what is kept of a frame for requests that begin so."""
-        self._execute(
-            "DELETE FROM frame_cache WHERE frame_name = ? AND starts_with(request, ?)", [name, prefix], structural=False
-        )
+        self._note("DELETE FROM frame_cache WHERE frame_name = ? AND starts_with(request, ?)", [name, prefix])
 
     def forget(self, name: str) -> None:
         """Drop what is kept of a frame."""
-        self._execute("DELETE FROM frame_cache WHERE frame_name = ?", [name], structural=False)
+        self._note("DELETE FROM frame_cache WHERE frame_name = ?", [name])
 
 
 class ScoreStorage(StoragePart):
@@ -218,24 +215,20 @@ class ScoreStorage(StoragePart):
         ids = list(scores)
         if not ids:
             return
-        self._execute(
-            "DELETE FROM scores_cache WHERE frame_name = ? AND block_id IN (SELECT unnest(?::VARCHAR[]))",
-            [frame, ids],
-            structural=False,
+        self._note(
+            "DELETE FROM scores_cache WHERE frame_name = ? AND block_id IN (SELECT unnest(?::VARCHAR[]))", [frame, ids]
         )
-        self._execute(
+        self._note(
             "INSERT INTO scores_cache SELECT unnest(?::VARCHAR[]), ?, unnest(?::DOUBLE[]), ?",
             [ids, frame, [float(scores[i]) for i in ids], stored(at)],
-            structural=False,
         )
 
     def get(self, frame: str) -> dict[str, float]:
         """The cached scores of a frame by block id."""
-        found = self._rows("SELECT block_id, score FROM scores_cache WHERE frame_name = ? ORDER BY block_id", [frame])
-        return {str(i): float(s) for i, s in found}
+        return dict(
+            self._rows("SELECT block_id, score FROM scores_cache WHERE frame_name = ? ORDER BY block_id", [frame])
+        )
 
     def forget(self, ids: Iterable[str]) -> None:
         """Drop the cached scores of blocks."""
-        self._execute(
-            "DELETE FROM scores_cache WHERE block_id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)], structural=False
-        )
+        self._note("DELETE FROM scores_cache WHERE block_id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])

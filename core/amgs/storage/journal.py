@@ -56,11 +56,10 @@ class JournalStorage(StoragePart):
         self, kind: str, at: datetime, summary: str, rows: Sequence[JournalRow], *, blocks: int, edges: int
     ) -> JournalEntry:
         """Write a journal entry and its rows; returns it with its id, which rises from 1."""
-        number = int(self._value("SELECT coalesce(max(id), 0) + 1 FROM operations"))
-        self._execute(
+        number = self._count("SELECT coalesce(max(id), 0) + 1 FROM operations")
+        self._note(
             "INSERT INTO operations VALUES (?, ?, ?, ?, ?, ?, false)",
             [number, kind, stored(at), summary, blocks, edges],
-            structural=False,
         )
         self._append_rows(number, rows)
         from amgs.types import JournalEntry
@@ -78,10 +77,9 @@ class JournalStorage(StoragePart):
         edges: int,
     ) -> JournalEntry:
         """Add rows to an entry, `blocks` and `edges` of them, and say anew when and what it did."""
-        self._execute(
+        self._note(
             "UPDATE operations SET timestamp = ?, summary = ?, blocks = blocks + ?, edges = edges + ? WHERE id = ?",
             [stored(at), summary, blocks, edges, operation.id],
-            structural=False,
         )
         self._append_rows(operation.id, rows)
         return replace(
@@ -91,7 +89,7 @@ class JournalStorage(StoragePart):
     def _append_rows(self, number: int, rows: Sequence[JournalRow]) -> None:
         plain = [row for row in rows if row.embedding is None]
         if plain:
-            self._execute(
+            self._note(
                 "INSERT INTO operation_rows SELECT ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
                 "unnest(?::VARCHAR[])::JSON, unnest(?::VARCHAR[])::JSON, NULL",
                 [
@@ -101,14 +99,12 @@ class JournalStorage(StoragePart):
                     [r.before for r in plain],
                     [r.after for r in plain],
                 ],
-                structural=False,
             )
         for row in rows:
             if row.embedding is not None:
-                self._execute(
+                self._note(
                     "INSERT INTO operation_rows VALUES (?, ?, ?, ?, ?, ?)",
                     [number, row.target, row.key, row.before, row.after, row.embedding.tolist()],
-                    structural=False,
                 )
 
     def latest(self, limit: int) -> tuple[JournalEntry, ...]:
@@ -142,7 +138,7 @@ class JournalStorage(StoragePart):
     def is_latest(self, operation_id: int) -> bool:
         """Whether the operation stands and no other came after it."""
         found = self._rows("SELECT id, undone FROM operations ORDER BY id DESC LIMIT 1")
-        return bool(found) and int(found[0][0]) == operation_id and not found[0][1]
+        return bool(found) and found[0][0] == operation_id and not found[0][1]
 
     def last_of(self, kind: str) -> JournalEntry | None:
         """The operation of this kind that was last applied and not undone."""
@@ -162,7 +158,7 @@ class JournalStorage(StoragePart):
             )
             if not found:
                 return
-            last = str(found[-1][1])
+            last = found[-1][1]
             yield tuple(
                 JournalRow(t, k, b, a, None if e is None else np.asarray(e, dtype=np.float32))
                 for t, k, b, a, e in found
@@ -176,7 +172,7 @@ class JournalStorage(StoragePart):
             "WHERE operation_id = ? AND target = 'edge'",
             [operation_id],
         )[0]
-        return int(found[0]), int(found[1]), int(found[2])
+        return found[0], found[1], found[2]
 
     def later_on_same(self, operation_id: int) -> tuple[int, ...]:
         """Later operations, not undone, that changed something this one changed, or learned from its verdicts. Any two
@@ -190,11 +186,11 @@ class JournalStorage(StoragePart):
             "FROM operation_rows m WHERE m.operation_id = ? AND m.target = 'forecast') ORDER BY 1",
             [operation_id, operation_id, operation_id, RECALIBRATION, operation_id],
         )
-        return tuple(int(row[0]) for row in found)
+        return tuple(row[0] for row in found)
 
     def mark(self, operation_id: int, *, undone: bool) -> None:
         """Note that an operation was taken back, or that it stands again."""
-        self._execute("UPDATE operations SET undone = ? WHERE id = ?", [undone, operation_id], structural=False)
+        self._note("UPDATE operations SET undone = ? WHERE id = ?", [undone, operation_id])
 
     def unowned(self) -> tuple[int, ...]:
         """Operation ids that rows name and no operation has; empty in a sound store."""
@@ -202,20 +198,21 @@ class JournalStorage(StoragePart):
             "SELECT DISTINCT operation_id FROM operation_rows r WHERE NOT EXISTS (SELECT 1 FROM operations o "
             "WHERE o.id = r.operation_id) ORDER BY 1"
         )
-        return tuple(int(row[0]) for row in found)
+        return tuple(row[0] for row in found)
 
     def incomplete(self) -> tuple[tuple[int, int, int], ...]:
         """(operation, rows kept, rows told) where the two differ; empty in a sound store."""
-        found = self._rows(
-            "SELECT o.id, count(r.key), o.blocks + o.edges FROM operations o "
-            "LEFT JOIN operation_rows r ON r.operation_id = o.id WHERE o.kind NOT IN (?, ?) "
-            "GROUP BY o.id, o.blocks, o.edges HAVING count(r.key) <> o.blocks + o.edges ORDER BY 1",
-            [PROPOSAL, ERASED],
+        return tuple(
+            self._rows(
+                "SELECT o.id, count(r.key), o.blocks + o.edges FROM operations o "
+                "LEFT JOIN operation_rows r ON r.operation_id = o.id WHERE o.kind NOT IN (?, ?) "
+                "GROUP BY o.id, o.blocks, o.edges HAVING count(r.key) <> o.blocks + o.edges ORDER BY 1",
+                [PROPOSAL, ERASED],
+            )
         )
-        return tuple((int(i), int(kept), int(told)) for i, kept, told in found)
 
 
 def _operation(row: Sequence[Any]) -> JournalEntry:
     from amgs.types import JournalEntry
 
-    return JournalEntry(int(row[0]), row[1], as_utc(row[2]), row[3], int(row[4]), int(row[5]), bool(row[6]))
+    return JournalEntry(row[0], row[1], as_utc(row[2]), row[3], row[4], row[5], bool(row[6]))

@@ -45,7 +45,7 @@ class MessageStorage(StoragePart):
         for one in messages:
             said = one.message
             calls = json.dumps([[c.id, c.name, c.arguments] for c in said.calls], ensure_ascii=False)
-            self._execute(
+            self._note(
                 "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
                 [
                     conversation,
@@ -60,24 +60,21 @@ class MessageStorage(StoragePart):
                     json.dumps(list(one.blocks)),
                     operation,
                 ],
-                structural=False,
             )
 
     def stand(self, conversation: str, numbers: Collection[int], operation: int) -> None:
         """Note that every context is to keep these messages whole."""
-        self._execute(
+        self._note(
             "INSERT INTO standing_messages SELECT ?, unnest(?::BIGINT[]), ?, NULL",
             [conversation, sorted(numbers), operation],
-            structural=False,
         )
 
     def fall(self, conversation: str, numbers: Collection[int], operation: int) -> None:
         """Note that contexts need not keep these messages any more."""
-        self._execute(
+        self._note(
             "UPDATE standing_messages SET ended_by = ? WHERE conversation = ? AND (ended_by IS NULL OR ended_by IN "
             "(SELECT id FROM operations WHERE undone)) AND number IN (SELECT unnest(?::BIGINT[]))",
             [operation, conversation, sorted(numbers)],
-            structural=False,
         )
 
     def standing(self, conversation: str) -> frozenset[int]:
@@ -90,16 +87,15 @@ class MessageStorage(StoragePart):
             "AND (s.ended_by IS NULL OR e.undone) AND s.added_by > m.added_by",
             [conversation],
         )
-        return frozenset(int(row[0]) for row in rows)
+        return frozenset(row[0] for row in rows)
 
     def end(self, conversation: str, operation: int) -> None:
         """Note that a conversation is no longer held."""
-        self._execute(
+        self._note(
             "UPDATE messages SET ended_by = ? WHERE conversation = ? AND (ended_by IS NULL OR ended_by IN "
             "(SELECT id FROM operations WHERE undone)) AND added_by NOT IN "
             "(SELECT id FROM operations WHERE undone)",
             [operation, conversation],
-            structural=False,
         )
 
     def held(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[StoredMessage, ...]:
@@ -121,7 +117,7 @@ class MessageStorage(StoragePart):
 
     def count(self, conversation: str) -> int:
         """How many messages a conversation has; 0 for one that is not held."""
-        return int(self._value(f"SELECT count(*) FROM {STANDING} WHERE conversation = ?", [conversation]))
+        return self._count(f"SELECT count(*) FROM {STANDING} WHERE conversation = ?", [conversation])
 
     def conversations(self) -> tuple[ConversationSummary, ...]:
         """The conversations that are held, by name."""
@@ -129,9 +125,7 @@ class MessageStorage(StoragePart):
             f"SELECT conversation, count(*), min(said_at), max(said_at) FROM {STANDING} "
             "GROUP BY conversation ORDER BY conversation"
         )
-        return tuple(
-            ConversationSummary(str(name), int(size), _at(first), _at(last)) for name, size, first, last in rows
-        )
+        return tuple(ConversationSummary(name, size, _at(first), _at(last)) for name, size, first, last in rows)
 
 
 def _at(value: Any) -> datetime | None:
@@ -140,10 +134,8 @@ def _at(value: Any) -> datetime | None:
 
 def _message(row: Sequence[Any]) -> StoredMessage:
     number, role, content, said_at, speaker, calls, answers, pinned, blocks = row
-    made = tuple(ToolCall(str(i), str(name), str(given)) for i, name, given in json.loads(calls))
-    message = Message(
-        int(number), role, str(content), _at(said_at), str(speaker), made, str(answers), pinned=bool(pinned)
-    )
+    made = tuple(ToolCall(i, name, given) for i, name, given in json.loads(calls))
+    message = Message(number, role, content, _at(said_at), speaker, made, answers, pinned=bool(pinned))
     return StoredMessage(message, tuple(map(str, json.loads(blocks))))
 
 
@@ -177,12 +169,11 @@ class MentionStorage(StoragePart):
             for one in mentions
         ]
         columns = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in _MENTION_COLUMNS.items())
-        self._execute(
+        self._note(
             f"INSERT INTO mentions SELECT m.conversation, m.number, m.added_by, span_start, span_end, kind, type, "
             f"means::JSON, antecedent::JSON, confidence, because, detector, ? FROM (SELECT {columns}) r "
             f"JOIN {STANDING} m ON m.number = r.of WHERE m.conversation = ?",
             [operation, *(list(values) for values in zip(*rows, strict=True)), conversation],
-            structural=False,
         )
 
     def held(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[ResolvedMention, ...]:
@@ -202,12 +193,11 @@ class MentionStorage(StoragePart):
 
     def mark(self, conversation: str, numbers: Collection[int], operation: int) -> None:
         """Note that messages that are held were read by the parser."""
-        self._execute(
+        self._note(
             "UPDATE messages SET resolved_by = ? WHERE conversation = ? AND number IN (SELECT unnest(?::BIGINT[])) AND "
             "added_by NOT IN (SELECT id FROM operations WHERE undone) AND (ended_by IS NULL OR ended_by IN "
             "(SELECT id FROM operations WHERE undone))",
             [operation, conversation, list(numbers)],
-            structural=False,
         )
 
     def waiting(self, conversation: str) -> tuple[int, ...]:
@@ -217,18 +207,19 @@ class MentionStorage(StoragePart):
             "m.conversation = ? AND (m.resolved_by IS NULL OR r.undone) ORDER BY m.number",
             [conversation],
         )
-        return tuple(int(row[0]) for row in rows)
+        return tuple(row[0] for row in rows)
 
     def faults(self) -> tuple[tuple[str, int, str], ...]:
         """(conversation, number, what is wrong) of mentions of no message, or beyond the characters of theirs."""
-        rows = self._rows(
-            "SELECT n.conversation, n.number, CASE WHEN m.number IS NULL THEN 'it is of no message' ELSE "
-            "'it is of characters that the message has not' END FROM mentions n LEFT JOIN messages m ON "
-            "m.conversation = n.conversation AND m.number = n.number AND m.added_by IS NOT DISTINCT FROM n.said_by "
-            "WHERE m.number IS NULL OR span_start < 0 OR span_start >= span_end OR span_end > length(m.content) "
-            "ORDER BY 1, 2, 3"
+        return tuple(
+            self._rows(
+                "SELECT n.conversation, n.number, CASE WHEN m.number IS NULL THEN 'it is of no message' ELSE "
+                "'it is of characters that the message has not' END FROM mentions n LEFT JOIN messages m ON "
+                "m.conversation = n.conversation AND m.number = n.number AND m.added_by IS NOT DISTINCT FROM n.said_by "
+                "WHERE m.number IS NULL OR span_start < 0 OR span_start >= span_end OR span_end > length(m.content) "
+                "ORDER BY 1, 2, 3"
+            )
         )
-        return tuple((str(name), int(number), str(told)) for name, number, told in rows)
 
 
 _MENTION_COLUMNS = {
@@ -249,17 +240,17 @@ def _mention(row: Sequence[Any]) -> ResolvedMention:
     number, start, end, content, kind, type_, means, confidence, because, detector, antecedent = row
     told = None if antecedent is None else json.loads(antecedent)
     return ResolvedMention(
-        int(number),
-        int(start),
-        int(end),
-        str(content)[int(start) : int(end)],
+        number,
+        start,
+        end,
+        content[start:end],
         kind,
         type_,
         tuple(map(str, json.loads(means))),
-        float(confidence),
-        str(because),
-        str(detector),
-        None if told is None else (int(told[0]), int(told[1]), int(told[2])),
+        confidence,
+        because,
+        detector,
+        None if told is None else (told[0], told[1], told[2]),
     )
 
 
@@ -342,7 +333,7 @@ class ExchangeStorage(StoragePart):
             "WHERE e.exchange = ? ORDER BY e.position",
             [number],
         )
-        return tuple(GatewayPrompt(kind, str(content), int(after)) for kind, content, after in found)
+        return tuple(GatewayPrompt(kind, content, after) for kind, content, after in found)
 
     def prompt_ids(self, conversations: Collection[str]) -> dict[str, dict[int, PromptIds]]:
         """The prompts of every request of these conversations of which they were kept, by conversation and number, the
@@ -357,9 +348,9 @@ class ExchangeStorage(StoragePart):
         )
         made: dict[str, dict[int, PromptIds]] = {}
         for conversation, number, kind, prompt in found:
-            ids = made.setdefault(str(conversation), {}).setdefault(int(number), {})
+            ids = made.setdefault(conversation, {}).setdefault(number, {})
             if kind is not None:
-                ids[kind] = (*ids.get(kind, ()), str(prompt))
+                ids[kind] = (*ids.get(kind, ()), prompt)
         return made
 
     def _write(self, statement: str, parameters: Sequence[object]) -> None:
@@ -376,5 +367,5 @@ WITHOUT_EXCHANGE = {
 def _exchange(row: Sequence[Any]) -> ExchangeRow:
     number, made_at, conversation, last, record, prompts, *counts = row
     usage = None if counts[0] is None else Usage(*(int(one or 0) for one in counts))
-    kept = None if prompts is None else int(prompts)
-    return ExchangeRow(int(number), as_utc(made_at), str(conversation), int(last), str(record), usage, kept)
+    kept = None if prompts is None else prompts
+    return ExchangeRow(number, as_utc(made_at), conversation, last, record, usage, kept)

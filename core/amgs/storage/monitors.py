@@ -29,20 +29,18 @@ class MonitorStorage(StoragePart):
     def append(self, seen: Iterable[MonitorValue]) -> None:
         """Record what was seen."""
         for one in seen:
-            self._execute(
+            self._note(
                 "INSERT INTO monitor_log VALUES (?, ?, ?, ?, ?::JSON)",
                 [stored(one.at), one.kind, one.subject, one.value, json.dumps(dict(one.detail))],
-                structural=False,
             )
 
     def remove(self, instants: Iterable[datetime]) -> None:
         """Take back what was recorded at some instants, of two records at one instant the later."""
         for at in instants:
-            self._execute(
+            self._note(
                 "DELETE FROM monitor_log WHERE rowid IN "
                 "(SELECT max(rowid) FROM monitor_log WHERE timestamp = ? GROUP BY kind)",
                 [stored(at)],
-                structural=False,
             )
 
     def last(self, kind: str) -> MonitorValue | None:
@@ -60,7 +58,7 @@ class MonitorStorage(StoragePart):
     def cycles(self, kind: str) -> tuple[int, ...]:
         """Ids of the standing operations of a kind, the newest first."""
         found = self._rows("SELECT id FROM operations WHERE kind = ? AND NOT undone ORDER BY id DESC", [kind])
-        return tuple(int(row[0]) for row in found)
+        return tuple(row[0] for row in found)
 
     def edges_changed(self, after: int) -> tuple[set[EdgeKey], set[EdgeKey]]:
         """Keys of the edges that standing operations made and took away after the one with this id."""
@@ -71,7 +69,7 @@ class MonitorStorage(StoragePart):
             "r.operation_id WHERE r.target = 'edge' AND o.id > ? AND NOT o.undone ORDER BY o.id",
             [after],
         ):
-            source, target, relation = str(key).split(" ", 2)
+            source, target, relation = key.split(" ", 2)
             if is_made:
                 made.add((source, target, relation))
             if is_gone:

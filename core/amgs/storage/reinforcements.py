@@ -24,19 +24,17 @@ class ReinforcementStorage(StoragePart):
 
     def append(self, ids: Sequence[str], event_type: str, at: datetime, source: str) -> None:
         """Log one event for each block."""
-        self._execute(
+        self._note(
             "INSERT INTO reinforcement_log SELECT unnest(?::VARCHAR[]), ?, ?, ?",
             [list(ids), event_type, stored(at), source],
-            structural=False,
         )
 
     def remove(self, block_id: str, event_type: str, at: datetime, source: str) -> None:
         """Take one event out of the log."""
-        self._execute(
+        self._note(
             "DELETE FROM reinforcement_log WHERE rowid = (SELECT max(rowid) FROM reinforcement_log "
             "WHERE block_id = ? AND event_type = ? AND timestamp = ? AND source = ?)",
             [block_id, event_type, stored(at), source],
-            structural=False,
         )
 
     def of(self, block_id: str) -> tuple[ReinforcementEvent, ...]:
@@ -48,7 +46,7 @@ class ReinforcementStorage(StoragePart):
         )
         from amgs.types import ReinforcementEvent
 
-        return tuple(ReinforcementEvent(str(b), str(e), as_utc(t), str(s)) for b, e, t, s in found)
+        return tuple(ReinforcementEvent(b, e, as_utc(t), s) for b, e, t, s in found)
 
     def instants(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Running number of the block and microseconds since 1970 of every event, the oldest first: (n,) each."""
@@ -64,22 +62,22 @@ class ReinforcementStorage(StoragePart):
         Blocks without an event are missing.
         """
         condition = "" if ids is None else " WHERE block_id IN (SELECT unnest(?::VARCHAR[]))"
-        found = self._rows(
-            f"SELECT block_id, count(*) FROM reinforcement_log{condition} GROUP BY 1 ORDER BY 1",
-            [] if ids is None else [list(ids)],
+        return dict(
+            self._rows(
+                f"SELECT block_id, count(*) FROM reinforcement_log{condition} GROUP BY 1 ORDER BY 1",
+                [] if ids is None else [list(ids)],
+            )
         )
-        return {str(i): int(n) for i, n in found}
 
     def count(self, *, since: datetime) -> int:
         """How many events there were since an instant."""
-        return int(self._value("SELECT count(*) FROM reinforcement_log WHERE timestamp >= ?", [stored(since)]))
+        return self._count("SELECT count(*) FROM reinforcement_log WHERE timestamp >= ?", [stored(since)])
 
     def append_walks(self, keys: Sequence[tuple[str, str, str]], at: datetime, source: str) -> None:
         """Log one walk for each edge (source, target, relation)."""
-        self._execute(
+        self._note(
             "INSERT INTO edge_walks SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), ?, ?",
             [[k[0] for k in keys], [k[1] for k in keys], [k[2] for k in keys], stored(at), source],
-            structural=False,
         )
 
     def walks(self) -> dict[tuple[str, str, str], int]:
@@ -90,7 +88,7 @@ class ReinforcementStorage(StoragePart):
             "SELECT source_id, target_id, relation_type, count(*) FROM edge_forecasts "
             "JOIN calibration_log USING (prediction_id) WHERE actual >= 0.5 GROUP BY 1, 2, 3"
         )
-        return {(str(s), str(t), str(r)): int(n) for s, t, r, n in found}
+        return {(s, t, r): n for s, t, r, n in found}
 
     def uses(self) -> dict[str, frozenset[str]]:
         """The occasions on which each block was used, by block; a block that never was is missing. Two blocks that
@@ -103,7 +101,7 @@ class ReinforcementStorage(StoragePart):
             "calibration_log WHERE actual >= 0.5 UNION ALL SELECT block_id, concat(source, ' ', epoch_us(timestamp)) "
             "FROM reinforcement_log WHERE event_type NOT IN ('assembled', 'useful')) AS used GROUP BY 1"
         )
-        return {str(i): frozenset(str(s) for s in occasions) for i, occasions in found}
+        return {i: frozenset(s for s in occasions) for i, occasions in found}
 
     def miscounted(self) -> tuple[str, ...]:
         """Blocks whose counter disagrees with the log; empty in a sound store."""
@@ -112,4 +110,4 @@ class ReinforcementStorage(StoragePart):
             "GROUP BY 1) l "
             "ON l.block_id = b.id WHERE b.reinforcements <> coalesce(l.n, 0) ORDER BY 1"
         )
-        return tuple(str(row[0]) for row in found)
+        return tuple(row[0] for row in found)

@@ -30,7 +30,7 @@ class ReviewStorage(StoragePart):
     def add(self, found: Sequence[Review], operation: int) -> None:
         """Write findings under the numbers that they carry."""
         for one in found:
-            self._execute(
+            self._note(
                 "INSERT INTO reviews VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
                 [
                     one.id,
@@ -42,16 +42,15 @@ class ReviewStorage(StoragePart):
                     stored(one.found_at),
                     operation,
                 ],
-                structural=False,
             )
 
     def next_id(self) -> int:
         """The number that the next finding gets; numbers are not given out twice."""
-        return int(self._value("SELECT coalesce(max(id), 0) + 1 FROM reviews"))
+        return self._count("SELECT coalesce(max(id), 0) + 1 FROM reviews")
 
     def waiting(self) -> int:
         """How many findings are open."""
-        return int(self._value(f"SELECT count(*) FROM ({_STANDING}) WHERE state = 'open'"))
+        return self._count(f"SELECT count(*) FROM ({_STANDING}) WHERE state = 'open'")
 
     def everything(self) -> tuple[Review, ...]:
         """The findings that stand, open ones first, the surest first."""
@@ -60,15 +59,11 @@ class ReviewStorage(StoragePart):
 
     def decide(self, review: int, verdict: str, operation: int) -> None:
         """Note a verdict and the operation that carried it out."""
-        self._execute(
-            "UPDATE reviews SET verdict = ?, operation_id = ? WHERE id = ?",
-            [verdict, operation, review],
-            structural=False,
-        )
+        self._note("UPDATE reviews SET verdict = ?, operation_id = ? WHERE id = ?", [verdict, operation, review])
 
 
 def _review(row: Sequence[Any]) -> Review:
     from amgs.types import Review
 
     number, kind, older, newer, because, confidence, at, state, operation = row
-    return Review(int(number), kind, older, newer, because, confidence, as_utc(at), state, operation)
+    return Review(number, kind, older, newer, because, confidence, as_utc(at), state, operation)

@@ -66,7 +66,7 @@ class SourceStorage(StoragePart, ABC):
     def names(self) -> tuple[SourceName, ...]:
         """Every source that was ever named, by name."""
         rows = self._rows("SELECT name, root, path FROM sources ORDER BY name")
-        return tuple(SourceName(str(name), str(root), str(path)) for name, root, path in rows)
+        return tuple(SourceName(name, root, str(path)) for name, root, path in rows)
 
     def put_names(self, names: Iterable[SourceName]) -> None:
         """Name sources, or say anew where they lie."""
@@ -79,12 +79,12 @@ class SourceStorage(StoragePart, ABC):
             "WHERE NOT EXISTS (SELECT 1 FROM sources s WHERE s.name = g.name)",
         ):
             if every:
-                self._execute(sql, given, structural=False)
+                self._note(sql, given)
 
     def add(self, pieces: Sequence[SourcePiece], operation: int | None) -> None:
         """Note that sources hold blocks."""
         if pieces:
-            self._execute(
+            self._note(
                 "INSERT INTO source_blocks SELECT unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::VARCHAR[]), "
                 "unnest(?::VARCHAR[]), make_timestamp(unnest(?::BIGINT[])), NULL, ?, NULL",
                 [
@@ -95,13 +95,12 @@ class SourceStorage(StoragePart, ABC):
                     microseconds([p.since for p in pieces]),
                     operation,
                 ],
-                structural=False,
             )
 
     def end(self, pieces: Sequence[SourcePiece], operation: int) -> None:
         """Note that sources no longer hold blocks that they held: `until`, which each piece gives."""
         if pieces:
-            self._execute(
+            self._note(
                 "UPDATE source_blocks SET until = greatest(since, g.at), ended_by = ? FROM (SELECT "
                 "make_timestamp(unnest(?::BIGINT[])) AS at, unnest(?::VARCHAR[]) AS of, unnest(?::BIGINT[]) AS place, "
                 "unnest(?::VARCHAR[]) AS id) AS g "
@@ -115,7 +114,6 @@ class SourceStorage(StoragePart, ABC):
                     [p.position for p in pieces],
                     [p.block_id for p in pieces],
                 ],
-                structural=False,
             )
 
     def held(self, sources: Sequence[str] | None = None) -> tuple[SourcePiece, ...]:
@@ -139,18 +137,11 @@ class SourceStorage(StoragePart, ABC):
     def name_texts(self) -> None:
         """Give texts whose source nobody named a name each: for those from before they had one."""
         for statement in NAME_TEXTS.strip().split(";\n"):
-            self._execute(statement.rstrip(";"), structural=False)
+            self._note(statement.rstrip(";"))
 
     def _pieces(self, where: str, given: list[Any], order: str = "source, position") -> tuple[SourcePiece, ...]:
         rows = self._rows(f"SELECT {_PIECE} FROM {STANDING} WHERE {where} ORDER BY {order}, locator", given)
         return tuple(
-            SourcePiece(
-                str(source),
-                int(position),
-                str(locator),
-                str(block),
-                as_utc(since),
-                None if until is None else as_utc(until),
-            )
+            SourcePiece(source, position, locator, block, as_utc(since), None if until is None else as_utc(until))
             for source, position, locator, block, since, until in rows
         )

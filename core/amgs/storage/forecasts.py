@@ -97,7 +97,8 @@ class ForecastStorage(StoragePart):
         return tuple(
             self._rows(
                 "SELECT coalesce(c.score, c.predicted), "
-                "coalesce(c.actual, CASE WHEN u.used_by = '' THEN 0.0 ELSE 1.0 END) FROM calibration_log c LEFT JOIN block_uses u ON u.prediction_id = c.prediction_id "
+                "coalesce(c.actual, CASE WHEN u.used_by = '' THEN 0.0 ELSE 1.0 END) FROM calibration_log c "
+                "LEFT JOIN block_uses u ON u.prediction_id = c.prediction_id "
                 "WHERE c.actual IS NOT NULL OR u.used_by IS NOT NULL ORDER BY c.serial"
             )
         )

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.conversation.keeping import sessions
 from amgs.conversation.material import MessageCounter
+from amgs.conversation.messages import number_sessions
 from amgs.errors import ImpossibleBudgetError
 from amgs.memory import Memory
 from amgs.types.conversation import Message, OptimisedContext
@@ -243,7 +243,7 @@ def _contexts(one: Stretch, memory: Memory, question: AnsweredQuestion, seed: in
     budget = int(costs.sum()) // SHARE
     ours = memory.conversation.optimise(one.name, question.text, budget=budget)
     masked = memory.conversation.optimise(one.name, question.text, budget=budget, strategy="mask")
-    of_session = [str(number) for number in sessions(messages)]
+    of_session = [str(number) for number in number_sessions(messages)]
     scores = with_neighbours(Bm25([f"{m.speaker}: {m.text}" for m in messages]).scores(question.text), of_session)
     wanted = np.array([place in question.evidence for place in range(costs.size)])
     chance = np.random.default_rng([seed, *one.name.encode()])
@@ -270,7 +270,7 @@ def _written(messages: Sequence[Message], places: Iterable[int]) -> str:
 
 def _lines(messages: Sequence[Message], shown: Sequence[str | int]) -> str:
     """Messages by their places and other lines, with the date where another session begins."""
-    of_session = sessions(messages)
+    of_session = number_sessions(messages)
     last, lines = 0, []
     for one in shown:
         if isinstance(one, str):

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.conversation.keeping import sessions
 from amgs.conversation.material import MessageCounter
+from amgs.conversation.messages import number_sessions
 from amgs.conversation.relevance import spread
 from amgs.memory import Memory
 from amgs.text.sentences import units
@@ -145,7 +145,7 @@ def _controls(
 ) -> dict[str, Callable[[EvidenceQuestion], NDArray[np.bool_]]]:
     chance = np.random.default_rng(seed)
     bm25 = Bm25([f"{m.speaker}: {m.text}" for m in messages])
-    of_session = [str(number) for number in sessions(messages)]
+    of_session = [str(number) for number in number_sessions(messages)]
     latest = np.arange(costs.size, dtype=np.float64)
 
     def neighbours(question: EvidenceQuestion) -> NDArray[np.bool_]:
@@ -158,7 +158,7 @@ def _controls(
         RECENT: lambda _: greedy(latest, costs, budget),
         NEIGHBOURS: neighbours,
         TOPIC: lambda question: greedy(
-            spread(bm25.scores(question.text), sessions(messages), _HALF, _HALF), costs, budget
+            spread(bm25.scores(question.text), number_sessions(messages), _HALF, _HALF), costs, budget
         ),
     }
 

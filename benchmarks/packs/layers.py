@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from amgs.conversation.keeping import sessions
+from amgs.conversation.messages import number_sessions
 from amgs.errors import InputError
 from amgs.types import Block, Span
 from amgs.wings.packs.engine.sentences import evidence_of, sentences_of, write_text
@@ -78,7 +78,7 @@ def keep_packs(world: QuestionedMemory) -> None:
     rows: list[list[str]] = [[]]
     if world.conversation is not None:
         stored = world.memory._opened.storage.messages.held(world.conversation.name)
-        numbers = sessions([each.message for each in stored])
+        numbers = number_sessions([each.message for each in stored])
         for place, each in enumerate(stored):
             if len(rows[-1]) >= _IN_A_ROW[True] or (place and numbers[place] != numbers[place - 1]):
                 rows.append([])

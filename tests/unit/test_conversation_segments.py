@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.conversation.segments import PAUSE, boundaries, cut_topics, find_terms, sittings
+from amgs.conversation.messages import PAUSE, number_sessions
+from amgs.conversation.segments import boundaries, cut_topics, find_terms
 from amgs.text.embedding import HashingEmbedder
+from amgs.types.conversation import Message
 from benchmarks.conversation.segments import Cuts, pk
 
 
@@ -33,7 +35,7 @@ def test_no_more_is_cut_than_is_expected_and_the_likeliest_gap_first(chances: li
 
 @given(st.lists(st.sampled_from(["a loaf of bread", "?", "", "the tram is late", "thanks!"]), max_size=30))
 def test_topics_tile_the_messages(texts: list[str]) -> None:
-    found = cut_topics(texts, HashingEmbedder(32).embed(texts))
+    found = cut_topics(texts, HashingEmbedder(32).embed(texts), [(0, len(texts))] if texts else [])
     assert [place for start, end, _ in found for place in range(start, end)] == list(range(len(texts)))
     assert all(0.0 <= chance <= 1.0 for *_, chance in found)
 
@@ -42,16 +44,15 @@ def test_a_turn_to_other_things_is_found_and_told_by_its_words() -> None:
     bread = [f"The sourdough bread dough needs flour, salt and water, loaf {i}" for i in range(8)]
     trams = [f"The tram line to the station runs late, timetable {i}" for i in range(8)]
     texts = [*bread, *trams, *bread]
-    found = cut_topics(texts, HashingEmbedder(256).embed(texts))
+    found = cut_topics(texts, HashingEmbedder(256).embed(texts), [(0, len(texts))])
     assert all(min(abs(start - turn) for start, _, _ in found) <= 1 for turn in (8, 16))
     terms = find_terms(["\n".join(texts[start:end]) for start, end, _ in found])
     middle = next(words for (start, end, _), words in zip(found, terms, strict=True) if start <= 11 < end)
     assert {"tram", "timetable", "station"} & set(middle)
 
 
-def test_a_long_pause_ends_a_sitting() -> None:
+def test_a_long_pause_ends_a_session() -> None:
     noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    later = noon + PAUSE + timedelta(minutes=1)
-    assert sittings(5, [noon, None, later, later, None]) == [(0, 2), (2, 5)]
-    assert sittings(3, []) == [(0, 3)]
-    assert sittings(0, []) == []
+    times = [noon, None, noon + PAUSE + timedelta(minutes=1), None, noon + PAUSE + timedelta(minutes=2)]
+    messages = [Message(n, "user", "So.", at) for n, at in enumerate(times, 1)]
+    assert number_sessions(messages) == [1, 1, 2, 2, 2] and number_sessions([]) == []

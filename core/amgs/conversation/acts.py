@@ -1,18 +1,12 @@
-"""What a conversation leaves to be done: questions, goals and commitments, each open or closed by a later message.
-
-An act is closed only where the words say so: a wrong "closed" hides what is owed, a wrong "open" costs a glance.
-"""
+"""Find what a conversation leaves to be done: questions, each open or closed by an answer, goals and commitments."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from amgs.conversation.cohesion import stems
 from amgs.text.sentences import sentences
 
 ActKind = Literal["question", "goal", "commitment"]
@@ -49,7 +43,7 @@ _HEDGE = 16
 _CONDITION = re.compile(
     r"^\W*(?:if|when|whenever|unless)\b|(?<!see )(?<!check )(?<!ask )\bif (?:i|you|we)\b", re.IGNORECASE
 )
-_REQUEST = re.compile(r"\bplease\b", re.IGNORECASE)
+_KINDS: tuple[tuple[ActKind, re.Pattern[str]], ...] = (("commitment", _COMMITMENT), ("goal", _GOAL))
 _REPLY_WITHIN = 3
 """Messages after a question in which an answer closes it."""
 _NODS = frozenset(re.findall(r"\S+", "m mm hmm mhm uh huh um hm ah oh okay ok right sure cool wow"))
@@ -71,52 +65,32 @@ class DialogueAct:
 
 
 def acts(texts: Sequence[str], speakers: Sequence[str]) -> tuple[DialogueAct, ...]:
-    """The acts of n messages in the order of time, each with what closed it. speakers: who said each.
-
-    An answer closes a question. A promise and a goal are closed by whoever has them, a request by somebody else, where
-    it is told as done.
+    """Find the acts of n messages in the order of time. speakers: who said each. An answer closes a question; a goal
+    and a promise stay open: people in chats hardly ever tell that they are done.
     """
     silent = [_only_asks(text) or _nods(text) for text in texts]
-    reports = Reports(texts)
-    closed = []
-    for act in _find_acts(texts):
-        if act.kind == "question":
-            by = _answer(act.place, speakers, silent)
-        else:
-            sentence = texts[act.place][act.start : act.end].replace("’", "'")
-            found = _match_act(_COMMITMENT if act.kind == "commitment" else _GOAL, sentence)
-            by = None
-            if found is not None:
-                by_another = _REQUEST.search(found[0]) is not None
-                by = reports.find_closing(sentence[found.end() :], act.place, speakers, by_another=by_another)
-        closed.append(DialogueAct(act.kind, act.place, act.start, act.end, act.chance, by))
-    return tuple(closed)
-
-
-def _find_acts(texts: Sequence[str]) -> Iterator[DialogueAct]:
+    found: list[DialogueAct] = []
     for place, text in enumerate(texts):
         for start, end in sentences(text):
             sentence = text[start:end].replace("’", "'")
             if chance := question_chance(sentence):
-                yield DialogueAct("question", place, start, end, chance)
-            elif _match_act(_COMMITMENT, sentence):
-                yield DialogueAct("commitment", place, start, end, 0.5)
-            elif _match_act(_GOAL, sentence):
-                yield DialogueAct("goal", place, start, end, 0.5)
+                answer = _find_answer(place, speakers, silent)
+                found.append(DialogueAct("question", place, start, end, chance, answer))
+            elif kind := next((kind for kind, act in _KINDS if _acts(act, sentence)), None):
+                found.append(DialogueAct(kind, place, start, end, 0.5))
+    return tuple(found)
 
 
 def commits(sentence: str) -> bool:
-    """Whether a sentence promises something."""
-    return _match_act(_COMMITMENT, sentence.replace("’", "'")) is not None
+    """Return whether a sentence promises something."""
+    return _acts(_COMMITMENT, sentence.replace("’", "'"))
 
 
-def _match_act(act: re.Pattern[str], sentence: str) -> re.Match[str] | None:
-    """Where a sentence promises or wants, if no condition or doubt takes it back."""
+def _acts(act: re.Pattern[str], sentence: str) -> bool:
+    """Return whether a sentence promises or wants, and no condition or doubt takes it back."""
     if _CONDITION.search(sentence):
-        return None
-    return next(
-        (found for found in act.finditer(sentence) if not _HEDGED.search(sentence[: found.start()][-_HEDGE:])), None
-    )
+        return False
+    return any(not _HEDGED.search(sentence[: match.start()][-_HEDGE:]) for match in act.finditer(sentence))
 
 
 def _only_asks(text: str) -> bool:
@@ -129,69 +103,12 @@ def _nods(text: str) -> bool:
     return not set(question_words(text.replace("-", " "))) - _NODS
 
 
-def _answer(place: int, speakers: Sequence[str], silent: Sequence[bool]) -> int | None:
-    """The first message soon after in which another speaker says something that is no question."""
+def _find_answer(place: int, speakers: Sequence[str], silent: Sequence[bool]) -> int | None:
+    """Find the first message soon after in which another speaker says something that is no question."""
     for later in range(place + 1, min(len(speakers), place + 1 + _REPLY_WITHIN)):
         if speakers[later] != speakers[place] and not silent[later]:
             return later
     return None
-
-
-_DONE = re.compile(
-    r"\b(?:done|finished|complete[d]?|fixed|sent|bought|booked|merged|shipped|deployed|submitted)\b", re.IGNORECASE
-)
-_NOT_DONE = re.compile(
-    r"\b(?:not|never|almost|about to|used to|will|would|should|if|until|wanted|(?:\w+n't)|(?:did|have|was)nt)\b",
-    re.IGNORECASE,
-)
-_SHARE, _WORDS = 0.5, 2
-"""So much of what an act is about, weighed by rarity, and so many of its words a sentence has to name that says that
-something is done.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class _Report:
-    place: int
-    words: frozenset[str]
-
-
-class Reports:
-    """The sentences of n messages that tell of something done."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._among = Counter(stem for text in texts for stem in stems(text))
-        self._messages = len(texts)
-        self._told = [one for place, text in enumerate(texts) for one in _read_reports(place, text)]
-        self._naming: dict[str, list[int]] = {}
-        for number, one in enumerate(self._told):
-            for word in one.words:
-                self._naming.setdefault(word, []).append(number)
-
-    def find_closing(self, about: str, after: int, speakers: Sequence[str], *, by_another: bool) -> int | None:
-        """The first place after one at which it is told that what a text is about was done; None where it is not told.
-        It is told by who speaks at `after`, or by another.
-        """
-        wanted = set(stems(about))
-        least = _SHARE * sum(map(self._weight, wanted))
-        for number in sorted({number for word in wanted for number in self._naming.get(word, ())}):
-            one = self._told[number]
-            if one.place <= after or (speakers[one.place] == speakers[after]) == by_another:
-                continue
-            shared = wanted & one.words
-            if len(shared) >= _WORDS and sum(map(self._weight, shared)) >= least:
-                return one.place
-        return None
-
-    def _weight(self, stem: str) -> float:
-        return math.log((self._messages + 1) / max(1, self._among[stem]))
-
-
-def _read_reports(place: int, text: str) -> Iterator[_Report]:
-    for start, end in sentences(text):
-        sentence = text[start:end].replace("’", "'")
-        if _DONE.search(sentence) and not sentence.endswith("?") and not _NOT_DONE.search(sentence):
-            yield _Report(place, frozenset(stems(sentence)))
 
 
 # Whether a sentence asks: by its question mark, and without any mark at its end by the word it begins with.

@@ -7,10 +7,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any
 
 from amgs.clock import place
+from amgs.conversation.messages import number_sessions
 from amgs.conversation.resolved import keeping as mentions
 from amgs.errors import MessageError, UnknownConversationError
 from amgs.exchange.importers.records import ForeignConversation, speaker
@@ -32,8 +33,6 @@ _PIECE = 1000
 _WORD_PIECES = 240
 """Word pieces that an embedder reads of a text, some left for who speaks."""
 LONGEST_NAME = 120
-PAUSE = timedelta(hours=1)
-"""After so long a silence another session begins: its first message follows nothing."""
 
 
 def source_of(conversation: str, session: int) -> str:
@@ -47,18 +46,6 @@ def sources_of(storage: Storage, conversation: str) -> list[str]:
     named = [one.name for one in storage.sources.names() if one.name.startswith(start)]
     wanted = [name for name in named if name[len(start) :].isdecimal()]
     return sorted({piece.source for piece in storage.sources.held(wanted)}) if wanted else []
-
-
-def sessions(messages: Sequence[Message]) -> list[int]:
-    """For each message the number of its session, from 1: another begins after PAUSE in which nothing was said."""
-    found: list[int] = []
-    number, last = 1, None
-    for message in messages:
-        if message.at is not None and last is not None and abs(message.at - last) > PAUSE:
-            number += 1
-        last = message.at or last
-        found.append(number)
-    return found
 
 
 def add(
@@ -81,7 +68,7 @@ def add(
     with storage.transaction():
         made: list[RawBlock] = []
         held: list[StoredMessage] = []
-        numbers = sessions((*before, *messages))
+        numbers = number_sessions((*before, *messages))
         source, last = "", ""
         if before:
             source = source_of(conversation, numbers[len(before) - 1])

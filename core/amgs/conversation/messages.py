@@ -22,6 +22,8 @@ _EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 _AHEAD = timedelta(days=1)
 """So far ahead of the clock a message may be dated: clocks differ, and so do time zones."""
 _UNCHANGED = "Nothing was added."
+PAUSE = timedelta(hours=1)
+"""After so long a silence another session begins: its first message follows nothing, and what was talked of is over."""
 
 GivenMessage = Message | Mapping[str, Any]
 
@@ -62,6 +64,17 @@ def messages_in(data: Any) -> list[Any]:
             "That is no list of messages.", way_out='Give a JSON list of objects with "role" and "content".'
         )
     return data
+
+
+def number_sessions(messages: Sequence[Message]) -> list[int]:
+    """Number the session of each message, from 1: another begins after PAUSE in which nothing was said."""
+    numbers: list[int] = []
+    number, last = 1, None
+    for message in messages:
+        number += message.at is not None and last is not None and abs(message.at - last) > PAUSE
+        last = message.at or last
+        numbers.append(number)
+    return numbers
 
 
 class _Reading:

@@ -13,8 +13,8 @@ from dataclasses import replace
 from itertools import groupby, takewhile
 
 from amgs.conversation.citing import handle, pieces_of, runs, write_spans
-from amgs.conversation.keeping import sessions
 from amgs.conversation.material import DROPPED, KEPT, MASKED, Cited, Draft, Fate, Material, MessageCounter, spans_of
+from amgs.conversation.messages import number_sessions
 from amgs.conversation.protection import Protection, atoms, find_important, protection
 from amgs.conversation.relevance import rate
 from amgs.conversation.render import gap, mark_cost, mask_output, render
@@ -146,7 +146,7 @@ def optimise(
             mark_cost(longest, counter),
             counter.count,
             query,
-            topics or (lambda: spans_of(sessions(messages))),
+            topics or (lambda: spans_of(number_sessions(messages))),
             settings,
         )
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from amgs.conversation.acts import acts
 from amgs.conversation.citing import cite, extract, glue, handle, heading, source
-from amgs.conversation.segments import sittings
+from amgs.conversation.material import spans_of
+from amgs.conversation.messages import number_sessions
 from amgs.conversation.summaries import key_sentences
 from amgs.conversation.survival import Element
 from amgs.text.sentences import units
@@ -52,12 +53,11 @@ def reconstruct(
 def _sentences(messages: Sequence[Message], most: int) -> dict[int, list[tuple[int, int]]]:
     """The sentences that weigh most in each session and the questions that are open, by the number of their message."""
     texts = [source(message) for message in messages]
-    times = [message.at for message in messages]
     said = [place for place, message in enumerate(messages) if message.role in _SPOKEN]
     speakers = [messages[place].speaker or messages[place].role for place in said]
     open_acts = acts([messages[place].text for place in said], speakers)
     told: dict[int, list[tuple[int, int]]] = {}
-    parts = sittings(len(texts), times)
+    parts = spans_of(number_sessions(messages))
     placed = [(said[act.place], act) for act in open_acts if act.kind == "question" and act.closed_by is None]
     for (start, end), spans in zip(parts, key_sentences(texts, parts, most), strict=True):
         for span in spans[: _share(end - start)]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.conversation.cohesion import centre
-from amgs.conversation.keeping import sessions
+from amgs.conversation.messages import number_sessions
 from amgs.conversation.segments import expected_topics
 from amgs.decay import hours_between
 from amgs.index.vector import unit
@@ -143,12 +143,13 @@ def relevance(
     evidence = MessageEvidence.of(found, pieces)
     said = [m.message for m in messages]
     meanings = centre([m.text for m in said], _vectors(pieces, sources))
-    columns = passages(evidence, np.asarray(costs, float), sessions(said), meanings, sources.embed(query))
+    of, weights = number_sessions(said), np.asarray(costs, float)
+    columns = passages(evidence, weights, of, meanings, sources.embed(query))
     if half_life := settings.conversation.half_life_hours:
         columns["decay"] = decay(
             settings.conversation.decay, ages(said, sources.clock.now()) / half_life, evidence.linear
         )
-    return weigh(evidence, np.asarray(costs, float), sessions(said), columns)
+    return weigh(evidence, weights, of, columns)
 
 
 def passages(

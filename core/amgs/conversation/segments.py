@@ -6,7 +6,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from itertools import pairwise
 
 import numpy as np
@@ -15,20 +14,18 @@ from numpy.typing import NDArray
 from amgs.conversation.cohesion import Cohesion, Floats, cohesion, spell_stem, stems
 from amgs.types import Vector
 
-PAUSE = timedelta(hours=3)
-"""A pause so long ends what was talked of: after it another sitting begins."""
 _TERMS = 5
 
 
 def cut_topics(
-    texts: Sequence[str], vectors: Vector, times: Sequence[datetime | None] = ()
+    texts: Sequence[str], vectors: Vector, sessions: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int, float]]:
     """Cut n messages, in the order of time, into topics without a gap: (start, end, chance) of each, chance being how
-    likely the topic changed before it, 1 at the beginning of a sitting. vectors: (n, d), of unit length. times: of the
-    messages, None where unknown, or none at all.
+    likely the topic changed before it, 1 at the beginning of a session. vectors: (n, d), of unit length. sessions:
+    (start, end) of each; a topic never goes on in another.
     """
     spans: list[tuple[int, int, float]] = []
-    for start, end in sittings(len(texts), times):
+    for start, end in sessions:
         chances = topic_changes(texts[start:end], vectors[start:end])
         cuts = [int(place) + 1 for place in np.flatnonzero(boundaries(chances))]
         for first, after in pairwise([0, *cuts, end - start]):
@@ -40,19 +37,10 @@ def topic_changes(texts: Sequence[str], vectors: Vector) -> Floats:
     """(n - 1,): how likely the topic changes at each gap between n messages of one sitting."""
     if len(texts) < 2:
         return np.zeros(0)
-    return probabilities(boundary_evidence(texts, vectors))
-
-
-def sittings(messages: int, times: Sequence[datetime | None]) -> list[tuple[int, int]]:
-    """(start, end) of what was said without a long pause; a message without a time stays with the one before."""
-    starts = [0] if messages else []
-    last: datetime | None = None
-    for place, at in enumerate(times[:messages]):
-        if at is not None:
-            if last is not None and at - last > PAUSE:
-                starts.append(place)
-            last = at
-    return list(pairwise([*starts, messages]))
+    expected = len(texts) / expected_topics(len(texts))
+    evidence = weigh_gaps(texts, cohesion(texts, vectors, expected))
+    log_odds = evidence @ np.asarray(WEIGHTS) + BIAS + prior_log_odds(len(texts))
+    return np.asarray(1.0 / (1.0 + np.exp(-log_odds)))
 
 
 def find_terms(texts: Sequence[str]) -> list[tuple[str, ...]]:
@@ -105,7 +93,7 @@ def expected_topics(messages: int) -> float:
     return 1.0 + math.log(max(1, messages))
 
 
-def features(texts: Sequence[str], found: Cohesion) -> Floats:
+def weigh_gaps(texts: Sequence[str], found: Cohesion) -> Floats:
     """(n - 1, 6): what speaks for a boundary at each gap, the columns of FEATURES; cues and lengths against their own
     mean.
     """
@@ -122,18 +110,6 @@ def features(texts: Sequence[str], found: Cohesion) -> Floats:
         dtype=np.float64,
     )
     return np.column_stack([found.depth, found.far - found.cohesion, cues - cues.mean(axis=0)])
-
-
-def boundary_evidence(texts: Sequence[str], vectors: Vector) -> Floats:
-    """(n - 1, 6): the features of each gap between n messages. vectors: (n, d), of unit length."""
-    expected = len(texts) / expected_topics(len(texts))
-    return features(texts, cohesion(texts, vectors, expected))
-
-
-def probabilities(evidence: Floats, weights: Sequence[float] = WEIGHTS, bias: float = BIAS) -> Floats:
-    """(n - 1,): how likely a topic ends at each gap."""
-    log_odds = evidence @ np.asarray(weights) + bias + prior_log_odds(len(evidence) + 1)
-    return np.asarray(1.0 / (1.0 + np.exp(-log_odds)))
 
 
 def prior_log_odds(messages: int) -> float:

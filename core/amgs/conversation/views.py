@@ -12,10 +12,10 @@ import numpy as np
 
 from amgs.conversation.acts import DialogueAct, acts
 from amgs.conversation.citing import handle, numbers, source
-from amgs.conversation.keeping import sessions
 from amgs.conversation.material import MessageCounter, spans_of
+from amgs.conversation.messages import number_sessions
 from amgs.conversation.protection import asks
-from amgs.conversation.segments import cut_topics, find_terms, sittings
+from amgs.conversation.segments import cut_topics, find_terms
 from amgs.conversation.summaries import summary
 from amgs.storage.messages import StoredMessage
 from amgs.storage.store import Storage
@@ -50,7 +50,11 @@ def topics(conversation: str, stored: Sequence[StoredMessage], vectors: Vector) 
 
 def find_topics(stored: Sequence[StoredMessage], vectors: Vector) -> list[tuple[int, int, float]]:
     """Find (start, end, chance) of the topics of stored messages; see `cut_topics`."""
-    return cut_topics([held.message.text for held in stored], vectors, [held.message.at for held in stored])
+    return cut_topics([held.message.text for held in stored], vectors, _sessions(stored))
+
+
+def _sessions(stored: Sequence[StoredMessage]) -> list[tuple[int, int]]:
+    return spans_of(number_sessions([held.message for held in stored]))
 
 
 def acts_of(conversation: str, stored: Sequence[StoredMessage], *, closed: bool) -> ConversationActs:
@@ -85,7 +89,7 @@ def extract(
     parts = {
         "turn": lambda: [(place, place + 1) for place in range(len(texts))],
         "topic": lambda: [(start, end) for start, end, _ in find_topics(stored, vectors)],
-        "session": lambda: sittings(len(texts), times),
+        "session": lambda: _sessions(stored),
         "cumulative": lambda: [(0, len(texts))],
     }[level]()
     summaries = zip(parts, summary(texts, times, _acts(stored), parts, most), strict=True)
@@ -174,7 +178,7 @@ def memories(
                 text = f"{call.name} {call.arguments}"
                 here = handle(message.number, message.number)
                 yield MemoryMember("working", "call", here, text, counter.count(text))
-        for start, end in spans_of(sessions(messages)):
+        for start, end in spans_of(number_sessions(messages)):
             first, last = messages[start].number, messages[end - 1].number
             ids = {block for one in stored[start:end] for block in one.blocks}
             kept = sum(statuses.get(block) == "consolidated" for block in ids)

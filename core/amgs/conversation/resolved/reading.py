@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import timedelta
 
 from amgs.conversation.coreference.passage import (
     COMMON,
@@ -20,6 +19,7 @@ from amgs.conversation.coreference.passage import (
     word_set,
 )
 from amgs.conversation.coreference.resolver import GREETINGS, Resolution, bare_name, resolve
+from amgs.conversation.messages import number_sessions
 from amgs.conversation.resolved.patterns import LONGEST, MOST
 from amgs.text import names
 from amgs.text.name_cues import cues_beside
@@ -28,8 +28,6 @@ from amgs.types.conversation import Message
 from amgs.types.mentions import MentionKind, MentionType, ResolvedMention
 
 NAME = "parser"
-_PAUSE = timedelta(hours=6)
-"""After so long a pause another session begins: who was there need not be there."""
 RELATIONSHIP: Mapping[Kind, float] = {Kind.I: 0.95, Kind.YOU: 0.9, Kind.WE: 0.6, Kind.PERSON: 0.9, Kind.NAME: 0.9}
 """Of a person who is somebody's, by what tells whose; this times how sure it is who is meant by that."""
 OBJECT: Mapping[Kind, float] = {Kind.I: 0.7, Kind.YOU: 0.6, Kind.WE: 0.4, Kind.PERSON: 0.7, Kind.NAME: 0.7}
@@ -86,7 +84,7 @@ def find_by_grammar(
     before. taken: what is known by its shape, within which nothing is a name. Raises ModelError without a parser.
     """
     spoken = [m for m in messages if m.role in ("user", "assistant") and m.text.strip()]
-    turns = parser.parse([(m.speaker or m.role, m.text[:LONGEST]) for m in spoken], _sessions(spoken))
+    turns = parser.parse([(m.speaker or m.role, m.text[:LONGEST]) for m in spoken], number_sessions(spoken))
     reading = _Reading(turns, [m.number for m in spoken])
     known = {(one.number, place) for one in taken for place in range(one.start, one.end)}
     counts = Counter[int]()
@@ -101,15 +99,6 @@ def find_by_grammar(
 
 def _bare(mention: CorefMention) -> str:
     return singular(mention.text.split()[-1].lower())
-
-
-def _sessions(messages: Sequence[Message]) -> list[int]:
-    found, session, before = [], 0, None
-    for message in messages:
-        session += before is not None and message.at is not None and message.at - before >= _PAUSE
-        found.append(session)
-        before = message.at or before
-    return found
 
 
 class _Reading:

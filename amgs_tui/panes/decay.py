@@ -82,7 +82,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
     def asks(self) -> Iterable[Call[Any]]:
         yield from self._asks_of_block()
         yield operations.decay.curve(days=self.reach, categories=True)
-        yield self._asks_ahead()
+        yield operations.decay.forecast(days=self.days)
 
     def slot_of(self, call: Call[Any]) -> str:
         return f"{call.operation.name} {call.arguments.get('categories', '')}"
@@ -93,14 +93,6 @@ decay profile of the selected block, c applies it. Moving in the list selects th
             yield operations.decay.curve(
                 selected, profile=self._profile, pin=self.supposed == "pinned", days=self.reach
             )
-
-    def _asks_ahead(self) -> Call[Any]:
-        selected = self.host.selected
-        if selected is None or not self.supposed:
-            return operations.decay.forecast(days=self.days)
-        return operations.decay.forecast(
-            days=self.days, block=selected, profile=self._profile, pin=self.supposed == "pinned"
-        )
 
     @property
     def _profile(self) -> ProfileName | None:
@@ -141,11 +133,11 @@ decay profile of the selected block, c applies it. Moving in the list selects th
 
     def selection_changed(self, block_id: str | None) -> None:
         self.place_on(row.block.id == block_id for row, _ in self.items)
-        was_supposed, self.supposed, self.preview = self.supposed, "", None
+        self.supposed, self.preview = "", None
         if block_id is None or not self.has_place:
             self.stale = True
             return
-        for call in (*self._asks_of_block(), *([self._asks_ahead()] if was_supposed else [])):
+        for call in self._asks_of_block():
             self.ask(call, origin="screen")
         self._say()
 
@@ -229,7 +221,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         self.preview = None
         for call in self._asks_of_block():
             self.ask(call, origin="screen")
-        self._look_ahead()
+        self.show_change()
 
     @property
     def _present(self) -> str:
@@ -267,7 +259,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         self.host.read_block()
 
     def _look_ahead(self) -> None:
-        self.ask(self._asks_ahead(), origin="screen")
+        self.ask(operations.decay.forecast(days=self.days), origin="screen")
         self.show_change()
 
     def copy_text(self) -> str:

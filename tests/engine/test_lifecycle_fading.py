@@ -10,7 +10,7 @@ import pytest
 from amgs.clock import FixedClock
 from amgs.decay import relevance_at
 from amgs.memory import Memory
-from amgs.types import BlockFilter, Supposed
+from amgs.types import BlockFilter
 from tests.engine.lifecycle_world import lively
 from tests.engine.memory_world import NOW
 
@@ -71,24 +71,3 @@ def test_the_curves_of_categories_are_the_means_of_their_blocks_curves(memory: M
             values = [at(memory, i, NOW + timedelta(hours=hour)) for i in own]
             alive = [value for value in values if value is not None]
             assert mean == pytest.approx(sum(alive) / len(alive), abs=1e-6)
-
-
-@pytest.mark.parametrize("wanted", [0.0, 0.0001, 0.1])
-def test_what_is_supposed_of_a_block_is_what_setting_it_brings(memory: Memory, wanted: float) -> None:
-    plain = memory.lifecycle.forecast(days=DAYS)
-    block = plain.rows[0].block.id
-    supposed = memory.lifecycle.forecast(days=DAYS, supposed=Supposed(wanted, block_id=block))
-    assert supposed.falling < plain.falling == supposed.without
-    assert memory.block(block).decay_lambda != wanted
-    memory.set_metadata(block, decay_lambda=wanted)
-    done = memory.lifecycle.forecast(days=DAYS)
-    assert [(r.block.id, r.falls_at) for r in done.rows] == [(r.block.id, r.falls_at) for r in supposed.rows]
-    assert (done.categories, done.histogram_then) == (supposed.categories, supposed.histogram_then)
-
-
-def test_a_category_or_the_whole_can_be_supposed_otherwise(memory: Memory) -> None:
-    everything = memory.lifecycle.forecast(days=DAYS, supposed=Supposed(0.0))
-    assert everything.falling == everything.already_below == 0 < everything.without
-    tasks = memory.lifecycle.forecast(days=DAYS, supposed=Supposed(0.0, category="task"))
-    kept = {each.category: each.alive_then == each.blocks for each in tasks.categories}
-    assert kept == {"task": True, "fact": False}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
@@ -48,7 +47,6 @@ from amgs.types import (
     SearchResult,
     Span,
     StoreStatus,
-    Supposed,
     Weights,
 )
 from amgs.types.conversation import ContextComparison, ContextStrategy, OptimisedContext
@@ -401,11 +399,6 @@ def forecast(number: int = 12) -> Forecast:
             CategoryOutlook("task", 82, 71, 66, 0.4, 0.11),
         ),
     )
-
-
-def supposed() -> Forecast:
-    """The same if tasks were durable."""
-    return replace(forecast(9), supposed=Supposed(0.001, category="task"), without=12)
 
 
 def category_curves() -> dict[str, tuple[tuple[float, ...], tuple[float, ...]]]:

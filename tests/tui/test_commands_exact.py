@@ -47,7 +47,6 @@ def test_a_profile_is_what_the_settings_make_it(tmp_path: Path, profile: str, ra
         do(session, "ingest")
         do(session, "consolidate")
         assert do(session, f"decay curve motor.md --profile {profile}").decay_lambda == rate
-        assert do(session, f"decay forecast --profile {profile}").supposed.decay_lambda == rate
         assert do(session, f"block set motor.md --profile {profile}").block.decay_lambda == rate
         assert do(session, "block show motor.md").profile in (profile, "standard")
 

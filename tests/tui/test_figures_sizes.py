@@ -44,7 +44,7 @@ PICTURES: dict[str, Draw] = {
         c, now=samples.NOW, curve=samples.curve(), forecast=samples.forecast(), categories=samples.category_curves()
     ).render(),
     "decay supposed": lambda c: decay.decay(
-        c, now=samples.NOW, curve=samples.curve(), forecast=samples.supposed(), supposed=samples.curve(), at_days=12.0
+        c, now=samples.NOW, curve=samples.curve(), forecast=samples.forecast(), supposed=samples.curve(), at_days=12.0
     ).render(),
     "decay categories": lambda c: decay.decay(
         c, now=samples.NOW, forecast=samples.forecast(), categories=samples.category_curves()

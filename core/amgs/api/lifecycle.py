@@ -38,7 +38,6 @@ from amgs.types import (
     JournalEntry,
     JournalEntryDetail,
     Progress,
-    Supposed,
     UndoPlan,
     Vector,
 )
@@ -298,22 +297,15 @@ class Lifecycle(MemoryPart):
 
     # --- decay (AMGS §7.1) ------------------------------------------------------------------------------
 
-    def forecast(
-        self,
-        *,
-        days: float = 30,
-        threshold: float | None = None,
-        supposed: Supposed | None = None,
-        limit: int | None = None,
-    ) -> Forecast:
-        """The memory `days` ahead: its categories then, and what falls under the threshold on the way, the soonest
-        `limit` of it. supposed: with another λ for some of it.
+    def forecast(self, *, days: float = 30, threshold: float | None = None, limit: int | None = None) -> Forecast:
+        """Look at the memory `days` ahead: its categories then, and what falls under the threshold on the way, the
+        soonest `limit` of it.
         """
         least = self._context.settings.decay.threshold if threshold is None else threshold
         most = bounds.count("A limit", limit)
         with self._storage.snapshot():
             return decay_forecast.forecast(
-                self._storage, BlockFilter(), self._now, days=days, threshold=least, supposed=supposed, limit=most
+                self._storage, BlockFilter(), self._now, days=days, threshold=least, limit=most
             )
 
     def category_curves(self, *, days: float = 30) -> CategoryCurves:

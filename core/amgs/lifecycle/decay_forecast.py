@@ -23,7 +23,6 @@ from amgs.types import (
     Forecast,
     ForecastRow,
     ReinforcementEvent,
-    Supposed,
 )
 
 _POINTS = 160
@@ -61,19 +60,10 @@ def decay_curve(
 
 
 def forecast(
-    storage: Storage,
-    wanted: BlockFilter,
-    now: datetime,
-    *,
-    days: float,
-    threshold: float,
-    supposed: Supposed | None = None,
-    limit: int | None = None,
+    storage: Storage, wanted: BlockFilter, now: datetime, *, days: float, threshold: float, limit: int | None = None
 ) -> Forecast:
-    """The memory `days` ahead, and the first `limit` blocks that drop below the threshold on the way: what was of use
-    before what never was, the soonest first in each.
-
-    supposed: another λ for some of them, as `block set` would give it; nothing is written.
+    """Look at the memory `days` ahead, and at the first `limit` blocks that drop below the threshold on the way: what
+    was of use before what never was, the soonest first in each.
     """
     _check_days(days)
     if not 0 < threshold < 1:
@@ -82,7 +72,7 @@ def forecast(
     now_us = int(now.timestamp() * 1e6)
     held = np.maximum(now_us - known.reinforced, 0) / _HOUR
     then = np.maximum(now_us + days * 24 * _HOUR - known.reinforced, 0) / _HOUR
-    rate = known.decay_lambda if supposed is None else _rates(storage, known, supposed)
+    rate = known.decay_lambda
     before, after = np.exp(-rate * held), np.exp(-rate * then)
     falling = np.flatnonzero((before >= threshold) & (after < threshold))
     crossing = known.reinforced[falling] / _HOUR - np.log(threshold) / rate[falling]
@@ -108,14 +98,7 @@ def forecast(
         histogram_then=_histogram(after),
         falling=int(falling.size),
         categories=_by_category(known, before, after, threshold),
-        supposed=supposed,
-        without=_falling(known.decay_lambda, held, then, threshold),
     )
-
-
-def _falling(rate: NDArray[np.float64], held: NDArray[np.float64], then: NDArray[np.float64], threshold: float) -> int:
-    """How many fall under the threshold between two ages (hours since they were last reinforced)."""
-    return int(((np.exp(-rate * held) >= threshold) & (np.exp(-rate * then) < threshold)).sum())
 
 
 def category_curves(
@@ -166,22 +149,6 @@ def category_curves(
             )
         )
     return CategoryCurves(now, days, threshold, tuple(curves))
-
-
-def _rates(storage: Storage, known: FadingColumns, supposed: Supposed) -> NDArray[np.float64]:
-    """λ of every block with the supposed one in place; raises UsageError for a category or a block without one."""
-    wanted = check_lambda(supposed.decay_lambda)
-    if supposed.block_id is not None:
-        number = storage.blocks.numbers_of([supposed.block_id]).get(supposed.block_id)
-        return np.where(known.numbers == number, wanted, known.decay_lambda)
-    if supposed.category is not None:
-        if supposed.category not in known.names:
-            raise UsageError(
-                f"No block has the category {supposed.category!r}.",
-                way_out=f"Available: {', '.join(known.names) or 'none yet'}.",
-            )
-        return np.where(known.category == known.names.index(supposed.category), wanted, known.decay_lambda)
-    return np.full_like(known.decay_lambda, wanted)
 
 
 def _by_category(

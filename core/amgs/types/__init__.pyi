@@ -21,7 +21,6 @@ from amgs.types.decay import CategoryOutlook as CategoryOutlook
 from amgs.types.decay import DecayCurve as DecayCurve
 from amgs.types.decay import Forecast as Forecast
 from amgs.types.decay import ForecastRow as ForecastRow
-from amgs.types.decay import Supposed as Supposed
 from amgs.types.entities import ENTITY_TYPES as ENTITY_TYPES
 from amgs.types.entities import EntityKnowledge as EntityKnowledge
 from amgs.types.entities import EntityMention as EntityMention

@@ -42,15 +42,6 @@ class ForecastRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Supposed:
-    """Another decay constant (per hour, 0 pins), supposed of one block, of a category, or of the whole memory."""
-
-    decay_lambda: float
-    block_id: str | None = None
-    category: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class CategoryOutlook:
     """A category now and then: how many of its blocks are at or over the threshold, and their mean relevance."""
 
@@ -68,7 +59,6 @@ class Forecast:
 
     rows: what drops below `threshold` on the way, perhaps only the first of `falling`: what was of use comes first,
     then the rest, the soonest first in each. already_below were under before. categories: the largest first.
-    supposed: what was supposed, and without: how many would drop had it not been.
     """
 
     as_of: datetime
@@ -80,8 +70,6 @@ class Forecast:
     histogram_then: tuple[int, ...]
     falling: int = 0
     categories: tuple[CategoryOutlook, ...] = ()
-    supposed: Supposed | None = None
-    without: int = 0
 
 
 @dataclass(frozen=True, slots=True)

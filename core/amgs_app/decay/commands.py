@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from amgs.errors import UsageError
 from amgs_app.calls.arguments import LambdaValue, Limit, Pin, Profile, Reference, read_lambda
-from amgs_app.calls.marks import Option, Takes
+from amgs_app.calls.marks import Option
 from amgs_app.calls.operation import operation
 
 if TYPE_CHECKING:
@@ -68,31 +67,10 @@ def forecast(
         Option("--threshold", metavar="X", min=0.0001, max=0.9999, help="Relevance threshold; default: the setting."),
     ] = None,
     limit: Limit = 500,
-    block: Annotated[
-        str | None, Option("--block", metavar="ID", help="Apply the assumption to this block only."), Takes("block")
-    ] = None,
-    category: Annotated[
-        str | None, Option("--category", metavar="NAME", help="Apply the assumption to this category.")
-    ] = None,
-    profile: Profile = None,
-    decay_lambda: LambdaValue = None,
-    pin: Pin = False,
 ) -> Forecast:
     """Forecast the whole memory --days ahead: each category now and then, and the blocks that drop below the
     threshold by then: first those that were ever used, then the rest, soonest first in each; --limit of them.
 
-    A block below the threshold ranks lower but can still be found: nothing is removed before `prune`. With --profile,
-    --lambda or --pin it shows the memory as if that were set, for a block, a category, or all: nothing is changed.
+    A block below the threshold ranks lower but can still be found: nothing is removed before `prune`.
     """
-    wanted = read_lambda(engine, profile, decay_lambda, pin=pin)
-    if block is not None and category is not None:
-        raise UsageError("--block and --category exclude each other.", way_out="Give one of them.")
-    if wanted is None and (block is not None or category is not None):
-        raise UsageError("Nothing to assume.", way_out="Give --profile, --lambda or --pin.")
-    supposed = None
-    if wanted is not None:
-        from amgs.types import Supposed
-
-        supposed = Supposed(wanted, None if block is None else engine.block(block).id, category)
-    lifecycle = engine.memory.lifecycle
-    return lifecycle.forecast(days=days, threshold=threshold, supposed=supposed, limit=limit)
+    return engine.memory.lifecycle.forecast(days=days, threshold=threshold, limit=limit)

@@ -11,12 +11,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from amgs.clock import earlier
-from amgs.decay import profile_name
 from amgs.text.plural import plural
 from amgs.types import CategoryOutlook, Forecast, ForecastRow
 from amgs_app.decay.rows import list_falling
-from amgs_app.render.canvas import Piece, Region, clean, ink, width_of
-from amgs_app.render.format import count, day, days_told, half_life, share
+from amgs_app.render.canvas import Region, clean, ink, width_of
+from amgs_app.render.format import count, day, days_told, share
 from amgs_app.render.glyphs import HeaderPart, bar, facts_line, histogram
 
 if TYPE_CHECKING:
@@ -43,9 +42,6 @@ def outlook(
     if region.height >= 8:
         _meaning(region.part(0, 1, None, 1), result)
         top = 2
-    if result.supposed is not None:
-        _supposed(region.part(0, top, None, 1), result)
-        top += 1
     free = region.height - top
     kinds = min(len(result.categories), _CATEGORIES) + 1 if result.categories else 0
     table = min(free, max(3, len(rows) + 2))
@@ -94,25 +90,6 @@ def _meaning(region: Region, result: Forecast) -> None:
         HeaderPart(2, ((f"until {day(earlier(result.as_of, -timedelta(days=result.days)))}", muted),)),
     ]
     facts_line(region, 0, facts, gap=3, x=1)
-
-
-def _supposed(region: Region, result: Forecast) -> None:
-    """What is supposed, and what it changes."""
-    palette, supposed = region.palette, result.supposed
-    if supposed is None:
-        return
-    profile = profile_name(supposed.decay_lambda)
-    pace = profile if profile == "pinned" else f"{profile} ½ {half_life(supposed.decay_lambda)}"
-    whom = "this block" if supposed.block_id else clean(supposed.category) if supposed.category else "everything"
-    same = result.without == result.falling
-    drop = "drops" if result.falling == 1 else "drop"
-    told = f"{count(result.falling)} {drop}, " + ("as now" if same else f"not {count(result.without)}")
-    pieces: list[Piece] = [
-        ("what if  ", ink(palette.muted)),
-        (f"{whom} were {pace}", ink(palette.good, bold=True)),
-        (f": {told}", ink(palette.muted)),
-    ]
-    region.pieces(1, 0, pieces, width=region.width - 2)
 
 
 def _categories(region: Region, result: Forecast) -> None:

@@ -100,8 +100,6 @@ def _drawn_forecast(operator: Operator, result: Forecast, canvas: Canvas) -> Tex
 def forecast(result: Forecast) -> ResultTable:
     drop = "block drops" if result.falling == 1 else "blocks drop"
     falling = f"{result.falling:,} {drop} below {result.threshold:g} within {result.days:g} days"
-    if result.supposed is not None:
-        falling += f" as previewed ({result.without:,} as it is)"
     title = f"{falling}; {result.already_below:,} already below; nothing is removed before prune"
     notes = [
         f"{each.category}: {each.alive_now:,} → {each.alive_then:,} of {each.blocks:,} above it, "
@@ -132,11 +130,8 @@ def category_curves(result: CategoryCurves) -> ResultTable:
 
 
 def _drawn_preview(operator: Operator, result: DecayPreview, canvas: Canvas) -> Text:
-    from amgs.types import Supposed
-
     block, days = result.now.block.id, max(result.now.hours, default=0.0) / 24
-    supposed = Supposed(result.decay_lambda, block_id=block)
-    forecast = operator.engine.memory.lifecycle.forecast(days=days, supposed=supposed, limit=_FALLING)
+    forecast = operator.engine.memory.lifecycle.forecast(days=days, limit=_FALLING)
     return _fading(operator, canvas, forecast, curve=result.now, supposed=result.then, selected=block)
 
 

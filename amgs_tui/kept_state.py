@@ -122,7 +122,7 @@ def what_is_kept(view: FocusView | None, drafts: Sequence[str], state: ScreenSta
         branches = f", {len(view.branches)} branches" if len(view.branches) > 1 else ""
         found.append(
             f"The working context is kept ({view.head:,} tokens{branches}): "
-            "`r` in pane 6, or `focus resume`, continues it."
+            "`r` in pane 6, or `focus trace --resume`, continues it."
         )
     return found
 

@@ -272,7 +272,7 @@ def _paint(view: FocusView) -> float:
 
     console = Console(file=StringIO(), width=198, height=58, color_system="truecolor")
     began = perf_counter()
-    for _ in focus.focus(view, Canvas(198, 56)).render(console):
+    for _ in focus.focus(view, Canvas(198, 56)).render().__rich_console__(console, console.options):
         pass
     return (perf_counter() - began) * 1000
 

@@ -1,46 +1,45 @@
-"""6 Working context: which spans of the lifetime the model holds as tokens and which as gists, step by
-step, and why.
+"""6 Working context: what the language model reads of the memory now, word for word or as gists, step by step, why, and
+what it answers.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.text import Text
-from textual import events
 
 from amgs_app import operations
-from amgs_app.panes.row_fields import of_entries
-from amgs_app.render.canvas import Canvas
+from amgs_app.render.canvas import Canvas, Figure
 from amgs_app.render.empty_state import notice
 from amgs_tui.keys import hide, show
-from amgs_tui.panes.base import Pane
-from amgs_tui.panes.map_cursor import Axis, MapCursor, entry_holding, view_in
+from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.run_controls import STEERING, STEERS, RunSteering
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from amgs_app.calls.call import Call
-    from amgs_app.panes.row_filter import Row
+    from amgs_app.focus.figure import Side
+    from amgs_app.focus.rows import Named
+    from amgs_app.render.rows import RowList
     from amgs_app.results.focus import LastRun
-    from amgs_focus.records import TokenSpan
+    from amgs_focus.dependence import AnswerDependence
     from amgs_focus.trace.lineage import TraceSummary
     from amgs_focus.views import EntryExplanation, EntryView, FocusView
     from amgs_tui.host import Host
     from amgs_tui.messages import Failed, Follow
 
-AXES: tuple[Axis, ...] = ("lifetime", "log", "context")
-NEEDS_VIEW = frozenset({"step", "to_refocus", "refocus", "back", "play", "why", "axis", "zoom", "pan", "source"})
-LOOKS = frozenset({"focus why", "focus tokens"})
-"""Operations whose result is no new map."""
-FRESH = frozenset({"frame open", "focus open", "focus resume"})
+NEEDS_VIEW = frozenset({"step", "to_refocus", "refocus", "back", "play", "why", "zoom", "numbers", "answer", "without"})
+FRESH = frozenset({"frame open", "focus open", "focus trace"})
 """Those that begin a working context."""
-WHY_LINES = 16
+WHY_LINES = 24
 
 
-class FocusPane(Pane):
-    """The live level-of-detail map with its transport and its inspector."""
+class FocusPane(ListPane):
+    """The window as text beside the memory, with its transport and its explanation.
+
+    token: of the lifetime, where the cursor stands. why: of the entry there.
+    """
 
     NAME = "focus"
     SHOWS = frozenset(
@@ -48,156 +47,140 @@ class FocusPane(Pane):
             "frame open",
             "focus open",
             "focus step",
-            "focus refocus",
             "focus back",
             "focus view",
             "focus why",
-            "focus tokens",
             "focus steer",
             "focus measure",
             "focus set",
             "focus branch",
-            "focus switch",
             "focus forget",
-            "focus restore",
-            "focus purge",
             "focus rebuild",
-            "focus resume",
+            "focus trace",
         }
     )
     PURPOSE = """\
-The lifetime context from left to right, as the frozen model holds it now: fine spans are tokens, coarse
-ones gists that stand for 32, 1,024, … tokens. Every few tokens it refocuses: what the text at hand needs is
-expanded (▲), what it does not is collapsed (▽), within the window. Step it token by token, go back exactly,
-and ask why any entry has its level. Measure what its detail is worth, pin it, forbid it, change a setting:
-what you do in the past begins a branch, and two branches can be compared. Opened frames land here."""
+What the language model has read, and what not: left the texts of the memory, right what it reads of them now, word for
+word, or one grey line for a gist, a vector that stands for 32 tokens or more. Every few tokens it refocuses: what the
+text at hand needs is opened (▲), what it does not is closed (▽), within the window. Step it token by token, go back
+exactly, and ask why a passage is read or not. Measure what it is worth, pin it, keep it shut, change a setting: what
+you do in the past begins a branch, and two branches can be compared. Opened frames land here."""
 
     BINDINGS: ClassVar[list[Any]] = [
         show("full_stop", "step(1)", "token", "focus.step", "Decode one token"),
-        show("enter", "why", "why", "focus.why", "Explain the span under the cursor in full"),
+        show("enter", "why", "why", "focus.why", "Explain the passage under the cursor in full"),
         show("n", "to_refocus", "next", "focus.next", "Decode to the next refocus"),
         show("greater_than_sign", "refocus", "refocus", "focus.refocus", "Refocus now, without decoding"),
         show("comma", "back(1)", "back", "focus.back", "Undo one token, exactly"),
         show("space", "play", "play", "focus.play", "Decode continuously (space or esc stops)"),
-        show("v", "axis", "axis", "focus.axis", "Cycle the axis: lifetime, logarithm from the end, one column a span"),
-        show(
-            "plus,equals_sign",
-            "zoom(1)",
-            "zoom",
-            "focus.zoom_in",
-            "Zoom in 32 times, down to the text",
-            key_display="+",
-        ),
-        show("minus", "zoom(-1)", "zoom", "focus.zoom_out", "Zoom out 32 times"),
-        hide("left_curly_bracket", "pan(-1)", "pan", "focus.pan_left", "Pan half a map towards the beginning"),
-        hide("right_curly_bracket", "pan(1)", "pan", "focus.pan_right", "Pan half a map towards the end"),
+        show("a", "answer", "which block", "focus.answer", "Which opened block each word of the answer depends on"),
+        show("x", "without", "without", "focus.without", "Shut this block, and decode the answer again beside it"),
+        show("tab", "side", "memory", "focus.side", "The memory, or the window, where there is no room for both"),
+        show("w", "numbers", "numbers", "focus.numbers", "All numbers, the whole map, and what the last refocus did"),
+        show("plus,equals_sign", "zoom(1)", "zoom", "focus.zoom_in", "Zoom the map in 32 times", key_display="+"),
+        show("minus", "zoom(-1)", "zoom", "focus.zoom_out", "Zoom the map out 32 times"),
         show("o", "open", "open", "focus.open", "Open the last frame, or ask a question first"),
         show("r", "resume", "resume", "focus.resume", "Continue the working context of the last session"),
         *STEERING,
-        *Pane.BINDINGS,
-        hide("left", "walk(-1)", "span", "focus.left", "Previous span"),
-        hide("right", "walk(1)", "span", "focus.right", "Next span"),
-        hide("home", "edge(-1)", "first", "focus.first", "First span"),
-        hide("end", "edge(1)", "last", "focus.last", "Last span"),
-        hide("s", "source", "source", "focus.source", "Select the block this span came from"),
+        *ListPane.BINDINGS,
+        hide("left", "move(-1)", "passage", "focus.left", "Previous passage"),
+        hide("right", "move(1)", "passage", "focus.right", "Next passage"),
     ]
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
         self.view: FocusView | None = None
-        self.cursor = 0
+        self.token: int | None = None
+        self.why: EntryExplanation | None = None
+        self.depends: AnswerDependence | None = None
+        self.left: LastRun | None = None
+        self.zoom = 1.0
+        self.side: Side = "window"
+        self.numbers = False
+        self.playing = False
+        self._page: RowList[Named] | None = None
         self.steering = RunSteering(self, lambda: self.view, lambda: self.entry)
         self.adopt(self.steering)
-        self.why: EntryExplanation | None = None
-        self.axis: Axis = "lifetime"
-        self.zoom = 1.0
-        self.pan = 0
-        self.tokens: TokenSpan | None = None
-        self._tokens_of: FocusView | None = None
-        """The map that the tokens were read for."""
-        self.left: LastRun | None = None
-        self.playing = False
+
+    @property
+    def page(self) -> RowList[Named] | None:
+        return self._page
 
     @property
     def entry(self) -> EntryView | None:
         """The entry under the cursor."""
-        entries = self.view.entries if self.view is not None else ()
-        return entries[self.cursor] if self.cursor < len(entries) else None
+        return self.row[0] if self.row is not None else None
 
     def asks(self) -> Iterable[Call[Any]]:
         return [operations.focus.view()]
 
     def take(self, result: object) -> None:
+        from amgs_app.focus.figure import start_of
+        from amgs_app.focus.rows import list_entries
         from amgs_app.results.focus import LastRun, Opened, Resumed
-        from amgs_focus.records import TokenSpan
-        from amgs_focus.views import EntryExplanation
+        from amgs_focus.views import EntryExplanation, FocusView
 
-        match result:
-            case TokenSpan():
-                self.tokens, self._tokens_of = result, self.view
-            case LastRun():
-                self.left = result
-            case EntryExplanation():
-                self.why, self.cursor = result, result.entry.position
-            case _:
-                fresh = isinstance(result, Opened | Resumed)
-                start = self.entry.start if self.entry is not None and not fresh else None
-                self.view = view_in(result)
-                self.cursor = entry_holding(self.view, start)
-                self.why = None
-                if fresh:
-                    self.zoom, self.pan, self.playing = 1.0, 0, False
+        if isinstance(result, LastRun):
+            self.left = result
+        elif isinstance(result, EntryExplanation):
+            self.why = result
+            self._stand_on(result.entry.start)
+        elif type(result).__name__ == "AnswerDependence":
+            self.depends = cast("AnswerDependence", result)
+        elif isinstance(view := result if isinstance(result, FocusView) else getattr(result, "view", None), FocusView):
+            self.view, self.why = view, None
+            if self.depends is not None and "".join(word.text for word in self.depends.words) != view.text:
+                self.depends = None
+            self._page = list_entries(view, self.host.titles)
+            if isinstance(result, Opened | Resumed):
+                self.token, self.zoom, self.playing = None, 1.0, False
+            token = view.entries[start_of(view)].start if self.token is None and view.entries else self.token
+            self._stand_on(token)
+
+    def _stand_on(self, token: int | None) -> None:
+        """Put the cursor on the passage that holds a token, if the filter leaves it."""
+        from amgs_app.focus.figure import entry_holding
+
+        self.token = token
+        place = entry_holding(self.view, token)
+        self.place_on(named[0].position == place for named in self.items)
+        self.clip_cursor()
 
     def take_look(self, result: object) -> None:
         from amgs_focus.views import EntryExplanation
 
         # Where the operator has moved the cursor since, the explanation is of another entry.
-        if not isinstance(result, EntryExplanation) or result.entry.position == self.cursor:
+        if not isinstance(result, EntryExplanation) or (
+            self.entry is not None and result.entry.node == self.entry.node
+        ):
             self.take(result)
 
     def receive(self, command: str, result: object, looks: Iterable[object] = ()) -> None:
         from amgs_app.results.focus import Stepped
-        from amgs_focus.records import TokenSpan
-        from amgs_focus.views import EntryExplanation
 
         super().receive(command, result, looks)
-        if self.has_place and not isinstance(result, EntryExplanation | TokenSpan):
-            self._look_closer(explain=self.why is None)
+        if self.has_place and self.why is None and self.entry is not None:
+            self.ask(operations.focus.why(str(self.entry.node)), origin="screen")
         if self.playing and isinstance(result, Stepped) and result.refocus is None:
             self._play_on()
 
     def follow_up(self, call: Call[Any]) -> Follow | None:
-        """What changes the map brings the inspector's part of the new one along."""
-        name = call.operation.name
-        if name in LOOKS or not self.has_place:
+        """With what changes the window comes the explanation of the passage at the cursor."""
+        if call.operation.name == "focus why" or not self.has_place:
             return None
-        return MapCursor(None, self.axis, 1.0, 0) if name in FRESH else self._map_cursor
+        from amgs_app.focus.figure import entry_holding, start_of
 
-    @property
-    def _map_cursor(self) -> MapCursor:
-        """Where the operator stands on the map."""
-        token = self.entry.start if self.entry is not None else None
-        return MapCursor(token, self.axis, self.zoom, self.pan)
+        token = None if call.operation.name in FRESH else self.token
 
-    def _look_closer(self, *, explain: bool) -> None:
-        """Have the tokens in sight read where they are few, unless they are here already.
+        def look(result: Any) -> list[Call[Any]]:
+            view = getattr(result, "view", result)
+            entries = getattr(view, "entries", ())
+            if not entries:
+                return []
+            place = start_of(view) if token is None else entry_holding(view, token)
+            return [operations.focus.why(str(entries[place].node))]
 
-        explain: the entry under the cursor too.
-        """
-        if self.view is None or not self.view.entries:
-            return
-        seen = self._map_cursor.tokens_in_sight(self.view, self.cursor)
-        if seen is None:
-            self.tokens = None
-        elif self.tokens is not None and self._tokens_of is self.view:
-            missing = (self.tokens.start, self.tokens.end) != (seen[0], min(seen[1], self.view.lifetime))
-            seen = seen if missing else None
-        why = operations.focus.why(str(self.cursor))
-        read = operations.focus.tokens(seen[0], seen[1] - seen[0]) if seen is not None else None
-        if explain:
-            self.ask(why, origin="screen", follow=None if read is None else lambda _: [read])
-        elif read is not None:
-            self.ask(read, origin="screen")
+        return look
 
     @property
     def empty(self) -> bool:
@@ -208,56 +191,56 @@ what you do in the past begins a branch, and two branches can be compared. Opene
             return ""
         if self.playing:
             return "playing · space or esc stops"
-        told = f"{self.axis} axis · zoom {self.zoom:,.0f}×"
-        return f"{told} · the answer is finished" if self.view.finished else told
-
-    @property
-    def left_edge(self) -> int:
-        """The lifetime token at the left edge of the map."""
-        if self.view is None:
-            return 0
-        return self._map_cursor.left_edge(self.view, self.cursor)
+        told = [f"map zoomed {self.zoom:,.0f}×"] if self.zoom > 1 else []
+        told += [f"tab {'memory' if self.side == 'window' else 'window'}"] if self._is_narrow else []
+        return " · ".join([*told, *(["the answer is finished"] if self.view.finished else [])])
 
     def selection_changed(self, block_id: str | None) -> None:
-        """The cursor goes to the first entry that holds the block, if it is not on one already."""
+        """The cursor goes to the first passage of the block, if it is not on one already."""
         if self.view is None or block_id is None:
             return
         spans = [span for span in self.view.sources if span.source == block_id]
         here = self.entry
-        if not spans or (here and any(s.start < here.end and s.end > here.start for s in spans)):
-            return
-        self.pan = 0
-        self.move_to(entry_holding(self.view, spans[0].start))
+        if spans and not (here and any(span.start < here.end and span.end > here.start for span in spans)):
+            self._stand_on(spans[0].start)
+            self._explain()
+            self.repaint()
 
-    def draw(self, canvas: Canvas) -> Text:
+    # --- the picture ----------------------------------------------------------------------------------------
+
+    def figure(self, canvas: Canvas) -> Figure | None:
         if self.view is None:
-            keys = ("o  open a frame", "2  assemble one for a question")
-            if self.left is not None and self.left.trace is not None:
-                return notice(
-                    canvas,
-                    "The last session left a working context",
-                    ("r  continue it", *keys),
-                    describe_trace(self.left.trace),
-                )
-            return notice(
-                canvas,
-                "No working context yet",
-                keys,
-                "An assembled frame becomes what the language model remembers; "
-                "this pane shows how much of it is held in detail.",
-            )
-        from amgs_app.focus import figure as focus
+            return None
+        from amgs_app.focus.figure import focus
+        from amgs_app.render.level_columns import offset_for
 
-        return focus.focus(
+        place = self.entry.position if self.entry is not None else None
+        return focus(
             self.view,
             canvas,
-            axis=self.axis,
-            zoom=self.zoom,
-            offset=self.left_edge,
-            selected=self.cursor,
+            selected=place,
             why=self.why,
             titles=self.host.titles,
-            tokens=self.tokens,
+            zoom=self.zoom,
+            offset=offset_for(self.view, place or 0, self.zoom),
+            side=self.side,
+            depends=self.depends,
+            numbers=self.numbers,
+        )
+
+    def draw(self, canvas: Canvas) -> Text:
+        if self.view is not None:
+            return super().draw(canvas)
+        keys = ("o  open a frame", "2  assemble one for a question")
+        if self.left is not None and self.left.trace is not None:
+            told = describe_trace(self.left.trace)
+            return notice(canvas, "The last session left a working context", ("r  continue it", *keys), told)
+        return notice(
+            canvas,
+            "No working context yet",
+            keys,
+            "An assembled frame becomes what the language model remembers; "
+            "this pane shows what of it the model reads word for word.",
         )
 
     def receive_failure(self, failure: Failed) -> None:
@@ -265,24 +248,35 @@ what you do in the past begins a branch, and two branches can be compared. Opene
         super().receive_failure(failure)
         self.trouble = None
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+    @property
+    def _is_narrow(self) -> bool:
+        from amgs_app.focus.figure import BOTH_FROM
+
+        return self.content_size.width < BOTH_FROM and not self.numbers
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The transport is offered once something is open, a continuation while nothing is."""
         if action == "resume":
             return self.view is None and self.left is not None and self.left.trace is not None
-        return self.view is not None or action not in NEEDS_VIEW | STEERS
+        if action == "side":
+            return self.view is not None and self._is_narrow
+        if self.view is None and action in NEEDS_VIEW | STEERS:
+            return False
+        return super().check_action(action, parameters)
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """What was asked for with enter is explained on a page of its own: the inspector may have cut it."""
+        """What was asked for with enter is explained on a page of its own: the pane may have cut it."""
         del command
         from amgs_focus.views import EntryExplanation
 
         if isinstance(result, EntryExplanation):
-            from amgs_app.focus import figure as focus
+            from amgs_app.focus.rows import WHY
             from amgs_tui.dialogs.reader import TextReader
 
             def draw(width: int) -> Text:
-                canvas = self.host.canvas(width, WHY_LINES + len(result.parts))
-                drawn = focus.why(result, canvas, titles=self.host.titles)
+                sheet = Figure(self.host.canvas(width, WHY_LINES))
+                WHY.of("", (result,)).draw_detail(sheet, result)
+                drawn = sheet.render()
                 drawn.rstrip()
                 return drawn
 
@@ -298,7 +292,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
             self.ask(operations.focus.step(self.view.next_refocus_in + 1))
 
     def action_refocus(self) -> None:
-        self.ask(operations.focus.refocus())
+        self.ask(operations.focus.step(refocus=True))
 
     def action_back(self, count: int) -> None:
         self.playing = False
@@ -327,7 +321,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
             self.ask(operations.focus.step(1))
 
     def action_resume(self) -> None:
-        self.ask(operations.focus_trace.resume())
+        self.ask(operations.focus_trace.trace(resume=True))
 
     def action_open(self) -> None:
         if self.host.last_frame is not None:
@@ -347,97 +341,51 @@ what you do in the past begins a branch, and two branches can be compared. Opene
 
     # --- looking ------------------------------------------------------------------------------------------
 
-    def move_to(self, place: int) -> None:
-        """Put the cursor on an entry (clipped to those there are)."""
-        if self.view is None or not self.view.entries:
-            return
-        self.cursor = max(0, min(place, len(self.view.entries) - 1))
-        self.pan = 0
-        if self.has_place:
-            self._look_closer(explain=True)
+    def follow_cursor(self) -> None:
+        super().follow_cursor()
+        if self.entry is not None:
+            self.token = self.entry.start
+        self._explain()
+
+    def _explain(self) -> None:
+        if self.has_place and self.entry is not None:
+            self.ask(operations.focus.why(str(self.entry.node)), origin="screen")
         else:
             self.stale = True
-        self.repaint()
-
-    def action_walk(self, by: int) -> None:
-        """Along the entries that the filter leaves, in the operator's order."""
-        places = self.places
-        if self.cursor in places:
-            self.move_to(places[max(0, min(places.index(self.cursor) + by, len(places) - 1))])
-        elif places:
-            before = [place for place in places if place < self.cursor]
-            after = [place for place in places if place > self.cursor]
-            self.move_to(min(after) if after and (by > 0 or not before) else max(before))
-
-    def action_edge(self, where: int) -> None:
-        places = self.places
-        if places:
-            self.move_to(places[0] if where < 0 else places[-1])
-
-    def all_rows(self) -> Sequence[Row]:
-        entries = self.view.entries if self.view is not None else ()
-        return of_entries(entries, self.host.titles)
-
-    def follow_filter(self) -> None:
-        places = self.places
-        if self.sift and places and self.has_place:
-            self.move_to(places[0])
 
     def action_why(self) -> None:
         if self.entry is not None:  # by name: a step that is still running may number the spans anew
             self.ask(operations.focus.why(str(self.entry.node)))
 
-    def action_axis(self) -> None:
-        self.axis = AXES[(AXES.index(self.axis) + 1) % len(AXES)]
-        self.zoom, self.pan = 1.0, 0
-        self._look_elsewhere()
+    def action_answer(self) -> None:
+        self.ask(operations.focus.why(answer=True))
+
+    def action_without(self) -> None:
+        if self.entry is not None:
+            self.ask(operations.focus_trace.branch(without=str(self.entry.node)))
+
+    def action_side(self) -> None:
+        self.side = "memory" if self.side == "window" else "window"
+        self.show_change()
+
+    def action_numbers(self) -> None:
+        self.numbers = not self.numbers
+        self.show_change()
 
     def action_zoom(self, direction: int) -> None:
         """One level of the tree deeper, or out."""
         if self.view is not None:
             from amgs_app.render.level_columns import zooms
 
-            steps = zooms(self.view, self.axis)
-            place = max(n for n, each in enumerate(steps) if each <= max(1.0, self.zoom))
+            steps = zooms(self.view)
+            place = max(n for n, zoom in enumerate(steps) if zoom <= max(1.0, self.zoom))
             self.zoom = steps[max(0, min(place + direction, len(steps) - 1))]
-            self._look_elsewhere()
-
-    def action_pan(self, direction: int) -> None:
-        """Half of what is in sight to the side, without moving the cursor."""
-        if self.view is not None:
-            from amgs_app.render.level_columns import window
-
-            start, end = window(self.view, self.axis, self.zoom, self.left_edge)
-            self.pan += direction * max(1, (end - start) // 2)
-            self._look_elsewhere()
-
-    def _look_elsewhere(self) -> None:
-        """Another part of the map is in sight."""
-        self._look_closer(explain=False)
-        self._say()
-        self.repaint()
-
-    def action_source(self) -> None:
-        if self.entry is not None and self.entry.source is not None:
-            self.post_message(self.Picked(self.entry.source))
-
-    def on_click(self, event: events.Click) -> None:
-        """A click on the map puts the cursor on the entry drawn there."""
-        offset = event.get_content_offset(self)
-        if offset is None or self.view is None:
-            return
-        from amgs_app.focus import figure as focus
-
-        place = focus.entry_at(
-            self.view, self.canvas(), offset.x, axis=self.axis, zoom=self.zoom, offset=self.left_edge
-        )
-        if place is not None:
-            self.move_to(place)
+            self.show_change()
 
 
 def describe_trace(trace: TraceSummary) -> str:
     """What the last session left, in a sentence."""
-    steps = max((one.steps for one in trace.branches), default=0)
+    steps = max((branch.steps for branch in trace.branches), default=0)
     branches = f" on {len(trace.branches)} branches" if len(trace.branches) > 1 else ""
     asked = f"“{trace.question}”: " if trace.question else ""
     model = trace.header.model.name

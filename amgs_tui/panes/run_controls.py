@@ -21,11 +21,11 @@ STEERING: Final[list[Any]] = [
     hide("left_square_bracket", "scrub(-1)", "scrub", "focus.earlier", "Eight tokens back"),
     hide("right_square_bracket", "scrub(1)", "scrub", "focus.later", "Eight tokens forward"),
     hide("L", "live", "live", "focus.live", "Go to the live end"),
-    hide("m", "measure", "measure", "focus.measure", "Measure what this span's detail is worth: ΔNLL"),
-    hide("p", "say('pin')", "pin", "focus.pin", "Pin or unpin: this span will not collapse"),
-    hide("x", "say('forbid')", "forbid", "focus.forbid", "Forbid or release: this span will not expand"),
-    hide("u", "force", "force", "focus.force", "Expand or collapse this span at the next refocus"),
-    hide("S", "setting", "set", "focus.set", "Change τ, N_diff, W_max and other settings from here on"),
+    hide("m", "measure", "measure", "focus.measure", "Measure what this passage's detail is worth"),
+    hide("p", "say('pin')", "pin", "focus.pin", "Pin or unpin: this passage will not close"),
+    hide("f", "say('forbid')", "forbid", "focus.forbid", "Keep shut or release: this passage will not open"),
+    hide("u", "force", "force", "focus.force", "Open or close this passage at the next refocus"),
+    hide("S", "setting", "set", "focus.set", "Change thresholds, window and other settings from here on"),
     hide("B", "branch", "branch", "focus.branch", "Begin a named branch here"),
     hide("b", "branches", "branches", "focus.branches", "Switch to another branch"),
     hide("d", "diff", "diff", "focus.diff", "Compare this branch with another"),
@@ -102,14 +102,18 @@ class RunSteering:
 
     def action_branches(self) -> None:
         """Choose the branch to go to."""
-        self._choose_branch("Switch to which branch?", lambda name: self.pane.ask(operations.focus_trace.switch(name)))
+
+        def switch(name: str) -> None:
+            self.pane.ask(operations.focus_trace.branch(name, switch=True))
+
+        self._choose_branch("Switch to which branch?", switch)
 
     def action_diff(self) -> None:
         """Choose the branch that this one is held against."""
         if (view := self.view()) is not None:
             here = view.branch
             self._choose_branch(
-                f"Compare {here} with", lambda name: self.pane.ask(operations.focus_trace.difference(here, name))
+                f"Compare {here} with", lambda name: self.pane.ask(operations.focus_trace.branch(here, diff=name))
             )
 
     def _choose_branch(self, title: str, then: Callable[[str], None]) -> None:

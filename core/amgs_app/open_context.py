@@ -275,7 +275,7 @@ class OpenContext:
         return UsageError(
             "No working context is open in this session.",
             title="Nothing is open",
-            way_out=("`focus resume` continues the last one. " if left else "")
+            way_out=("`focus trace --resume` continues the last one. " if left else "")
             + "Open one with `frame open` or `focus open FILE`. "
             "Single commands on the command line keep none open: use `amgs shell`, "
             "a script (`amgs run FILE`), or a folder (`focus open --lifetime DIR`).",

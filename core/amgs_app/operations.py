@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from amgs_app.diagnosis import question_commands as question
     from amgs_app.exchanges import commands as traffic
     from amgs_app.focus import commands as focus
-    from amgs_app.focus import feedback_commands as utility
     from amgs_app.focus import lifetime_commands as focus_lifetime
     from amgs_app.focus import trace_commands as focus_trace
     from amgs_app.frames import commands as frame
@@ -68,7 +67,6 @@ if TYPE_CHECKING:
         "source",
         "traffic",
         "tuning",
-        "utility",
         "workspace",
     ]
 else:  # hidden from the type checker, which would take any name for a module

@@ -168,7 +168,8 @@ class FocusView:
     searched for its meaning. position: steps shown; head: steps known on this
     branch (equal when live). unheld: pinned spans that stand coarser than they were pinned, for want of room.
     full_read_every: the setting; rotates: whether the model's keys can be turned to other positions, without which
-    everything is read in full.
+    everything is read in full. texts: of each entry, of a gist how what it stands for begins. found: the blocks that
+    resemble the question, the best first.
     """
 
     model: str
@@ -208,6 +209,8 @@ class FocusView:
     full_read_every: int = 1
     rotates: bool = True
     question_likelihood: float | None = None
+    texts: tuple[str, ...] = ()
+    found: tuple[int, ...] = ()
 
     @property
     def unanswered(self) -> bool:

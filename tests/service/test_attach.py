@@ -23,7 +23,6 @@ from amgs_app.attached.files import SentFile
 from amgs_app.attached.remote_engine import RemoteEngine
 from amgs_app.engine import Options
 from amgs_app.focus import commands as focus
-from amgs_app.focus import lifetime_commands as focus_lifetime
 from amgs_app.lifecycle import commands as lifecycle
 from amgs_app.places.folders import ENDING, address_at
 from amgs_app.server.tokens import Caller, Tokens, digest
@@ -86,25 +85,26 @@ def test_a_script_prints_the_same_here_and_attached(tmp_path: Path, capsys: pyte
     assert "Heron" in told[0]
 
 
-def test_a_step_of_one_client_goes_before_the_polishing_that_another_asked_for(tmp_path: Path) -> None:
+def test_a_look_of_one_client_goes_before_the_reading_that_another_asked_for(tmp_path: Path) -> None:
     begun, order = threading.Event(), list[str]()
 
-    def polish(at: str) -> None:
+    def ask_about_answer(at: str) -> None:
         with RemoteEngine(Options(connect=at)) as engine:
-            engine.carry_out(focus_lifetime.rebuild(polish=True), Progress(lambda done, total, doing: begun.set()))
-        order.append("polish")
+            engine.carry_out(focus.why(answer=True), Progress(lambda done, total, doing: begun.set()))
+        order.append("answer")
 
     with served(tmp_path / "there.duckdb") as there, RemoteEngine(Options(connect=there)) as engine:
         note = tmp_path / "night.md"
         note.write_text("The encoder slipped in the cold night and the motor stopped. " * 40)
         engine.carry_out(focus.open_context(files=[note]))
-        thread = threading.Thread(target=polish, args=(there,))
+        engine.carry_out(focus.step(2))
+        thread = threading.Thread(target=ask_about_answer, args=(there,))
         thread.start()
         assert begun.wait(30)
-        engine.carry_out(focus.step(1))
-        order.append("step")
+        engine.carry_out(focus.view(texts=True))
+        order.append("view")
         thread.join()
-    assert order == ["step", "polish"]
+    assert order == ["view", "answer"]
 
 
 def test_single_commands_and_the_shell_work_attached(

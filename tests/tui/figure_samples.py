@@ -684,6 +684,8 @@ def focus_view(
         head=step,
         measurements=(),
         sources=tuple(sources),
+        texts=tuple(NOTES[place % len(NOTES)][3] for place in range(len(entries))),
+        found=(entries[17].index,) if entries[17].level == 0 else (),
     )
 
 

@@ -32,11 +32,12 @@ async def test_the_arrows_walk_only_the_entries_that_pass_in_their_order() -> No
         pane = await opened(driven)
         assert isinstance(pane, FocusPane) and pane.view is not None
         await driven.press("F")
-        await driven.type("level=1 score<0.3", "enter")
+        await driven.type("level=1 start>200", "enter")
         await driven.press("home")
-        seen = [pane.cursor]
+        assert pane.entry is not None
+        seen = [pane.entry.position]
         for _ in range(12):
             await driven.press("right")
-            seen.append(pane.cursor)
-        wanted = [e.position for e in pane.view.entries if e.level == 1 and e.score < 0.3]
+            seen.append(pane.entry.position)
+        wanted = [e.position for e in pane.view.entries if e.level == 1 and e.start > 200]
         assert list(dict.fromkeys(seen)) == wanted[:13]

@@ -54,12 +54,11 @@ PICTURES: dict[str, Draw] = {
         samples.reliability(), c, CASES, chosen=6, of="frame SESSION", every=30
     ).render(),
     "forecasts": lambda c: calibration.calibration(samples.reliability(), c, CASES, 7, queue=True).render(),
-    "focus": lambda c: focus.focus(VIEW, c, selected=17, why=samples.explanation(VIEW, 17), titles=samples.TITLES),
-    "focus log": lambda c: focus.focus(VIEW, c, axis="log", zoom=2, offset=5000),
-    "focus context": lambda c: focus.focus(VIEW, c, axis="context", zoom=3, offset=7000, selected=40),
-    "focus zoomed": lambda c: focus.focus(VIEW, c, zoom=8, offset=7000),
-    "why": lambda c: focus.why(samples.explanation(VIEW, 17), c),
-    "decoded": lambda c: focus.decoded(VIEW, c),
+    "focus": lambda c: focus.focus(
+        VIEW, c, selected=17, why=samples.explanation(VIEW, 17), titles=samples.TITLES
+    ).render(),
+    "focus memory": lambda c: focus.focus(VIEW, c, side="memory").render(),
+    "focus numbers": lambda c: focus.focus(VIEW, c, zoom=8, offset=7000, numbers=True).render(),
     "overview": lambda c: overview.overview(
         samples.status(), c, journal=samples.journal(), frame=FRAME, focus=VIEW
     ).render(),
@@ -80,7 +79,7 @@ EMPTY: dict[str, Draw] = {
     "graph alone": lambda c: graph.neighbourhood(samples.neighbourhood(0, 0), c),
     "decay": lambda c: decay.decay(c, now=samples.NOW).render(),
     "calibration": lambda c: calibration.calibration(samples.EMPTY_RELIABILITY, c).render(),
-    "focus": lambda c: focus.focus(None, c),
+    "focus": lambda c: focus.focus(None, c).render(),
     "overview": lambda c: overview.overview(None, c).render(),
 }
 

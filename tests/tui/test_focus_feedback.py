@@ -46,7 +46,7 @@ def test_a_dry_run_shows_the_worths_and_writes_nothing(session: Operator) -> Non
     frame = session.last_frame
     assert frame is not None
     before = [(o.prediction_id, o.actual) for o in session.engine.memory.outcomes()]
-    shown: FocusFeedback = run(session, "focus feedback", dry_run=True)
+    shown: FocusFeedback = run(session, "focus measure", feedback=True, dry_run=True)
     assert not shown.applied and shown.outcomes == ()
     assert {row.worth.source for row in shown.rows} == {candidate.block.id for candidate in frame.candidates}
     assert all(row.worth.residency == 1.0 and row.reinforce for row in shown.rows)  # everything fits
@@ -57,15 +57,15 @@ def test_a_dry_run_shows_the_worths_and_writes_nothing(session: Operator) -> Non
 
 def test_feedback_reinforces_what_was_resident_and_settles_forecasts_once(session: Operator) -> None:
     answered(session)
-    plan: FocusFeedback = run(session, "focus feedback", dry_run=True)
+    plan: FocusFeedback = run(session, "focus measure", feedback=True, dry_run=True)
     wanted = {row.worth.source: row.useful for row in plan.rows if row.useful is not None}
-    done: FocusFeedback = run(session, "focus feedback")
+    done: FocusFeedback = run(session, "focus measure", feedback=True)
     assert done.applied and done.rows == plan.rows
     assert {o.block_id: o.actual == 1.0 for o in done.outcomes} == wanted != {}
     for outcome in done.outcomes:
         assert outcome.brier == pytest.approx((outcome.predicted - (outcome.actual or 0.0)) ** 2)
     with pytest.raises(UsageError, match="already reported"):
-        run(session, "focus feedback")
+        run(session, "focus measure", feedback=True)
 
 
 @pytest.mark.parametrize("session", [384, 1024], indirect=True, ids=["a full window", "everything fits"])

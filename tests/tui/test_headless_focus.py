@@ -64,22 +64,28 @@ def test_a_closed_trace_replays_and_its_branches_can_be_compared_without_a_model
             assert call is not None
             return session.run(call)
 
-        parted = say(f"focus diff {desk.trace}:main {desk.trace}:other")
+        parted = say(f"focus branch {desk.trace}:main --diff {desk.trace}:other")
         assert (parted.shared, parted.what) == (3, "setting")
-        assert say(f"focus telemetry {desk.trace}:main").branch == "main"
+        assert say(f"focus trace {desk.trace}:main --telemetry").branch == "main"
         assert not session.engine.model_is_loaded
         done = say(f"focus trace {desk.trace} --replay")
         assert isinstance(done, Replayed)
         assert (done.steps, done.branches, done.complete) == (16, 2, True)
         with pytest.raises(UsageError, match="neither a branch"):
-            say("focus diff main other")
+            say("focus branch main --diff other")
         with pytest.raises(TraceError, match="main, other"):
-            say(f"focus diff {desk.trace}:main {desk.trace}:third")
+            say(f"focus branch {desk.trace}:main --diff {desk.trace}:third")
 
 
 def test_without_a_lifetime_each_verb_says_how_to_open_one() -> None:
     with Operator(Engine(Options(store=":memory:", model="tiny"))) as session:
-        for line in ("focus steer 0 pin", "focus branch", "focus switch", "focus telemetry", "focus set n_diff 1"):
+        for line in (
+            "focus steer 0 pin",
+            "focus branch",
+            "focus branch --list",
+            "focus trace --telemetry",
+            "focus set n_diff 1",
+        ):
             call = standard().parse(line)
             assert call is not None
             with pytest.raises(UsageError, match="No working context is open") as refused:
@@ -93,15 +99,14 @@ LINES = [
     "focus steer 0 pin",
     "focus steer 0 expand",
     "focus measure 0",
-    "focus measure",
     "focus set window 480",
     "focus branch",
-    "focus switch",
-    "focus switch main",
-    "focus diff main branch-1",
+    "focus branch --list",
+    "focus branch main --switch",
+    "focus branch main --diff branch-1",
     "focus trace TRACE",
     "focus trace TRACE --replay",
-    "focus telemetry",
+    "focus trace --telemetry",
 ]
 
 
@@ -127,10 +132,10 @@ def test_every_verb_has_a_table_and_json_and_what_the_pane_shows_a_picture(
 def test_the_manual_runs_as_it_stands(desk: Desk) -> None:
     manual = (Path(__file__).parents[2] / "docs" / "focus.md").read_text(encoding="utf-8")
     lines = [line for block in re.findall(r"```amgs\n(.*?)```", manual, flags=re.S) for line in block.splitlines()]
-    assert len(lines) > 20
+    assert len(lines) > 15
     for line in lines:
         desk(line)
-    assert [one.name for one in desk("focus switch").branches] == ["main", "branch-1", "early"]
+    assert [one.name for one in desk("focus branch --list").branches] == ["main", "branch-1", "early"]
     for reason in REASON_SENTENCES:
         assert f"| `{reason}` |" in manual
 
@@ -149,16 +154,16 @@ def test_one_command_at_a_time_goes_on_where_the_last_one_stood(tmp_path: Path) 
 
     assert alone("focus view").trace is None
     with pytest.raises(UsageError, match="no earlier working context"):
-        alone("focus resume")
+        alone("focus trace --resume")
     alone(f"focus open {tmp_path / 'night.txt'} --question 'which lamp?'", "focus step 5", "focus steer 0 pin")
     with pytest.raises(UsageError) as refused:
         alone("focus step")
-    assert "`focus resume` continues the last one" in refused.value.way_out
+    assert "`focus trace --resume` continues the last one" in refused.value.way_out
     assert alone("focus view").trace.question == "which lamp?"
-    resumed = alone("focus resume")
+    resumed = alone("focus trace --resume")
     assert (resumed.steps, resumed.view.step) == (5, 5)
     assert resumed.view.entries[0].pinned
-    again = alone("focus resume", "focus step 3")
+    again = alone("focus trace --resume", "focus step 3")
     assert again.view.step == 8
     with pytest.raises(UsageError, match="open already"):
-        alone("focus resume", "focus resume")
+        alone("focus trace --resume", "focus trace --resume")

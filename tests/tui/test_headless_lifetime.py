@@ -61,11 +61,11 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
 def test_a_purge_wants_a_yes_and_then_the_tokens_are_gone(desk: Desk) -> None:
     desk("focus open DIR/night.txt --lifetime DIR/life")
     desk("focus forget L1#3")
-    planned = desk("focus purge --dry-run")
+    planned = desk("focus forget --purge --dry-run")
     assert isinstance(planned, Purged) and (planned.tokens, planned.bytes, planned.act) == (32, 128, None)
     with pytest.raises(UsageError, match="delete 32 tokens"):
-        desk("focus purge")
-    assert desk("focus purge --yes").act.kind == "purge"
+        desk("focus forget --purge")
+    assert desk("focus forget --purge --yes").act.kind == "purge"
     rebuilt = desk("focus rebuild")
     assert isinstance(rebuilt, Rebuilt) and rebuilt.purged == 1
     desk.session.close()
@@ -75,18 +75,22 @@ def test_a_purge_wants_a_yes_and_then_the_tokens_are_gone(desk: Desk) -> None:
 
 def test_spans_are_listed_found_and_described(desk: Desk) -> None:
     desk("focus open DIR/night.txt --question why")
-    listed = desk("focus spans")
+    listed = desk("focus view --texts")
     assert isinstance(listed, SpanList) and [row.kept.span.kind for row in listed.rows] == ["memory", "question"]
-    described = desk("focus describe 0 trust 0.25")
+    described = desk("focus set trust 0.25 --text 0")
     assert isinstance(described, SpanDescribed) and described.after.trust == 0.25
-    desk("focus describe 0 domain log")
-    found = desk("focus spans LOG")
+    desk("focus set domain log --text 0")
+    found = desk("focus view --find LOG")
     assert found.total == 1 and found.rows[0].kept.about.domain == "log"
     assert found.rows[0].kept.recency == listed.lifetime - found.rows[0].kept.span.end
-    assert desk("focus describe 0 domain ''").after.domain == ""
-    for line, why in (("9 trust 1", "no span 9"), ("0 colour red", "no key 'colour'"), ("0 trust 2", r"\[0, 1\]")):
+    assert desk("focus set domain '' --text 0").after.domain == ""
+    for line, why in (
+        ("trust 1 --text 9", "no span 9"),
+        ("colour red --text 0", "no key 'colour'"),
+        ("trust 2 --text 0", r"\[0, 1\]"),
+    ):
         with pytest.raises(UsageError, match=why):
-            desk(f"focus describe {line}")
+            desk(f"focus set {line}")
 
 
 def corpus(folder: Path) -> Path:
@@ -109,12 +113,12 @@ def test_a_corpus_is_planned_read_in_and_kept_up_to_date(desk: Desk) -> None:
     assert planned.skipped == (("bad.txt", "it is not UTF-8 (byte 0)"),)
     assert not (desk.folder / "life").exists()
     desk("focus open DIR/corp --lifetime DIR/life --question 'what is stall_guard?'")
-    about = desk("focus spans guard").rows[0].kept.about
+    about = desk("focus view --find guard").rows[0].kept.about
     assert about.language == "python" and about.bridges == ("README.md#Dome",) and about.time
     (home / "src" / "guard.py").write_text("def stall_guard(motor):\n    return motor.stop()\n")
     again = desk("focus open DIR/corp --lifetime DIR/life")
     assert again.plan.unchanged == ("README.md",) and again.plan.replaced == ("src/guard.py",)
-    versions = [row.kept.about.version for row in desk("focus spans guard.py").rows]
+    versions = [row.kept.about.version for row in desk("focus view --find guard.py").rows]
     assert len(set(versions)) == 2
     with pytest.raises(InputError, match="nowhere"):
         desk("focus open DIR/nowhere")
@@ -126,32 +130,32 @@ def test_a_corpus_is_planned_read_in_and_kept_up_to_date(desk: Desk) -> None:
 def test_a_damaged_lifetime_is_named_file_by_file_and_mended(desk: Desk) -> None:
     desk("focus open DIR/night.txt --lifetime DIR/life")
     with pytest.raises(CtxError, match="is in use by"):
-        desk("focus check DIR/life")
+        desk("focus open --lifetime DIR/life --check")
     length = desk("focus view").lifetime
     desk.session.close()
     desk.session = desk.begin()
     life = desk.folder / "life"
-    sound = desk("focus check DIR/life")
+    sound = desk("focus open --lifetime DIR/life --check")
     assert isinstance(sound, LifetimeCheck) and not sound.faults and sound.tokens == length
     os.truncate(life / "L0.ctx", 64 + 4 * 70)
     with (life / "L1.ctx").open("r+b") as file:
         file.seek(20)
         file.write(b"\xff\xff")
-    broken = desk("focus check DIR/life")
+    broken = desk("focus open --lifetime DIR/life --check")
     assert exit_code_of(broken) == 4
     assert {one.name for one in broken.faults} >= {"L0.ctx", "L1.ctx"}
     with pytest.raises(CtxError):
         desk("focus open --lifetime DIR/life")
     (life / "L1.ctx").unlink()
     (life / "L2.ctx").unlink()
-    mended = desk("focus check DIR/life --mend")
+    mended = desk("focus open --lifetime DIR/life --mend")
     assert [one.name for one in mended.files if one.mended] == ["L0.ctx"]
     assert desk("focus open --lifetime DIR/life").view.lifetime == 64
     desk.session.close()
     desk.session = desk.begin()
-    assert not desk("focus check DIR/life").faults
+    assert not desk("focus open --lifetime DIR/life --check").faults
     with pytest.raises(CtxError, match="holds no lifetime"):
-        desk("focus check DIR/corp")
+        desk("focus open --lifetime DIR/corp --check")
 
 
 def test_the_manual_runs_as_it_stands_and_its_figures_are_computed(desk: Desk) -> None:

@@ -43,7 +43,7 @@ def test_a_model_without_trained_gists_says_so_and_how_to_end_it(
     with Operator(Engine(Options(store=":memory:", model=str(llama)))) as operator:
         opened = run(operator, f"focus open {tmp_path / 'lamps.txt'}")
         assert opened.view.gist == ("mine" if trained else "pointer")
-        picture = focus(opened.view, Canvas(200, 50)).plain
+        picture = focus(opened.view, Canvas(200, 50)).render().plain
         for said in (as_text(opened), as_text(run(operator, "status")), as_text(run(operator, "focus view"))):
             assert (WARNING[:40] in " ".join(said.split())) is not trained
         assert (UNTRAINED in picture) is not trained and ("checkpoints." in picture) is not trained

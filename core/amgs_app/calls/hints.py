@@ -86,11 +86,11 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "draft": "`consolidate plan` lists them.",
         "export": "`export PATH` writes one.",
         "feedback": "Use `feedback useful ID` or `feedback useless ID`.",
-        "forgotten": "`focus forget --list` shows it, `focus restore` brings it back.",
+        "forgotten": "`focus forget --list` shows it, `focus forget --restore` brings it back.",
         "frame": "`frame define` changes it.",
         "import": "`import PATH --from FORMAT` names the format.",
         "ingest": "`ingest --file FILE` takes a single file.",
-        "damage": "`focus check DIR --mend` keeps what is sound.",
+        "damage": "`focus open --lifetime DIR --mend` keeps what is sound.",
         "lifetime": "`focus open --lifetime DIR` creates one.",
         "loss": "`verify --accept-loss` continues with what is left.",
         "masked": "`secrets scan --restore N` puts them back.",
@@ -104,7 +104,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "source": "`source list` shows them.",
         "step": "`focus step` decodes.",
         "store": "`--store PATH` opens another store.",
-        "tag": "`focus tag NODE --release` removes a tag.",
+        "tag": "`focus forget NODE --tag WORD --release` removes a tag.",
         "unwritable": "`--read-only` does, `--store PATH` opens another store.",
     }
 )

@@ -39,7 +39,6 @@ MODULES = {
     "focus_trace": "focus.trace_commands",
     "script": "workplace.script_commands",
     "workspace": "workplace.arrangement_commands",
-    "utility": "focus.feedback_commands",
 }
 """The modules with operations, in the order in which `help` lists them; the wings' own come after them."""
 

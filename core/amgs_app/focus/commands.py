@@ -1,5 +1,5 @@
-"""The working context: `focus open`, `step`, `refocus`, `back`, `why`, `view`, `tokens`, and what the operator tells
-it: `steer`, `measure`, `set`.
+"""The working context: `focus open`, `step`, `back`, `why`, `view`, and what the operator tells it: `steer`, `measure`,
+`set`.
 """
 
 from __future__ import annotations
@@ -9,19 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.clock import changed_at
-from amgs.errors import UsageError
+from amgs.errors import Cancelled, UsageError
 from amgs.regular_file import real_path
-from amgs_app.calls.arguments import DryRun, Lifetime
+from amgs_app.calls.arguments import DryRun, Lifetime, Limit, Offset
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
+from amgs_app.focus.feedback import tell_memory
+from amgs_app.focus.spans import describe_span, list_spans
 from amgs_app.results.focus import (
     CorpusRead,
-    GistsMeasured,
+    FocusFeedback,
     LastRun,
     Measured,
     Opened,
     RunPosition,
     SettingChanged,
+    SpanDescribed,
+    SpanList,
     Steered,
     Stepped,
 )
@@ -29,8 +33,10 @@ from amgs_app.results.focus import (
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.engine import Engine
-    from amgs_focus.records import NodeRef, Refocus, TokenSpan
+    from amgs_focus.dependence import AnswerDependence
+    from amgs_focus.records import NodeRef
     from amgs_focus.runtime.runtime import FocusRuntime
+    from amgs_focus.tree.check import LifetimeCheck
     from amgs_focus.tree.corpus import Document
     from amgs_focus.views import EntryExplanation, FocusView
 
@@ -46,7 +52,7 @@ Count = Annotated[int, Arg(metavar="N", min=1, help="How many tokens."), Takes("
     lane="model",
     needs="operate",
     summary="Open files, a folder, or all consolidated blocks, as the lifetime context.",
-    synonyms=("load", "context window", "corpus"),
+    synonyms=("load", "context window", "corpus", "check"),
     example='focus open chapter.txt --question "who wrote the letter?"',
     pane="focus",
     long=True,
@@ -66,12 +72,18 @@ def open_context(
         bool, Option("--bridges/--no-bridges", help="In a folder, link definitions to what mentions them.")
     ] = True,
     dry_run: DryRun = False,
+    check: Annotated[bool, Option("--check", help="Only check the files of the --lifetime folder.")] = False,
+    mend: Annotated[
+        bool, Option("--mend", help="Check them, and truncate damaged files to their last complete block.")
+    ] = False,
     progress: Progress | None = None,
-) -> Opened | CorpusRead:
+) -> Opened | CorpusRead | LifetimeCheck:
     """Open text files, or every consolidated block by age, as the lifetime context.
 
     --lifetime keeps it in a folder, created if needed: files are appended to what the folder holds, and without files
-    it is opened as it is. `frame open` opens the last frame instead.
+    it is opened as it is. `frame open` opens the last frame instead. --check looks at the header, length and model of
+    every file of a closed folder and at its journal, without a model; exit code 4 when there is a fault. Gists that are
+    missing after --mend are encoded again when the lifetime is opened.
 
     A folder is read by domain, README → design → prose → source → tests, split at headings and definitions, without
     near-duplicate sections, each section with its path, language, version and time. With --lifetime only new or changed
@@ -79,6 +91,12 @@ def open_context(
     """
     from amgs_app.places.paths import is_folder
 
+    if check or mend:
+        from amgs_focus.tree.check import check as check_files
+
+        if lifetime is None or files:
+            raise UsageError("Only a lifetime's folder can be checked.", way_out="Name it alone: --lifetime DIR.")
+        return check_files(lifetime, mend=mend, progress=progress)
     if files and len(files) == 1 and is_folder(files[0]):
         return _open_folder(engine, files[0], lifetime, question, progress, bridges=bridges, dry_run=dry_run)
     if dry_run:
@@ -107,40 +125,31 @@ def open_context(
     lane="model",
     needs="operate",
     summary="Decode tokens, refocusing when due.",
-    synonyms=("generate", "decode"),
+    synonyms=("generate", "decode", "refocus"),
     example="focus step 20",
     pane="focus",
     long=True,
     writes=True,
-    keys=("full_stop",),
+    keys=("full_stop", "greater_than_sign"),
 )
-def step(engine: Engine, count: Count = 1, *, progress: Progress | None = None) -> Stepped:
-    """Decode N tokens. Every `cadence` tokens the working context is refocused first: spans expand or
-    collapse.
+def step(
+    engine: Engine,
+    count: Annotated[
+        int | None, Arg(metavar="N", min=1, help="How many tokens; default: 1, with --refocus none."), Takes("number")
+    ] = None,
+    *,
+    refocus: Annotated[bool, Option("--refocus", help="Refocus now, without waiting for the cadence.")] = False,
+    progress: Progress | None = None,
+) -> Stepped:
+    """Decode N tokens. Every `cadence` tokens the working context is refocused first: passages are opened or closed.
 
     Stops early when the answer ends.
     """
     runtime = engine.focus
-    records = runtime.decode(count, progress)
-    return Stepped(records, runtime.snapshot())
-
-
-@operation(
-    "focus refocus",
-    lane="model",
-    needs="operate",
-    summary="Refocus now, without decoding.",
-    example="focus refocus",
-    pane="focus",
-    long=True,
-    writes=True,
-    keys=("greater_than_sign",),
-)
-def refocus(engine: Engine) -> Stepped:
-    """Score every entry, and expand and collapse spans now, without waiting for the cadence."""
-    runtime = engine.focus
-    made: Refocus = runtime.refocus()
-    return Stepped((), runtime.snapshot(), made)
+    forced = runtime.refocus() if refocus else None
+    tokens = count or (0 if refocus else 1)
+    records = runtime.decode(tokens, progress)
+    return Stepped(records, runtime.snapshot(), forced)
 
 
 @operation(
@@ -162,53 +171,76 @@ def back(engine: Engine, count: Count = 1) -> RunPosition:
 @operation(
     "focus why",
     lane="model",
+    background="answer",
     needs="operate",
-    summary="Explain a span: its score, the decision and the reason.",
+    summary="Explain a passage: its score, the decision and the reason; or which block the answer depends on.",
+    synonyms=("explain", "dependence", "attribution"),
     example="focus why 3",
     pane="focus",
+    long=True,
     keys=("enter",),
 )
-def why(engine: Engine, entry: Node) -> EntryExplanation:
-    """Explain a span of the working context: its source, each part of its score, the decision, and what
-    would change it.
+def why(
+    engine: Engine,
+    entry: Node = "",
+    *,
+    answer: Annotated[
+        bool, Option("--answer", help="Which opened block each word of the answer depends on, instead.")
+    ] = False,
+    progress: Progress | None = None,
+) -> EntryExplanation | AnswerDependence:
+    """Explain a passage of the working context: its source, each part of its score, the decision, and what would
+    change it.
+
+    --answer reads the window once for each block that is open, with that block closed: a word depends on the block
+    without which it becomes least likely, if that is more than the control changes, a block of equal length that was
+    not opened. It goes on in the background; whatever else is asked of the model goes first, and esc stops it.
     """
     runtime = engine.focus
-    return runtime.why(node_of(runtime, entry))
+    if not answer:
+        return runtime.why(node_of(runtime, entry))
+    from amgs_focus.dependence import answer_dependence
+
+    state = runtime.state
+
+    def give_way(done: int, total: int, doing: str) -> None:
+        if progress is not None:
+            progress(done, total, doing)
+        engine.give_way()
+        if not engine.focus_is_open or engine.focus is not runtime or runtime.state is not state:
+            raise Cancelled("The working context is another one now.", way_out="Ask again: `focus why --answer`.")
+
+    return answer_dependence(runtime, give_way)
 
 
 @operation(
     "focus view",
     lane="model",
     needs="operate",
-    summary="Show the level-of-detail map.",
+    summary="Show what the model reads now, word for word and as gists.",
+    synonyms=("tokens", "spans", "texts", "map", "window"),
     example="focus view",
     pane="focus",
 )
-def view(engine: Engine) -> FocusView | LastRun:
-    """Show the working context: which spans of the lifetime are tokens and which are gists, and at what level.
-
-    While none is open, show what the last session left in its trace: question, length, branches. `focus resume`
-    continues it.
-    """
-    return engine.focus.snapshot() if engine.focus_is_open else engine.last_run()
-
-
-@operation(
-    "focus tokens",
-    lane="model",
-    needs="operate",
-    summary="Show tokens of the lifetime, one by one.",
-    example="focus tokens 0 20",
-    pane="focus",
-    keys=("plus",),
-)
-def tokens(
+def view(
     engine: Engine,
-    start: Annotated[int, Arg(metavar="START", min=0, help="The first position in the lifetime, from 0.")],
-    count: Annotated[int, Arg(metavar="N", min=1, max=4096, help="How many tokens."), Takes("number")] = 32,
-) -> TokenSpan:
-    """Show N tokens of the lifetime from START on, each with its text, as the map does at its deepest zoom."""
-    return engine.focus.tokens(start, start + count)
+    *,
+    texts: Annotated[bool, Option("--texts", help="List the texts of the lifetime instead.")] = False,
+    find: Annotated[
+        str, Option("--find", metavar="TEXT", help="Only texts with this in their name, path or domain.")
+    ] = "",
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> FocusView | LastRun | SpanList:
+    """Show the working context: which passages of the lifetime are tokens and which are gists, and at what level.
+
+    While none is open, show what the last session left in its trace: question, length, branches. `focus trace --resume`
+    continues it. --texts lists what came into the lifetime, in order: source, domain, path, language, time, trust,
+    tags, use, and how much of each was forgotten.
+    """
+    if texts or find:
+        return list_spans(engine.focus, find, limit, offset)
+    return engine.focus.snapshot() if engine.focus_is_open else engine.last_run()
 
 
 def _open_folder(
@@ -263,7 +295,13 @@ def _documents(folder: Path) -> tuple[list[Document], tuple[tuple[str, str], ...
     return found, tuple(skipped)
 
 
-Node = Annotated[str, Arg(metavar="NODE", help="A span's number in the working context, or its name, such as L1#20.")]
+Node = Annotated[
+    str,
+    Arg(
+        metavar="NODE",
+        help="An entry's number in the working context, or its name, such as L1#20; default: the best block found.",
+    ),
+]
 
 _NAMED = re.compile(r"[lL](\d+)#(\d+)")
 
@@ -315,7 +353,8 @@ def steer(
     "focus measure",
     lane="model",
     needs="operate",
-    summary="Measure what a span's detail is worth, or what all gists carry.",
+    summary="Measure what a passage's detail is worth, or how much each block helped the answer.",
+    synonyms=("feedback", "utility", "worth"),
     example="focus measure 3",
     pane="focus",
     long=True,
@@ -323,28 +362,28 @@ def steer(
 )
 def measure(
     engine: Engine,
-    entry: Annotated[
-        str,
-        Arg(
-            metavar="POSITION",
-            help="The span's number in the working context, from 0, or its name, such as L1#20; without one, the gists "
-            "of the whole lifetime are measured.",
-        ),
-    ] = "",
+    entry: Node = "",
     *,
+    feedback: Annotated[
+        bool, Option("--feedback", help="How much each block helped the answer; the memory is told.")
+    ] = False,
+    residency: Annotated[
+        bool, Option("--residency", help="With --feedback: by how long it was read alone, measuring nothing.")
+    ] = False,
+    dry_run: DryRun = False,
     progress: Progress | None = None,
-) -> Measured | GistsMeasured:
+) -> Measured | FocusFeedback:
     """Compute the context with the span coarse and with it fine, and compare the NLL of what follows.
 
-    Exact, over the last `horizon` tokens; positive means the detail helps. The trace keeps it as a label. Without a
-    span: at 24 places, two blocks stand as their gists, as those of another place and as tokens; what only the right
-    gists add is what gists carry.
+    Exact, over the last `horizon` tokens; positive means the detail helps. The trace keeps it as a label.
+
+    --feedback reports residency and measured ΔNLL back to memory, once per lifetime context: blocks that were held as
+    tokens are reinforced, and open forecasts get their outcome where the measurement is further from zero than its own
+    error. With --dry-run nothing is written.
     """
     runtime = engine.focus
-    if not entry:
-        from amgs_focus.carried import carried
-
-        return GistsMeasured(carried(runtime.tree, progress=progress), runtime.snapshot())
+    if feedback:
+        return tell_memory(engine, measure=not residency, dry_run=dry_run, progress=progress)
     found = runtime.measure(runtime.place(node_of(runtime, entry)))
     return Measured(found, runtime.snapshot())
 
@@ -354,6 +393,7 @@ def measure(
     lane="model",
     needs="operate",
     summary="Change a focus setting from here on.",
+    synonyms=("describe", "configure"),
     example="focus set window 512",
     pane="focus",
     writes=True,
@@ -362,12 +402,23 @@ def change(
     engine: Engine,
     key: Annotated[str, Arg(metavar="KEY", help="tau_expand, n_diff, window, cadence, policy, …")],
     value: Annotated[str, Arg(metavar="VALUE", help="The new value.")],
-) -> SettingChanged:
+    *,
+    text: Annotated[
+        int | None,
+        Option("--text", metavar="N", min=0, help="What is known of this text, by its number in `focus view --texts`."),
+    ] = None,
+) -> SettingChanged | SpanDescribed:
     """Change τ, N_diff, W_max, the cadence, the policy and others for this lifetime, from this step on.
 
     An unknown key lists the valid ones. Stepping back restores the old value. After `focus back` it begins a branch.
+
+    --text sets domain, path, section, language, time, trust or version of a text instead; an empty value removes it.
+    The domain chooses the half-life, trust lengthens it, and of several versions of one path only the latest keeps its
+    detail.
     """
     runtime = engine.focus
+    if text is not None:
+        return describe_span(runtime, text, key, value)
     before = getattr(runtime.settings, key, "")
     view = runtime.configure(key, value)
     return SettingChanged(key, str(before), str(getattr(runtime.settings, key)), view)
@@ -377,6 +428,11 @@ def node_of(runtime: FocusRuntime, text: str) -> NodeRef:
     """The node that a word names; raises UsageError, or FocusError, when there is none."""
     from amgs_focus.records import NodeRef
 
+    if not text:
+        found = runtime.state.findings
+        block = found.blocks[0].block if found is not None and found.blocks else runtime.tree.count(1) - 1
+        place = runtime.context.covering(block * runtime.settings.block_size) or 0
+        return runtime.context.entries()[place].node
     if text.isdigit():
         return runtime.context.entries()[runtime.place(int(text))].node
     named = _NAMED.fullmatch(text)

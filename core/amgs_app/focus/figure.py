@@ -1,37 +1,34 @@
-"""The live working context: the level-of-detail map, why an entry is as it is, and what is being decoded."""
+"""The live working context: a map of the lifetime, what the model reads of it as text, why, and the answer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-import numpy as np
-from rich.text import Text
+from typing import TYPE_CHECKING, Literal
 
 from amgs.text.plural import plural
-from amgs_app.focus.figure_inspector import inspect
-from amgs_app.focus.figure_tokens import draw_tokens, token_lines
-from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
-from amgs_app.render.empty_state import notice
-from amgs_app.render.format import count, milliseconds, share, signed
+from amgs_app.focus.figure_window import draw_answer, draw_window, list_memory, number_blocks
+from amgs_app.focus.rows import WHY, list_decisions
+from amgs_app.render.canvas import Canvas, Figure, Piece, Region, ink, width_of
+from amgs_app.render.empty_state import notice_in
+from amgs_app.render.format import count, milliseconds, share
 from amgs_app.render.glyphs import HeaderPart, facts_line, gauge_pieces, wrap
-from amgs_app.render.level_columns import Axis, columns, offset_for
-from amgs_app.render.level_map import GUTTER, column_note, draw_map, plan_rows
-from amgs_app.render.sentences import UNTRAINED, WARNING, unheld
-from amgs_focus.records import TokenSpan
-from amgs_focus.views import ACTION_SIGNS, REASON_LETTERS, REASON_SENTENCES, EntryExplanation, FocusView
+from amgs_app.render.level_map import MapRows, draw_map, plan_rows
+from amgs_app.render.sentences import UNTRAINED, WARNING, nothing_alike, unheld
+from amgs_focus.views import EntryExplanation, FocusView
 
-__all__ = ["decoded", "entry_at", "focus", "offset_for", "why"]
+if TYPE_CHECKING:
+    from amgs_focus.dependence import AnswerDependence
 
-_NOT_CHOSEN = "the spans expanded for it were not chosen by what it asks."
-NOTHING_ALIKE = f"No block resembles the question: {_NOT_CHOSEN}"
-NO_WORD_ALIKE = f"No block shares a word with the question: {_NOT_CHOSEN}"
-_BY_RULE = ("illegal_level", "protected_tail")
-"""Refusals that no score could have changed: listed last."""
+Side = Literal["window", "memory"]
+BOTH_FROM, THREE_FROM = 100, 160
+"""Columns from which memory and window stand side by side, and the explanation beside them."""
+_STRIP_FROM = 16
+"""Lines from which the map has its axis and its legend."""
 _EMPTY = (
     "No working context yet",
     ("frame assemble SESSION --query “…”", "frame open", "focus step 32"),
     "A frame becomes the lifetime of the frozen model. "
-    "While it decodes, what matters is expanded to tokens and the rest is held as gists.",
+    "While it decodes, what matters is read word for word and the rest as gists.",
 )
 
 
@@ -39,265 +36,161 @@ def focus(
     view: FocusView | None,
     canvas: Canvas,
     *,
-    axis: Axis = "lifetime",
-    zoom: float = 1.0,
-    offset: int = 0,
     selected: int | None = None,
     why: EntryExplanation | None = None,
     titles: Mapping[str, str] | None = None,
-    tokens: TokenSpan | None = None,
-) -> Text:
-    """Header, map, and below it the inspector beside the decoded text.
-
-    selected: index into view.entries. zoom: from 1. offset: see offset_for. titles:
-    by block id. tokens: the text of those in sight, once they are few.
+    zoom: float = 1.0,
+    offset: int = 0,
+    side: Side = "window",
+    depends: AnswerDependence | None = None,
+    numbers: bool = False,
+) -> Figure:
+    """Draw the working context. selected: index into view.entries. why: of that entry. titles: by block id. zoom,
+    offset: of the map. side: which of the two is shown where there is no room for both. depends: what each
+    word of the answer depends on. numbers: the whole map and
+    what the last refocus did, in place of the texts.
     """
+    sheet, names = Figure(canvas), titles or {}
     if view is None or not view.entries:
-        return notice(canvas, *_EMPTY)
-    sheet = Figure(canvas)
-    names = titles or {}
-    _head(sheet, view)
-    top = 1
-    if sheet.height >= SENTENCE_FROM:
-        sheet.put(1, 1, what_is_read(view, sheet.width - 2), ink(sheet.palette.text), width=sheet.width - 2)
-        top = 2
-    below = _below(sheet.height)
-    room = sheet.height - top - 1 - below
-    lines = token_lines(sheet, view, tokens, selected) if tokens is not None else []
-    read = min(len(lines), max(0, room - 4))
-    rows = plan_rows(view, room - read)
-    field = sheet.part(0, top + 1, None, rows.total)
-    cut_up = draw_map(field, view, axis=axis, zoom=zoom, offset=offset, selected=selected, titles=names, rows=rows)
-    zoomed = f" · zoom {zoom:,.0f}×" if zoom > 1 else ""
-    question = f"“{clean(view.question)}”" if view.question else f"{plural(len(view.entries), 'entry', 'entries')}"
-    note = f"{axis} · {column_note(cut_up, axis)}{zoomed}"
-    sheet.rule(top, cut(question, sheet.width - width_of(note) - 12) if sheet.width >= 60 else question, note)
-    if read:
-        draw_tokens(sheet.part(0, top + 1 + rows.total, None, read), lines)
-    bottom = sheet.part(0, top + 1 + rows.total + read)
-    if bottom.height >= 2:
-        _bottom(bottom, view, why, selected, names)
-    return sheet.render()
+        notice_in(sheet, *_EMPTY)
+        return sheet
+    place = start_of(view) if selected is None else selected
+    _draw_head(sheet, view, numbers=numbers)
+    sheet.put(1, 1, tell_what_is_read(view, sheet.width - 2), ink(sheet.palette.text), width=sheet.width - 2)
+    top = 2
+    for warning in _warnings(view):
+        for line in wrap(warning, max(8, sheet.width - 2), 2 if sheet.height >= 20 else 1):
+            sheet.put(1, top, line, ink(sheet.palette.warn))
+            top += 1
+    tall = sheet.height >= _STRIP_FROM
+    rows = MapRows(1, 0, tall, 0, 0, 0, 0, tall)
+    if numbers:
+        rows = plan_rows(view, max(1, (sheet.height - top) * 3 // 5))
+    draw_map(sheet.part(0, top), view, rows, zoom=zoom, offset=offset, selected=place, titles=names)
+    body = sheet.part(0, top + rows.total)
+    if numbers:
+        half = body.width // 2
+        _draw_why(body.part(0, 0, half), why)
+        list_decisions(view, names).draw_under(body.part(half + 1, 0))
+    elif sheet.width >= BOTH_FROM:
+        left = body.width * (3 if sheet.width >= THREE_FROM else 4) // 10
+        if sheet.width >= THREE_FROM:
+            third = left * 9 // 10
+            _draw_memory(body.part(0, 0, third), view, place, names)
+            _draw_reading(body.part(third + 1, 0, body.width - left - third - 2), view, place, names, depends)
+            _draw_why(body.part(body.width - left, 0), why)
+        else:
+            _draw_left(body.part(0, 0, left), view, place, names, why)
+            _draw_reading(body.part(left + 1, 0), view, place, names, depends)
+    elif side == "memory":
+        _draw_left(body, view, place, names, why)
+    else:
+        _draw_reading(body, view, place, names, depends)
+    return sheet
 
 
-def why(explanation: EntryExplanation | None, canvas: Canvas, *, titles: Mapping[str, str] | None = None) -> Text:
-    """Everything behind one entry."""
-    sheet = Figure(canvas)
-    inspect(sheet, explanation, None, titles or {})
-    return sheet.render()
+def start_of(view: FocusView) -> int:
+    """Find the entry to look at first: of the best block that a question found, else the last one."""
+    return entry_holding(view, view.found[0] * view.block_size if view.found else None)
 
 
-def decoded(view: FocusView | None, canvas: Canvas) -> Text:
-    """The question and what has been decoded since."""
-    if view is None:
-        return notice(canvas, *_EMPTY)
-    sheet = Figure(canvas)
-    _decoded(sheet, view)
-    return sheet.render()
+def entry_holding(view: FocusView | None, token: int | None) -> int:
+    """Find the place of the entry that holds a lifetime token; the last one for None or when nothing does."""
+    entries = view.entries if view is not None else ()
+    last = max(0, len(entries) - 1)
+    if token is None:
+        return last
+    return next((place for place, entry in enumerate(entries) if entry.start <= token < entry.end), last)
 
 
-def entry_at(
-    view: FocusView, canvas: Canvas, x: int, *, axis: Axis = "lifetime", zoom: float = 1.0, offset: int = 0
-) -> int | None:
-    """The index of the entry that column x of the picture shows (the finest in it); None in the margin."""
-    place = x - GUTTER
-    width = canvas.width - GUTTER
-    if not view.entries or not 0 <= place < width:
-        return None
-    cut_up = columns(view, width, axis, zoom, offset)
-    if place >= cut_up.width:
-        return None
-    here = range(int(cut_up.first[place]), int(cut_up.last[place]))
-    return min(here, key=lambda index: (view.entries[index].level, index))
+def tell_what_is_read(view: FocusView, width: int) -> str:
+    """Tell what the model has before it, in a sentence of at most so many cells."""
+    whole = sum(entry.end - entry.start for entry in view.entries if entry.level == 0)
+    rest = sum(entry.end - entry.start for entry in view.entries if entry.level)
+    gists = plural(sum(entry.level > 0 for entry in view.entries), "gist")
+    read = f"The model reads {count(whole)} of {plural(whole + rest, 'token')} word for word"
+    told = [
+        f"{read}; of the other {count(rest)} only {gists}: one vector for {view.block_size} tokens or more.",
+        f"{read}, the other {count(rest)} as {gists}.",
+        f"Word for word: {count(whole)} of {plural(whole + rest, 'token')}, the rest as {gists}.",
+    ]
+    if not rest:
+        told = [f"{read}."]
+    return next((sentence for sentence in told if width_of(sentence) <= width), told[-1])
 
 
-SENTENCE_FROM = 12
-"""Lines from which a sentence above the map says what it shows."""
+def _warnings(view: FocusView) -> list[str]:
+    told = [nothing_alike(view)] if view.unanswered else []
+    told += [WARNING] if view.untrained else []
+    return told + ([unheld(view)] if view.unheld else [])
 
 
-def what_is_read(view: FocusView, width: int) -> str:
-    """What the model has before it, in a sentence of at most so many cells: from the end backwards where it falls into
-    few stretches, else summed up.
-    """
-    tokens = np.array([entry.end - entry.start for entry in view.entries], np.int64)
-    levels = np.array([entry.level for entry in view.entries], np.int64)
-    whole, rest = int(tokens[levels == 0].sum()), int(tokens[levels > 0].sum())
-    gists = int((levels > 0).sum())
-    read = f"The model reads {plural(view.used, 'position')}"
-    summed = f"{count(whole)} of {plural(whole + rest, 'token')} word for word"
-    summed += f", {count(rest)} as {plural(gists, 'gist')}" if gists else ""
-    told = [f"{read}: {summed}.", f"Reads {count(view.used)}: {summed}."]
-    told.append(f"Reads {count(view.used)}: {count(whole)} tokens word for word, {plural(gists, 'gist')}.")
-    ends = np.flatnonzero(np.diff(levels)) + 1
-    if len(ends) < MOST_STRETCHES and levels[-1] == 0:
-        parts = [np.split(each, ends)[::-1] for each in (tokens, levels)]
-        stretches = [
-            _stretch(int(level[0]), int(size.sum()), len(level), last=place == 0)
-            for place, (size, level) in enumerate(zip(*parts, strict=True))
-        ]
-        told.insert(0, f"{read}: {', '.join(stretches)}.")
-    return next((one for one in told if width_of(one) <= width), told[-1])
-
-
-MOST_STRETCHES = 4
-"""Stretches of one level that a sentence can tell one by one."""
-
-
-def _stretch(level: int, tokens: int, entries: int, *, last: bool) -> str:
-    if last:
-        return f"the last {plural(tokens, 'token')} word for word"
-    how = "word for word" if level == 0 else f"as {plural(entries, 'gist')}"
-    return f"{count(tokens)} before them {how}"
-
-
-INSPECTED = 11
-"""Lines in which the inspector has one for each part of a score."""
-
-
-def _below(height: int) -> int:
-    """Lines for the inspector and the decoded text."""
-    if height < 10:
-        return 0
-    if height < 20:
-        return max(3, height // 3)
-    return max(min(INSPECTED, height // 2), min(height * 2 // 5, height - 27))
-
-
-# --- head -------------------------------------------------------------------------------------------------
-
-
-def _head(sheet: Figure, view: FocusView) -> None:
+def _draw_head(sheet: Figure, view: FocusView, *, numbers: bool) -> None:
     palette = sheet.palette
     muted, plain = ink(palette.muted), ink(palette.text, bold=True)
     full = view.budget_utilization
-    colour = palette.bad if full > 1 else palette.accent
-    dirty: tuple[Piece, ...] = (("dirty ", muted), (str(view.dirty), plain))
-    if view.predicted_ms > 0:
-        dirty += ((f" ≈ {milliseconds(view.predicted_ms)}", muted),)
-    due = "now" if view.next_refocus_in == 0 else f"in {view.next_refocus_in}"
-    live: tuple[Piece, ...] = (("● live", ink(palette.good, bold=True)),)
-    if view.finished and view.live:
-        live = (("■ finished", ink(palette.good, bold=True)),)
-    elif not view.live:
-        live = ((f"◂ step {count(view.position)} of {count(view.head)}", ink(palette.warn, bold=True)),)
-    facts_line(
-        sheet,
-        0,
-        [
-            HeaderPart(2, (("life ", muted), (f"{count(view.lifetime)}", plain), (" tok", muted))),
-            HeaderPart(3, (("step ", muted), (count(view.step), plain))),
-            HeaderPart(
-                0,
-                (
-                    ("W ", muted),
-                    (f"{count(view.used)}/{count(view.window)} ", plain),
-                    *gauge_pieces(full, 10, sheet.symbols, ink(colour), ink(palette.faint)),
-                    (f" {full:.0%}", muted),
-                ),
-            ),
-            HeaderPart(4, (("refocus ", muted), (due, plain))),
-            HeaderPart(5, dirty),
-            HeaderPart(6, (("swap ", muted), (share(view.swap_rate), plain))),
-            HeaderPart(7, (("residency ", muted), (f"{view.mean_residency:.1f}", plain))),
-            HeaderPart(8, (("entries ", muted), (count(len(view.entries)), plain))),
-            HeaderPart(10, ((f"{clean(view.model)} {view.precision}", muted),)),
-            HeaderPart(11, ((f"gist {clean(view.gist)}, scores {clean(view.scorer)}", muted),)),
-            *([HeaderPart(1, ((UNTRAINED, ink(palette.warn)),))] if view.untrained else []),
-            HeaderPart(1, live),
-        ],
-    )
+    gauge = gauge_pieces(full, 10, sheet.symbols, ink(palette.bad if full > 1 else palette.accent), ink(palette.faint))
+    due = "now" if view.next_refocus_in == 0 else f"in {plural(view.next_refocus_in, 'token')}"
+    live: Piece = ("● live", ink(palette.good, bold=True))
+    if not view.live:
+        live = (f"◂ step {count(view.position)} of {count(view.head)}", ink(palette.warn, bold=True))
+    elif view.finished:
+        live = ("■ finished", ink(palette.good, bold=True))
 
+    def part(rank: int, label: str, value: str, *more: Piece) -> HeaderPart:
+        return HeaderPart(rank, ((f"{label} ", muted), (value, plain), *more))
 
-# --- below the map ----------------------------------------------------------------------------------------
-
-
-def _bottom(
-    region: Region,
-    view: FocusView,
-    explanation: EntryExplanation | None,
-    selected: int | None,
-    names: Mapping[str, str],
-) -> None:
-    if region.height < 6 and region.width < 100:
-        _decoded(region, view)
-    elif region.width >= 150:
-        third = region.width // 3
-        inspect(region.part(0, 0, third), explanation, selected, names)
-        _decisions(region.part(third + 1, 0, third), view, names)
-        _decoded(region.part(2 * third + 2, 0), view)
-    elif region.width >= 72:
-        left = region.width * 11 // 20
-        inspect(region.part(0, 0, left), explanation, selected, names)
-        right = region.part(left + 2, 0)
-        said = len(wrap(view.text, right.width - 3, 200)) + 4
-        lower = right.height - max(7, min(said, right.height // 2)) if right.height >= 14 else 0
-        _decoded(right.part(0, 0, None, right.height - lower), view)
-        if lower:
-            _decisions(right.part(0, right.height - lower), view, names)
-    else:
-        lines = max(3, region.height // 3)
-        inspect(region.part(0, 0, None, region.height - lines), explanation, selected, names)
-        _decoded(region.part(0, region.height - lines), view)
-
-
-def _decisions(region: Region, view: FocusView, names: Mapping[str, str]) -> None:
-    """The last refocus: what was done, then what was refused and why, the strongest scores first."""
-    palette = region.palette
-    muted = ink(palette.muted)
-    done = sum(decision.applied for decision in view.decisions)
-    refused = sum(one.reason not in ("applied", "below_threshold") for one in view.decisions)
-    region.rule(0, "last refocus", f"{done} done, {refused} refused")
-    ranked = sorted(
-        (one for one in view.decisions if one.reason != "below_threshold"),
-        key=lambda one: (not one.applied, one.reason in _BY_RULE, -abs(one.score), one.level, one.index),
-    )
-    top = 1
-    nothing = NO_WORD_ALIKE if view.question_likelihood is None else NOTHING_ALIKE
-    told = [(nothing, 2)] if view.unanswered else []
-    told += [(WARNING, 4)] if view.untrained else []
-    told += [(unheld(view), 3)] if view.unheld else []
-    for words, lines in told:
-        for warning in wrap(words, max(8, region.width - 2), lines):
-            region.put(1, top, warning, ink(palette.warn), width=region.width - 2)
-            top += 1
-    if not ranked:
-        region.put(1, top, "No score reached a threshold; nothing was refused.", muted, width=region.width - 2)
-    for row, one in enumerate(ranked[: max(0, region.height - top)], start=top):
-        sign, colour = (ACTION_SIGNS[one.kind], palette.heat_low if one.kind == "collapse" else palette.heat_high)
-        line: list[Piece] = [
-            (
-                sign if one.applied else REASON_LETTERS[one.reason],
-                ink(colour if one.applied else palette.warn, bold=True),
-            ),
-            (f" {one.node!s:<8} ", ink(palette.text)),
-            (f"{signed(one.score)} ", ink(colour)),
+    facts = [
+        part(2, "life", count(view.lifetime), (" tokens", muted)),
+        part(0, "window", f"{count(view.used)} of {count(view.window)} ", *gauge, (f" {full:.0%}", muted)),
+        part(3, "next refocus", due),
+    ]
+    if numbers:
+        cost = f" ≈ {milliseconds(view.predicted_ms)}" if view.predicted_ms > 0 else ""
+        facts += [
+            part(4, "step", count(view.step)),
+            part(5, "read anew", f"{count(view.dirty)}{cost}"),
+            part(6, "swap", share(view.swap_rate)),
+            part(7, "residency", f"{view.mean_residency:.1f}"),
+            part(8, "", f"{view.model} {view.precision}"),
+            part(9, "gist", f"{view.gist}, scores {view.scorer}"),
         ]
-        if one.applied:
-            line.append((f"{one.cost:+d} tok ".replace("-", "−"), ink(palette.text)))
-        else:
-            line.append((f"no {one.kind}: {one.detail or REASON_SENTENCES[one.reason]} ", muted))
-        source = next((span for span in view.sources if span.start < one.end and span.end > one.start), None)
-        if source is not None and one.applied:
-            line.append((clean(names.get(source.source or "", "") or source.label), muted))
-        region.pieces(1, row, line, width=region.width - 2)
+    warned = [HeaderPart(1, ((UNTRAINED, ink(palette.warn)),))] if view.untrained else []
+    facts_line(sheet, 0, [*facts, *warned, HeaderPart(1, (live,))])
 
 
-def _decoded(region: Region, view: FocusView) -> None:
-    """The question, then the end of what was decoded with a cursor behind it."""
-    palette = region.palette
-    region.rule(0, "decoded", f"{plural(view.step, 'token')}")
-    width = max(8, region.width - 2)
-    room = region.height - 1
-    y = 1
-    if view.question and room >= 4:
-        for line in wrap(clean(view.question), width - 2, 2):
-            region.put(1, y, "› " if y == 1 else "  ", ink(palette.accent))
-            region.put(3, y, line, ink(palette.muted))
-            y += 1
-    room = region.height - y
-    lines = wrap(view.text, width - 1, 10_000)[-room:] if view.text.strip() and room > 0 else [""]
-    for line in lines:
-        x = region.put(1, y, line, ink(palette.text))
-        y += 1
-    if room > 0:
-        region.put(x, y - 1, "■" if view.finished else "▌", ink(palette.accent))
+# --- the parts below the map ------------------------------------------------------------------------------
+
+
+def _draw_reading(
+    region: Region, view: FocusView, place: int, names: Mapping[str, str], depends: AnswerDependence | None
+) -> None:
+    """The window, and under it the answer."""
+    lit = number_blocks(depends)
+    needed = 3 + len(wrap(view.text, max(8, region.width - 3), region.height)) + 2 * (depends is not None)
+    below = 0 if region.height < 6 else min(needed, region.height // 3)
+    draw_window(region.part(0, 0, None, region.height - below), view, place, names, lit)
+    if below:
+        draw_answer(region.part(0, region.height - below), view, names, depends)
+
+
+def _draw_left(
+    region: Region, view: FocusView, place: int, names: Mapping[str, str], why: EntryExplanation | None
+) -> None:
+    """The memory, and under it why the selected entry is as it is."""
+    below = region.height * 3 // 5 if region.height >= 12 else 0
+    _draw_memory(region.part(0, 0, None, region.height - below), view, place, names)
+    _draw_why(region.part(0, region.height - below), why)
+
+
+def _draw_memory(region: Region, view: FocusView, place: int, names: Mapping[str, str]) -> None:
+    memory, start = list_memory(view, names), view.entries[place].start
+    memory.draw_under(region, next((n for n, text in enumerate(memory.items) if text.end > start), None))
+
+
+def _draw_why(region: Region, why: EntryExplanation | None) -> None:
+    if why is not None:
+        WHY.of("", (why,)).draw_detail(region, why)
+    elif region.height >= 3:
+        region.rule(0, "why")
+        region.put(1, 1, "`focus why 3` explains an entry.", ink(region.palette.muted), width=region.width - 2)

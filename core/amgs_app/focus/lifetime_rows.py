@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from amgs.text.plural import plural
-from amgs_app.focus.figure_view import with_view
+from amgs_app.focus.rows import draw_view
 from amgs_app.render.catalogue import entry
+from amgs_app.render.rows import RowList, Rows
 from amgs_app.render.sheet import ResultTable, facts, sheet
+from amgs_app.results.focus import ActRow, SpanRow
+from amgs_focus.tree.span_metadata import Descriptor
 
 if TYPE_CHECKING:
     from amgs_app.results.focus import (
@@ -17,85 +19,86 @@ if TYPE_CHECKING:
         CorpusRead,
         Forgotten,
         ForgottenList,
-        PolishedGists,
         Purged,
         Rebuilt,
         SpanDescribed,
         SpanList,
         Tagged,
     )
-    from amgs_focus.records import NodeProvenance, SpanAbout
     from amgs_focus.tree.check import LifetimeCheck
-    from amgs_focus.tree.span_metadata import Descriptor
-
 
 _SHOWN = 40
 """Rows that people are shown; CSV and JSON hold them all."""
 
 
-def kept_rows(keeping: NodeProvenance) -> Iterable[tuple[str, Any]]:
-    """What `focus why` says of how an entry is kept."""
-    use = keeping.use
-    yield "provenance", f"{keeping.provenance}, gist version {keeping.gist_version}"
-    known = [said for kept in keeping.spans if (said := _about(kept.about))]
-    if known:
-        more = f" and {keeping.span_count - len(keeping.spans)} more" if keeping.span_count > len(keeping.spans) else ""
-        yield "known of it", "; ".join(known) + more
-    if keeping.tags:
-        yield "tags", ", ".join(dict.fromkeys(tag.word for tag in keeping.tags))
-    worth = f", worth {use.gain:+.3f} nats a token" if use.gain is not None else ""
-    yield "used", f"opened {use.opened} times, stood in {use.dwell} refocuses{worth}"
-    if keeping.forgotten or keeping.purged:
-        asked = f", asked for {use.wanted} times since" if use.wanted else ""
-        gone = f"{keeping.purged:,} tokens for good" if keeping.purged else "can be restored"
-        yield "forgotten", f"what lies below it ({gone}){asked}"
+RUNS: Final = Rows[Descriptor](
+    "gists! start:n end:n strength:score idle:n opened:n checksum? from*",
+    lambda run: (
+        f"L{run.level}#{run.first}" + (f"–{run.stop - 1}" if run.stop - run.first > 1 else ""),
+        run.start,
+        run.end,
+        run.strength,
+        run.idle,
+        run.opened,
+        run.checksum,
+        ", ".join(run.sources),
+    ),
+    empty=("There is nothing to forget.",),
+)
+ACTS: Final = Rows[ActRow](
+    "act! what! gists:n still:n wanted:n at? by? why*",
+    lambda row: (
+        row.act.id,
+        row.act.kind,
+        len(row.act.nodes),
+        row.in_force,
+        row.wanted,
+        row.act.at,
+        row.act.by,
+        row.act.why,
+    ),
+)
+SPANS: Final = Rows[SpanRow](
+    "#:n start:n? end:n? from*! domain language? time? trust:score? tags~ opened:n dwell:n? forgotten:score"
+    " spread:score?",
+    lambda row: (
+        row.number,
+        row.kept.span.start,
+        row.kept.span.end,
+        row.kept.span.label or row.kept.span.source or row.kept.span.kind,
+        row.kept.about.domain,
+        row.kept.about.language,
+        row.kept.about.time[:10],
+        row.kept.about.trust,
+        " ".join(tag.word for tag in row.tags),
+        row.opened,
+        row.dwell,
+        row.forgotten,
+        row.spread,
+    ),
+)
 
 
-def _runs(title: str, record: tuple[Descriptor, ...], notes: Iterable[str]) -> ResultTable:
-    rows = [
-        (
-            f"L{one.level}#{one.first}" + (f"–{one.stop - 1}" if one.stop - one.first > 1 else ""),
-            one.start,
-            one.end,
-            one.strength,
-            one.idle,
-            one.opened,
-            one.checksum,
-            ", ".join(one.sources),
-        )
-        for one in record
-    ]
-    columns = "gists start:n end:n strength:score idle:n opened:n checksum from*"
-    made = sheet(title, columns, rows, notes)
-    return replace(made, digest=made.rows[:_SHOWN])
-
-
-def _about(about: SpanAbout) -> str:
-    said = [about.key.rstrip("#"), about.domain, about.language, about.time[:10]]
-    said += ["" if about.trust is None else f"trust {about.trust:g}"]
-    said += [f"version {about.version}" if about.version else ""]
-    said += [f"bridges to {', '.join(about.bridges)}" if about.bridges else ""]
-    return ", ".join(one for one in said if one)
-
-
-def _said(value: Any) -> str:
+def _plain(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
 
 
-@entry(figure=with_view)
-def forgotten(result: Forgotten) -> ResultTable:
+@entry(figure=draw_view)
+def forgotten(result: Forgotten) -> RowList[Descriptor]:
     from amgs_focus.tree.span_metadata import FATES
 
     plan = result.plan
     what = f"the detail of {len(plan.nodes):,} gists ({plan.tokens:,} of {plan.lifetime:,} tokens)"
     title = f"Would forget {what}" if result.act is None else f"Act {result.act.id} forgot {what}"
+    if plan.is_empty:
+        title = "There is nothing to forget"
     notes = [f"L{level} {fate.replace('_', ' ')}: {count:,}, {FATES[fate]}" for level, fate, count in plan.fates]
     if not plan.is_empty:
         notes.append(f"a purge would free {plan.bytes:,} bytes")
-    return _runs(title if not plan.is_empty else "There is nothing to forget", plan.record, notes)
+    return RUNS.of(title, plan.record, notes, digest=plan.record[:_SHOWN])
 
 
-@entry(figure=with_view)
+@entry(figure=draw_view)
 def brought(result: Brought) -> ResultTable:
     return facts(
         f"Act {result.act.id} brought {result.gists:,} gists back",
@@ -103,7 +106,7 @@ def brought(result: Brought) -> ResultTable:
     )
 
 
-@entry(figure=with_view)
+@entry(figure=draw_view)
 def purged(result: Purged) -> ResultTable:
     done = "Would empty" if result.act is None else f"Act {result.act.id} emptied"
     return facts(
@@ -112,14 +115,10 @@ def purged(result: Purged) -> ResultTable:
     )
 
 
-@entry(figure=with_view)
-def forgotten_list(result: ForgottenList) -> ResultTable:
-    rows = [
-        (row.act.id, row.act.kind, len(row.act.nodes), row.in_force, row.wanted, row.act.at, row.act.by, row.act.why)
-        for row in result.rows
-    ]
+@entry(figure=draw_view)
+def forgotten_list(result: ForgottenList) -> RowList[ActRow]:
     title = f"{result.sealed:,} gists have their detail forgotten, {result.purged:,} of them for good"
-    return sheet(title, "act what gists:n still:n wanted:n at by why*", rows)
+    return ACTS.of(title, result.rows)
 
 
 @entry()
@@ -131,42 +130,20 @@ def tagged(result: Tagged) -> ResultTable:
 
 
 @entry()
-def span_list(result: SpanList) -> ResultTable:
-    rows = []
-    for row in result.rows:
-        span, about = row.kept.span, row.kept.about
-        rows.append(
-            (
-                row.number,
-                span.start,
-                span.end,
-                span.label or span.source or span.kind,
-                about.domain,
-                about.language,
-                about.time[:10],
-                about.trust,
-                " ".join(tag.word for tag in row.tags),
-                row.opened,
-                row.dwell,
-                row.forgotten,
-                row.spread,
-            )
-        )
-    columns = "#:n start:n end:n from* domain language time trust:score tags"
-    columns += " opened:n dwell:n forgotten:score spread:score"
-    made = sheet(f"{result.total:,} spans, {result.lifetime:,} tokens", columns, rows)
-    return replace(made, digest=made.rows[:_SHOWN])
+def span_list(result: SpanList) -> RowList[SpanRow]:
+    title = f"{result.total:,} texts, {result.lifetime:,} tokens"
+    return SPANS.of(title, result.rows, total=result.total, digest=result.rows[:_SHOWN])
 
 
 @entry()
 def span_described(result: SpanDescribed) -> ResultTable:
     before, after = result.before.plain(), result.after.plain()
     names = dict.fromkeys((*before, *after))
-    rows = [(name, _said(before.get(name)), _said(after.get(name))) for name in names]
+    rows = [(name, _plain(before.get(name)), _plain(after.get(name))) for name in names]
     return sheet(f"Span {result.number}", "what before* after*", rows)
 
 
-@entry(figure=with_view)
+@entry(figure=draw_view)
 def corpus_read(result: CorpusRead) -> ResultTable:
     plan = result.plan
     rows = [(one.domain, one.path, one.name, one.language, len(one.text), len(one.bridges)) for one in plan.sections]
@@ -188,19 +165,7 @@ def corpus_read(result: CorpusRead) -> ResultTable:
     return replace(made, digest=made.rows[:_SHOWN])
 
 
-@entry(figure=with_view)
-def polished_gists(result: PolishedGists) -> ResultTable:
-    return facts(
-        f"{plural(len(result.blocks), 'gist')} polished",
-        [
-            ("blocks", ", ".join(f"L1#{block}" for block in result.blocks) or None),
-            ("left as the net made them", result.left),
-            ("seconds", f"{result.seconds:.1f}"),
-        ],
-    )
-
-
-@entry(figure=with_view)
+@entry(figure=draw_view)
 def rebuilt(result: Rebuilt) -> ResultTable:
     return facts(
         f"{result.gists:,} gists encoded again",

@@ -2,124 +2,289 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
-from dataclasses import replace
-from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
-from amgs_app.focus.figure_view import drawn_view, with_view
-from amgs_app.focus.lifetime_rows import kept_rows
+from amgs.text.plural import plural
+from amgs_app.focus.figure_window import Names, mark_of
 from amgs_app.render.catalogue import entry
 from amgs_app.render.drawing import titles_of_view
-from amgs_app.render.sentences import UNTRAINED, WARNING, unheld
+from amgs_app.render.format import milliseconds, signed
+from amgs_app.render.rows import Line, RowList, Rows
+from amgs_app.render.sentences import UNTRAINED, WARNING, nothing_alike, unheld
 from amgs_app.render.sheet import ResultTable, facts, sheet
-from amgs_focus.records import with_sign
-from amgs_focus.views import ACTION_SIGNS
+from amgs_focus.records import Decision, NodeProvenance, SpanAbout, with_sign
+from amgs_focus.views import ACTION_SIGNS, REASON_SENTENCES, EntryExplanation, EntryView, FocusView
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs_app.render.canvas import Canvas
-    from amgs_app.results.focus import GistsMeasured, Measured, Opened, SettingChanged, Steered, Stepped
+    from amgs_app.results.focus import Measured, Opened, SettingChanged, Steered, Stepped
     from amgs_app.session.operator import Operator
-    from amgs_focus.records import Refocus, TokenSpan
-    from amgs_focus.views import EntryExplanation, EntryView, FocusView
+    from amgs_focus.dependence import AnswerDependence
 
-
+Titles = Mapping[str, str]
+NONE: Final[Titles] = {}
 _ENTRIES_SHOWN = 40
 """Entries of the working context that its table shows; CSV and JSON hold them all."""
-NOTHING_ALIKE = "no block resembles the question"
-NO_WORD_ALIKE = "no block shares a word with the question"
+LEAST_SCORE = 0.005
+"""Scores below this would be written as zero: they decided nothing, and are not shown."""
+_BY_RULE = ("illegal_level", "protected_tail")
+"""Refusals that no score could have changed: listed last."""
+PART_WORDS: Mapping[str, str] = {
+    "question": "the search for the question",
+    "question_words": "words of the question",
+    "question_best": "most of those words",
+    "question_meaning": "meaning of the question",
+    "asked": "a question is asked",
+    "open": "it is read word for word",
+    "level": "level of detail",
+    "width": "length of the span",
+    "far_prose": "far back, in prose",
+    "near_prose": "near the end, in prose",
+    "far_code": "far back, in code",
+    "near_code": "near the end, in code",
+    "similarity": "like the latest text",
+    "lexical": "words of the latest text",
+    "recency": "how late it stands",
+    "bridge": "linked to an open span",
+}
+"""What the parts of a score are, in words."""
 
 
-def _nothing_alike(view: FocusView) -> str:
-    """What is said of a question that nothing resembles."""
-    return NO_WORD_ALIKE if view.question_likelihood is None else NOTHING_ALIKE
+def draw_view(operator: Operator, result: Any, canvas: Canvas) -> Text:
+    """Draw the working context that a result is, holds, or was asked in."""
+    from amgs_app.focus.figure import focus, start_of
+
+    why = result if isinstance(result, EntryExplanation) else None
+    view = result if isinstance(result, FocusView) else getattr(result, "view", None)
+    if view is None:
+        view = operator.engine.focus_view
+    place = why.entry.position if why is not None else None
+    if why is None and view is not None and view.entries and not operator.engine.attached:
+        place = start_of(view)
+        why = operator.engine.focus.why(view.entries[place].node)
+    return focus(view, canvas, selected=place, why=why, titles=titles_of_view(operator, view)).render()
 
 
-def _held(result: FocusView) -> str:
-    return f"{result.branch}: {result.lifetime:,}-token lifetime held in {result.used:,} of {result.window:,} slots"
+# --- entries and decisions ----------------------------------------------------------------------------------
 
 
-def _judgements(view: FocusView, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """The rows with neighbours that share a score handed down to them as one: it was one judgement."""
-    told: list[tuple[Any, ...]] = []
-    for _, run in groupby(
-        zip(view.entries, rows, strict=True),
-        key=lambda pair: (pair[0].level, pair[0].score) if pair[0].inherited else pair[0].position,
-    ):
-        group = list(run)
-        (first, row), (last, _) = group[0], group[-1]
-        if len(group) > 1:
-            cost = sum(entry.cost for entry, _ in group)
-            row = (
-                f"{first.position}–{last.position}",
-                f"{len(group)} × L{first.level}",
-                first.start,
-                last.end,
-                cost,
-                *row[5:],
-            )
-        told.append(row)
-    return told
+_DONE: Final = {"▲": "opened", "▽": "closed"}
+Named = tuple[EntryView, str, str]
+"""An entry, its text, and what it came from."""
 
 
-@entry(figure=drawn_view, sentence=_held)
-def focus_view(result: FocusView) -> ResultTable:
-    where = [span.start for span in result.sources]
+def _state(entry: EntryView) -> str:
+    states = {"pinned": entry.pinned, "shut": entry.forbidden, "latest": entry.protected}
+    return " ".join(word for word, holds in states.items() if holds)
 
-    def origin(entry: EntryView) -> str | None:
-        """The block that an entry came from, else the file or whatever its first tokens came from."""
-        at = bisect_right(where, entry.start) - 1
-        named = result.sources[at] if 0 <= at < len(where) else None
-        return entry.source or (None if named is None else named.label or named.kind)
 
-    rows = [
-        (e.position, f"L{e.level}", e.start, e.end, e.cost, e.score, e.last_action, e.reason, origin(e))
-        for e in result.entries
-    ]
+ENTRIES: Final = Rows[Named](
+    "#:n span! reads! start:n? end:n? score:score? done~ reason? text* title*?"
+    " state. level:n. tokens:n. cost:n. kept:n. gain:score. cooldown:n. rank:n.",
+    lambda named: (
+        named[0].position,
+        str(named[0].node),
+        "gist" if named[0].level else "words",
+        named[0].start,
+        named[0].end,
+        named[0].score if abs(named[0].score) >= LEAST_SCORE else None,
+        _DONE.get(mark_of(named[0])),
+        "" if named[0].reason in ("applied", "below_threshold") else named[0].reason.replace("_", " "),
+        " ".join(named[1].split()),
+        named[2],
+        _state(named[0]),
+        named[0].level,
+        named[0].end - named[0].start,
+        named[0].cost,
+        named[0].residency,
+        named[0].delta_nll,
+        named[0].cooldown,
+        named[0].rank,
+    ),
+    key=lambda named: named[0].source,
+    pane="focus",
+)
+LISTING: Final = ENTRIES.listing
+
+
+def list_entries(view: FocusView, titles: Titles = NONE) -> RowList[Named]:
+    """List what the model reads, entry by entry."""
+    names = Names(view, titles)
+    named = tuple(zip(view.entries, view.texts, map(names.at, (entry.start for entry in view.entries)), strict=True))
     title = (
-        f"{result.branch}: {result.lifetime:,}-token lifetime held in {result.used:,} of {result.window:,} slots"
-        f" ({result.model}); step {result.step:,}, {result.refocuses} refocuses, swap {result.swap_rate:.2f}"
+        f"{view.branch}: {view.lifetime:,}-token lifetime held in {view.used:,} of {view.window:,} positions"
+        f" ({view.model}); step {view.step:,}, {view.refocuses} refocuses, swap {view.swap_rate:.2f}"
     )
-    columns = "#:n lod start:n end:n cost:n score:score last reason source:id"
     notes = (
-        f"“{result.text}”" if result.text else "",
-        f"! {_nothing_alike(result)}." if result.unanswered else "",
-        f"! {WARNING}" if result.untrained else "",
-        f"! {unheld(result)}" if result.unheld else "",
+        f"“{view.text}”" if view.text else "",
+        f"! {nothing_alike(view)}" if view.unanswered else "",
+        f"! {WARNING}" if view.untrained else "",
+        f"! {unheld(view)}" if view.unheld else "",
     )
-    made = sheet(title, columns, rows, notes)
-    return replace(made, digest=sheet("", columns, _judgements(result, rows)).rows[:_ENTRIES_SHOWN])
+    return ENTRIES.of(title, named, notes, digest=named[:_ENTRIES_SHOWN])
 
 
-def _drawn_tokens(operator: Operator, result: TokenSpan, canvas: Canvas) -> Text:
+def _tell_view(result: FocusView) -> str:
+    return f"{result.branch}: {result.lifetime:,}-token lifetime held in {result.used:,} of {result.window:,} positions"
+
+
+@entry(figure=draw_view, sentence=_tell_view)
+def focus_view(result: FocusView) -> RowList[Named]:
+    return list_entries(result)
+
+
+DECISIONS: Final = Rows[tuple[Decision, str]](
+    "did! span! score:score why* tokens:n? text*?",
+    lambda row: (
+        {"expand": "▲ opened", "collapse": "▽ closed"}[row[0].kind] if row[0].applied else "refused",
+        str(row[0].node),
+        row[0].score if abs(row[0].score) >= LEAST_SCORE else None,
+        row[0].detail or ("" if row[0].applied else f"no {row[0].kind}: {REASON_SENTENCES[row[0].reason]}"),
+        row[0].cost if row[0].applied else None,
+        row[1],
+    ),
+    tones={"▲": "good", "▽": "accent", "refused": "warn"},
+    empty=("No score reached a threshold; nothing was refused.",),
+)
+
+
+def list_decisions(view: FocusView, titles: Titles) -> RowList[tuple[Decision, str]]:
+    """List what the last refocus did, then what it refused and why, the strongest scores first."""
+    ranked = sorted(
+        (one for one in view.decisions if one.reason != "below_threshold"),
+        key=lambda one: (not one.applied, one.reason in _BY_RULE, -abs(one.score), one.level, one.index),
+    )
+    names = Names(view, titles)
+    done = sum(decision.applied for decision in ranked)
+    title = f"last refocus: {done} done, {len(ranked) - done} refused"
+    return DECISIONS.of(title, [(decision, names.at(decision.start)) for decision in ranked])
+
+
+# --- why ----------------------------------------------------------------------------------------------------
+
+
+def explain(result: EntryExplanation) -> list[Line]:
+    """Tell everything behind one entry, from the most telling down."""
+    entry, found, measured = result.entry, result.found, result.measurement
+    tokens, decision = entry.end - entry.start, result.decision
+    stands = entry.level == 0 and decision is not None and decision.kind == "expand" and not decision.applied
+    kept = f" · unchanged for {plural(entry.residency, 'refocus', 'refocuses')}" if entry.residency else ""
+    lines = [
+        (f"why #{entry.position}  {entry.node}", f"{_state(entry)}{kept}".strip(" ·")),
+        ("it is", f"{tokens:,} tokens word for word" if entry.level == 0 else f"a gist for {tokens:,} tokens"),
+        ("from", ", ".join(dict.fromkeys(span.label or span.source or span.kind for span in result.sources))),
+        ("text", f"“{' '.join(result.text.split())}”"),
+        ("decided", "it is read word for word already" if stands else result.reason_text),
+        ("score", _tell_score(result)),
+        ("would", result.would),
+    ]
+    if found is not None:
+        told = f"L0#{found.block} is number {result.found_rank} of the blocks found: meaning {found.meaning:+.2f}"
+        lines.append(("question", f"{told}, words {found.words:.0%}, similar words {found.similar:+.1f}σ"))
+    if result.unanswered:
+        lines.append(("question", "no block resembles the question"))
+    if measured is not None:
+        lines.append(("measured", tell_worth(measured)))
+    costs = []
+    if result.expand_cost is not None:
+        time = f" ≈ {milliseconds(result.expand_ms)}" if result.expand_ms > 0 else ""
+        costs.append(f"opening takes {result.expand_cost} positions{time}")
+    if result.collapse_cost is not None:
+        costs.append(f"closing frees {-result.collapse_cost}")
+    if result.cooldown:
+        costs.append(f"rests {plural(result.cooldown, 'refocus', 'refocuses')}")
+    lines.append(("costs", ", ".join(costs)))
+    if result.keeping is not None:
+        lines += _tell_keeping(result.keeping)
+    return [lines[0], *((label, text) for label, text in lines[1:] if text)]
+
+
+def _tell_score(result: EntryExplanation) -> str:
+    """Give a score and its parts, the largest first; nothing where there is none."""
+    if abs(result.score) < LEAST_SCORE:
+        return ""
+    if result.entry.inherited:
+        return f"{signed(result.score)}, handed down when its group was opened or closed"
+    parts = [part for part in sorted(result.parts, key=lambda part: -abs(part[1])) if abs(part[1]) >= LEAST_SCORE]
+    told = " · ".join(f"{PART_WORDS.get(name) or name.replace('_', ' ')} {signed(value)}" for name, value in parts)
+    return f"{signed(result.score)}: {told}" if told else signed(result.score)
+
+
+def _tell_keeping(keeping: NodeProvenance) -> Iterator[Line]:
+    """Tell of an entry where it is from, how it was used, and whether what lies below it was forgotten."""
+    use = keeping.use
+    yield "origin", f"{keeping.provenance}, gist version {keeping.gist_version}"
+    known = [told for span in keeping.spans if (told := _tell_about(span.about))]
+    if known:
+        more = f" and {keeping.span_count - len(keeping.spans)} more" if keeping.span_count > len(keeping.spans) else ""
+        yield "known of it", "; ".join(known) + more
+    if keeping.tags:
+        yield "tags", ", ".join(dict.fromkeys(tag.word for tag in keeping.tags))
+    worth = f", worth {use.gain:+.3f} nats a token" if use.gain is not None else ""
+    yield "used", f"opened {use.opened} times, stood in {use.dwell} refocuses{worth}"
+    if keeping.forgotten or keeping.purged:
+        asked = f", asked for {use.wanted} times since" if use.wanted else ""
+        gone = f"{keeping.purged:,} tokens for good" if keeping.purged else "can be restored"
+        yield "forgotten", f"what lies below it ({gone}){asked}"
+
+
+def _tell_about(about: SpanAbout) -> str:
+    said = [about.key.rstrip("#"), about.domain, about.language, about.time[:10]]
+    said += ["" if about.trust is None else f"trust {about.trust:g}"]
+    said += [f"version {about.version}" if about.version else ""]
+    said += [f"bridges to {', '.join(about.bridges)}" if about.bridges else ""]
+    return ", ".join(one for one in said if one)
+
+
+WHY: Final = Rows[EntryExplanation]("span", lambda result: (str(result.entry.node),), explain)
+
+
+@entry(figure=draw_view, sentence=lambda result: f"{result.entry.node}: {result.reason_text}")
+def entry_explanation(result: EntryExplanation) -> ResultTable:
+    (title, state), *lines = explain(result)
+    return facts(title, [("state", state or None), *lines])
+
+
+WORDS: Final = Rows[Any](
+    "word! block! nats:score control:score",
+    lambda word: (word.text, None if word.block is None else str(word.block), word.nats, word.control),
+    empty=("No block was open.",),
+)
+
+
+def _draw_dependence(operator: Operator, result: AnswerDependence, canvas: Canvas) -> Text:
     from amgs_app.focus.figure import focus
 
-    view = operator.engine.focus.snapshot()
-    zoom = max(1.0, view.lifetime / max(1, len(result.texts)))
-    titles = titles_of_view(operator, view, result.sources)
-    return focus(view, canvas, zoom=zoom, offset=result.start, titles=titles, tokens=result)
+    view = operator.engine.focus_view
+    return focus(view, canvas, titles=titles_of_view(operator, view), depends=result).render()
 
 
-@entry(figure=_drawn_tokens)
-def token_span(result: TokenSpan) -> ResultTable:
-    rows = [
-        (place, text, next((s.source for s in result.sources if s.start <= place < s.end), None))
-        for place, text in enumerate(result.texts, start=result.start)
-    ]
-    return sheet(f"Tokens {result.start:,} to {result.end:,}", "token:n text source:id", rows)
+def _tell_dependence(result: AnswerDependence) -> str:
+    found = Counter(str(word.block) for word in result.words if word.block)
+    told = ", ".join(f"{count} on {block}" for block, count in found.most_common(4)) or "none on an open block"
+    return f"{len(result.words)} words of the answer: {told}"
 
 
-def _opened(result: Opened) -> str:
+@entry(figure=_draw_dependence, sentence=_tell_dependence)
+def answer_dependence(result: AnswerDependence) -> RowList[Any]:
+    return WORDS.of(_tell_dependence(result), result.words)
+
+
+# --- opened, stepped, steered -------------------------------------------------------------------------------
+
+
+def _tell_opened(result: Opened) -> str:
     view = result.view
     line = f"{result.source} is open: {view.lifetime:,} tokens held in {view.used:,} of {view.window:,}"
     return f"{line} · {UNTRAINED}" if view.untrained else line
 
 
-def _read(view: FocusView) -> str:
-    """How the model reads the window after a refocus changed it."""
+def _tell_reading(view: FocusView) -> str:
+    """Tell how the model reads the window after a refocus changed it."""
     if view.full_read_every == 1:
         return "computed anew behind each change"
     if not view.rotates:
@@ -127,7 +292,7 @@ def _read(view: FocusView) -> str:
     return f"kept behind a change, computed anew every {view.full_read_every} changes"
 
 
-@entry(figure=with_view, sentence=_opened)
+@entry(figure=draw_view, sentence=_tell_opened)
 def opened(result: Opened) -> ResultTable:
     view = result.view
     pairs = [
@@ -139,217 +304,104 @@ def opened(result: Opened) -> ResultTable:
         ("levels", view.levels),
         ("model", f"{view.model} {view.precision}"),
         ("gist / scorer", f"{view.gist} / {view.scorer}"),
-        ("keys and values", _read(view)),
+        ("keys and values", _tell_reading(view)),
     ]
     return facts("Opened", pairs, (f"! {WARNING}",) if view.untrained else ())
 
 
-def _decoded(result: Stepped) -> str:
-    """How many tokens were decoded and what the refocuses among them did."""
-    made = [record.refocus for record in result.records if record.refocus is not None]
-    made += [result.refocus] if result.refocus is not None else []
+def _tell_steps(result: Stepped) -> str:
+    """Tell how many tokens were decoded and what the refocuses among them did."""
+    refocuses = [record.refocus for record in result.records if record.refocus is not None]
+    refocuses += [result.refocus] if result.refocus is not None else []
     count = len(result.records)
     parts = ["1 token" if count == 1 else f"{count} tokens"] if count else []
-    parts += [_refocused(made[-1])] if made else []
-    parts += [_nothing_alike(result.view)] if made and result.view.unanswered else []
+    if refocuses:
+        last = refocuses[-1]
+        kinds = Counter(decision.kind for decision in last.applied)
+        done = f"{kinds['expand']} opened, {kinds['collapse']} closed" if kinds else "nothing changed"
+        parts.append(f"refocus {last.number}: {done}")
+        parts += [nothing_alike(result.view)] if result.view.unanswered else []
     parts += ["the answer is finished"] if result.view.finished else []
     return " · ".join(parts)
 
 
-def _refocused(made: Refocus) -> str:
-    counts = Counter(each.kind for each in made.applied)
-    if not made.applied:
-        return f"refocus {made.number}: nothing changed"
-    return (
-        f"refocus {made.number}: {counts['expand']} expanded, {counts['collapse']} collapsed, swap {made.swap_rate:.2f}"
-    )
-
-
-@entry(figure=with_view, sentence=_decoded)
+@entry(figure=draw_view, sentence=_tell_steps)
 def stepped(result: Stepped) -> ResultTable:
     rows = []
     for record in result.records:
-        done = (
-            ""
-            if record.refocus is None
-            else " ".join(f"{ACTION_SIGNS[d.kind]}{d.node}" for d in record.refocus.applied)
-        )
+        applied = record.refocus.applied if record.refocus is not None else ()
+        done = " ".join(f"{ACTION_SIGNS[decision.kind]}{decision.node}" for decision in applied)
         rows.append((record.step, record.text, record.nll, record.used, record.dirty, record.milliseconds, done))
     view = result.view
-    title = f"{len(rows)} tokens, {view.used} of {view.window} used"
     notes = [f"“{view.text}”" if view.text else ""]
     if result.refocus is not None:
         decided = result.refocus
         proposed = f"{len(decided.applied)} of {len(decided.decisions)} proposals applied"
         notes.insert(0, f"Refocus {decided.number}: {proposed}, swap {decided.swap_rate:.2f}")
     if view.unanswered:
-        notes.insert(0, f"! {_nothing_alike(view)}.")
+        notes.insert(0, f"! {nothing_alike(view)}")
+    title = f"{len(rows)} tokens, {view.used} of {view.window} used"
     return sheet(title, "step:n token nll:score used:n dirty:n time:ms refocus*", rows, notes)
 
 
-def _drawn_why(operator: Operator, result: EntryExplanation, canvas: Canvas) -> Text:
-    from amgs_app.focus.figure import focus
-
-    view = operator.engine.focus.snapshot()
-    titles = titles_of_view(operator, view, result.sources)
-    return focus(view, canvas, selected=result.entry.position, why=result, titles=titles)
-
-
-def _reason(result: EntryExplanation) -> str:
-    return f"{result.entry.node}: {result.reason_text}"
-
-
-@entry(figure=_drawn_why, sentence=_reason)
-def entry_explanation(result: EntryExplanation) -> ResultTable:
-    entry, decision = result.entry, result.decision
-    pairs: list[tuple[str, Any]] = [
-        ("entry", f"#{entry.position}, {entry.node}, tokens {entry.start:,} to {entry.end:,}"),
-        *_polished(result),
-        ("text", result.text),
-        ("from", ", ".join(dict.fromkeys(s.label or s.source or s.kind for s in result.sources))),
-        ("score", f"{result.score:+.3f}" + (" (handed down, not scored by itself yet)" if entry.inherited else "")),
-        *((f"  {name}", f"{value:+.3f}") for name, value in result.parts),
-        *_resemblance(result),
-        (
-            "decision",
-            result.reason_text if decision is None else f"{decision.kind} {decision.node}: {result.reason_text}",
-        ),
-        ("legal", result.legality),
-        ("expand / collapse", f"{result.expand_cost} / {result.collapse_cost} tokens"),
-        ("cooldown", result.cooldown),
-        ("would", result.would),
-        *(kept_rows(result.keeping) if result.keeping is not None else ()),
-    ]
-    return facts("Why", pairs, (f"! {NOTHING_ALIKE}.",) if result.unanswered else ())
-
-
-def _polished(result: EntryExplanation) -> list[tuple[str, str]]:
-    """How far the gist of a block is from its tokens since it was polished."""
-    known = result.keeping.distances if result.keeping is not None else None
-    if known is None:
-        return [("gist", "polished")] if result.entry.polished else []
-    told = f"polished: {known[2]:.2f} nats a token from its tokens, {known[1]:.2f} before, a neighbour's {known[0]:.2f}"
-    return [("gist", told)]
-
-
-def _resemblance(result: EntryExplanation) -> list[tuple[str, str]]:
-    """How far the best block in the entry resembles the question, where the search found one."""
-    one = result.found
-    if one is None:
-        return []
-    told = f"L0#{one.block}, rank {result.found_rank}: meaning {one.meaning:+.2f}, words {one.words:.0%}"
-    told += f", similar words {one.similar:+.1f}σ"
-    return [("resembles the question", told)]
-
-
-def _steered(result: Steered) -> str:
-    node, branch = result.node, _branched(result)
+def _tell_steered(result: Steered) -> str:
+    node, branch = result.node, _tell_branch(result.view)
     if result.released:
-        freed = {"pin": "unpinned: it may collapse again", "forbid": "released: it may expand again"}
+        freed = {"pin": "unpinned: it may close again", "forbid": "released: it may open again"}
         return f"{node} {freed.get(result.word, 'will be left alone at the next refocus')}{branch}"
     if result.in_tail and result.word in ("expand", "collapse"):
-        return (
-            f"{node} is part of the tail, which stays tokens: "
-            f"it can {result.word} only once it has left the tail{branch}"
-        )
+        return f"{node} is part of the latest text, which stays word for word: it can {result.word} only later{branch}"
     told = {
-        "pin": f"{node} pinned: it will not collapse",
-        "forbid": f"{node} forbidden: it will not expand",
-        "expand": f"Will expand {node} at the next refocus",
-        "collapse": f"Will collapse into {node} at the next refocus",
+        "pin": f"{node} pinned: it will not close",
+        "forbid": f"{node} kept shut: it will not open",
+        "expand": f"Will open {node} at the next refocus",
+        "collapse": f"Will close into {node} at the next refocus",
     }
     return told[result.word] + branch
 
 
-def _branched(result: Steered | SettingChanged) -> str:
-    view = result.view
+def _tell_branch(view: FocusView) -> str:
     return "" if len(view.branches) < 2 else f" · on branch {view.branch}"
 
 
-@entry(figure=with_view, sentence=_steered)
+@entry(figure=draw_view, sentence=_tell_steered)
 def steered(result: Steered) -> ResultTable:
     heard = "from the next refocus on"
     if result.word in ("expand", "collapse"):
-        heard = "none while it is in the tail" if result.in_tail and not result.released else "at the next refocus"
+        heard = "none while it is among the latest" if result.in_tail and not result.released else "at the next refocus"
     return facts(
-        _steered(result),
+        _tell_steered(result),
         [("node", result.node), ("effect", heard), ("branch", result.view.branch), ("step", result.view.step)],
     )
 
 
-def _measured(result: Measured) -> str:
-    found = result.measurement
+def tell_worth(measured: Any) -> str:
+    """Tell what an entry's detail is worth."""
+    saved = f"; the gist saves {with_sign(measured.saved)}" if measured.saved is not None else ""
     return (
-        f"{found.node}: detail is worth {with_sign(found.gain)} ± {found.error:.2f} nats per token "
-        f"over {found.horizon} tokens"
+        f"detail is worth {with_sign(measured.gain)} ± {measured.error:.2f} nats per token "
+        f"over {measured.horizon} tokens{saved}"
     )
 
 
-@entry(figure=with_view, sentence=_measured)
+@entry(figure=draw_view, sentence=lambda result: f"{result.measurement.node}: {tell_worth(result.measurement)}")
 def measured(result: Measured) -> ResultTable:
     found = result.measurement
     return facts(
-        _measured(result),
+        f"{found.node}: {tell_worth(found)}",
         [
             ("gain", f"{found.gain:+.4f} ± {found.error:.4f} nats a token"),
             ("NLL fine / coarse", f"{found.nll_fine:.4f} / {found.nll_coarse:.4f}"),
-            ("the gist saves", f"{with_sign(found.saved)} nats a token" if found.saved is not None else None),
-            ("over", f"{found.horizon} tokens"),
             ("step", found.step),
         ],
     )
 
 
-def _gists_measured(result: GistsMeasured) -> str:
-    share = result.carried.share()
-    if share is None:
-        return "What follows is as easy with gists of elsewhere as with the text: nothing can be said of the gists"
-    middle, low, high = share
-    before = result.carried.unpolished
-    was = None if before is None else before.share()
-    return (
-        f"The gists carry {middle:.0%} of what their blocks tell the model ({low:.0%} to {high:.0%}, 95 %, "
-        f"{len(result.carried.windows)} places)"
-        + ("" if was is None else f", {was[0]:.0%} ({was[1]:.0%} to {was[2]:.0%}) before they were polished")
-    )
+def _tell_setting(result: SettingChanged) -> str:
+    return f"{result.key} is now {result.after} (was {result.before}){_tell_branch(result.view)}"
 
 
-@entry(figure=with_view, sentence=_gists_measured)
-def gists_measured(result: GistsMeasured) -> ResultTable:
-    found = result.carried
-    tokens, own, elsewhere = found.nats
-    middle, low, high = found.content()
-    before = found.unpolished
-    columns = "first_block:id tokens own_gists gists_of_elsewhere"
-    rows: list[tuple[float, ...]] = [(each.tokens, each.own, each.elsewhere) for each in found.windows]
-    notes = [
-        f"Nats a token of what follows: {tokens:.2f} with the tokens, {own:.2f} with the blocks' own gists, "
-        f"{elsewhere:.2f} with gists of another place, which tell the kind of text. Own gists are better by "
-        f"{middle:.2f} ({low:.2f} to {high:.2f})."
-    ]
-    if before is not None:
-        columns += " own_before:n elsewhere_before:n polished:n"
-        rows = [
-            (*row, was.own, was.elsewhere, each.polished)
-            for row, was, each in zip(rows, before.windows, found.windows, strict=True)
-        ]
-        _, own, elsewhere = before.nats
-        middle, low, high = found.changed()
-        notes.append(
-            f"Before they were polished: {own:.2f} with the blocks' own gists, {elsewhere:.2f} with gists of another "
-            f"place. Polishing changed the first by {middle:+.3f} ({low:+.3f} to {high:+.3f}); below 0 is better."
-        )
-    told = ([f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row] for row in rows)
-    nodes = (str(each.node) for each in found.windows)
-    return sheet(_gists_measured(result), columns, ((node, *row) for node, row in zip(nodes, told, strict=True)), notes)
-
-
-def _changed(result: SettingChanged) -> str:
-    return f"{result.key} is now {result.after} (was {result.before}){_branched(result)}"
-
-
-@entry(figure=with_view, sentence=_changed)
+@entry(figure=draw_view, sentence=_tell_setting)
 def setting_changed(result: SettingChanged) -> ResultTable:
-    return facts(
-        _changed(result), [("before", result.before), ("branch", result.view.branch), ("from step", result.view.step)]
-    )
+    pairs = [("before", result.before), ("branch", result.view.branch), ("from step", result.view.step)]
+    return facts(_tell_setting(result), pairs)

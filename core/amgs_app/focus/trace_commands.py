@@ -1,6 +1,4 @@
-"""Branches and traces of the working context: `focus branch`, `switch`, `diff`, `trace`, `resume`,
-`telemetry`.
-"""
+"""Branches and traces of the working context: `focus branch`, `trace`."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import InputError, UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
+from amgs_app.focus.commands import node_of
 from amgs_app.places.paths import lies_there
 from amgs_app.results.focus import BranchList, Replayed, Resumed, RunPosition
 
@@ -20,14 +19,13 @@ if TYPE_CHECKING:
     from amgs_focus.trace.lineage import TraceBranch, TraceDiff, TraceSummary
     from amgs_focus.trace.telemetry import Telemetry
 
-Run = Annotated[str, Arg(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace."), Takes("file")]
-
 
 @operation(
     "focus branch",
     lane="model",
     needs="operate",
-    summary="Start a branch of this run.",
+    summary="Start a branch of this run, go to one, list or compare them.",
+    synonyms=("switch", "diff", "compare"),
     example="focus branch other",
     pane="focus",
     long=True,
@@ -40,160 +38,125 @@ def branch(
     at: Annotated[
         int | None, Option("--at", metavar="STEP", min=0, help="The step at which it begins; default: here.")
     ] = None,
-) -> RunPosition:
+    switch: Annotated[bool, Option("--switch", help="Go to the end of the branch NAME.")] = False,
+    list_all: Annotated[bool, Option("--list", help="Only list the branches.")] = False,
+    without: Annotated[
+        str,
+        Option("--without", metavar="NODE", help="Decode the answer again with this block closed, beside the first."),
+    ] = "",
+    diff: Annotated[
+        str, Option("--diff", metavar="RUN", help="Compare NAME (default: this branch) with RUN."), Takes("file")
+    ] = "",
+    progress: Progress | None = None,
+) -> RunPosition | BranchList | TraceDiff:
     """Leave the current branch at a step and continue beside it; the current one keeps everything it decoded.
 
-    Any change after `focus back` (a pin, a question, a setting) begins a branch by itself.
+    Any change after `focus back` (a pin, a question, a setting) begins a branch by itself. --switch goes to another
+    branch, exactly as it was left: lifetime, working context, scores and cooldowns. --list shows where each leaves its
+    parent, how many steps it has, and what was decoded on it. --without begins one where the answer began, keeps a
+    block shut there, and decodes as many tokens as before: the answer without it. --diff shows both texts from where
+    two runs part, and the first decision that differs; NAME and RUN are branches, or PATH or PATH:BRANCH of traces on
+    disk, which needs no model.
     """
-    return RunPosition("branch", 0, engine.focus.branch(name, at=at))
+    if diff:
+        from amgs_focus.trace.lineage import diff as compare
 
+        ours = name or engine.focus.branch_name
+        (one, our_line), (two, their_line) = _run(engine, ours), _run(engine, diff)
+        headers = None if one.header == two.header else (one.header, two.header)
+        return compare(_line(one, our_line), _line(two, their_line), headers, (ours, diff))
+    runtime = engine.focus
+    if without:
+        from amgs_focus.dependence import answer_without
 
-@operation(
-    "focus switch",
-    lane="model",
-    needs="operate",
-    summary="Go to the end of a branch, or list the branches.",
-    example="focus switch other",
-    pane="focus",
-    long=True,
-    writes=True,
-)
-def switch(
-    engine: Engine,
-    name: Annotated[str | None, Arg(metavar="NAME", help="A branch of this run; default: list them.")] = None,
-) -> RunPosition | BranchList:
-    """Go to another branch, exactly as it was left: lifetime, working context, scores and cooldowns.
-
-    Without a name list every branch: where it leaves its parent, how many steps it has, and what was decoded on it.
-    """
-    if name is None:
-        runtime = engine.focus
+        return RunPosition("without", 0, answer_without(runtime, node_of(runtime, without), progress))
+    if switch and name:
+        return RunPosition("switch", 0, runtime.switch(name))
+    if list_all or switch:
         return BranchList(runtime.branches(), runtime.snapshot())
-    return RunPosition("switch", 0, engine.focus.switch(name))
-
-
-@operation(
-    "focus diff",
-    lane="model",
-    needs="operate",
-    audience="workstation",
-    summary="Compare two branches or traces up to the first difference.",
-    example="focus diff main other",
-)
-def difference(engine: Engine, ours: Run, theirs: Run) -> TraceDiff:
-    """Show the first action that differs, the first decision that differs, and both texts from there.
-
-    Compares branches of this run, or of traces on disk, which needs no model.
-    """
-    from amgs_focus.trace.lineage import diff
-
-    (one, our_line), (two, their_line) = _run(engine, ours), _run(engine, theirs)
-    headers = None if one.header == two.header else (one.header, two.header)
-    return diff(_line(one, our_line), _line(two, their_line), headers, (ours, theirs))
+    return RunPosition("branch", 0, runtime.branch(name, at=at))
 
 
 @operation(
     "focus trace",
     lane="model",
     needs="operate",
-    summary="Show what a trace contains, or replay it.",
+    summary="Show what a trace contains, replay or continue it, or measure the run.",
+    synonyms=("resume", "telemetry", "replay"),
     example="focus trace run.trace",
-    long=True,
-)
-def trace(
-    engine: Engine,
-    path: Annotated[Path, Arg(metavar="PATH", help="A trace."), Takes("file")],
-    *,
-    replay: Annotated[bool, Option("--replay", help="Run it on a fresh engine and compare state by state.")] = False,
-    progress: Progress | None = None,
-) -> TraceSummary | Replayed:
-    """Read a trace without loading a model: what made it, what happened, its branches and its last answer.
-
-    A truncated trace is read as far as it goes; an edited one is refused, with the line. --replay runs it with the
-    settings in its header and names the first line that differs. What is open stays as it is; `focus resume` continues
-    the last run instead.
-    """
-    from amgs_focus.trace.lineage import summary
-    from amgs_focus.trace.trace import read
-
-    if replay:
-        return _replayed(engine, path, progress)
-    return summary(read(path, allow_incomplete=True), str(path))
-
-
-@operation(
-    "focus resume",
-    lane="model",
-    needs="operate",
-    summary="Continue the working context of the last session.",
-    example="focus resume",
     pane="focus",
     long=True,
     writes=True,
 )
-def resume(engine: Engine, *, progress: Progress | None = None) -> Resumed:
-    """Replay the trace that the last session left, and continue it: question, tokens, branches, pins and settings.
-
-    Every state is compared on the way. A lifetime kept in a folder is opened as the folder holds it, without
-    branches.
-    """
-    path, steps = engine.resume_focus(progress)
-    return Resumed(path, steps, engine.focus.snapshot())
-
-
-@operation(
-    "focus telemetry",
-    lane="model",
-    needs="operate",
-    audience="workstation",
-    summary="Show loss, swaps, residency, latency and utilization of this run.",
-    example="focus telemetry --out run.json",
-)
-def telemetry(
+def trace(
     engine: Engine,
     run: Annotated[
-        str | None, Arg(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace; this run's branch.")
+        str | None,
+        Arg(metavar="RUN", help="A trace: PATH or PATH:BRANCH; or a branch of this run. Default: the run at hand."),
+        Takes("file"),
     ] = None,
     *,
+    replay: Annotated[bool, Option("--replay", help="Run it on a fresh engine and compare state by state.")] = False,
+    resume: Annotated[bool, Option("--resume", help="Continue the working context of the last session.")] = False,
+    telemetry: Annotated[
+        bool, Option("--telemetry", help="Show loss, swaps, residency, latency and utilization of each refocus.")
+    ] = False,
     out: Annotated[
         Path | None,
-        Option("--out", metavar="FILE", help="Also write one JSON object per iteration."),
+        Option("--out", metavar="FILE", help="With --telemetry: also write one JSON object per iteration."),
         Takes("file", made=True),
     ] = None,
     wandb: Annotated[
-        str, Option("--wandb", metavar="PROJECT", help="Also send them to Weights & Biases, where installed.")
+        str, Option("--wandb", metavar="PROJECT", help="With --telemetry: also send them to Weights & Biases.")
     ] = "",
-) -> Telemetry:
-    """Show loss_at_h, swap_rate, mean_residency, latency_ms and token_budget_utilization.
+    progress: Progress | None = None,
+) -> TraceSummary | Replayed | Resumed | Telemetry:
+    """Read a trace without loading a model: what made it, what happened, its branches and its last answer.
 
-    Reads the trace only: of this run, or of a trace on disk, which needs no model.
+    A truncated trace is read as far as it goes; an edited one is refused, with the line. --replay runs it with the
+    settings in its header and names the first line that differs; what is open stays as it is. --resume replays the
+    trace that the last session left, and continues it: question, tokens, branches, pins and settings, every state
+    compared on the way. A lifetime kept in a folder is opened as the folder holds it, without branches. --telemetry
+    shows loss_at_h, swap_rate, mean_residency, latency_ms and token_budget_utilization.
     """
-    from amgs_focus.trace.telemetry import telemetry as measured
-    from amgs_focus.trace.telemetry import to_jsonl
+    from amgs_focus.trace.lineage import summary
 
+    if resume:
+        path, steps = engine.resume_focus(progress)
+        return Resumed(path, steps, engine.focus.snapshot())
+    if run is None and not engine.focus_is_open and (left := engine.last_run()).trace is not None:
+        run = left.path
     told, name = (engine.focus_trace(), "") if run is None else _run(engine, run)
-    found = measured(told, _line(told, name))
+    if telemetry or out is not None or wandb:
+        return _measure(told, name, out, wandb)
+    if replay:
+        return _replay(engine, told, run or "this run", progress)
+    return summary(told, run or "this run")
+
+
+def _measure(told: Trace, name: str, out: Path | None, wandb: str) -> Telemetry:
+    """Measure each refocus of a run, and write or send the numbers."""
+    from amgs_focus.trace.telemetry import send_to_wandb, to_jsonl
+    from amgs_focus.trace.telemetry import telemetry as measure
+
+    found = measure(told, _line(told, name))
     if out is not None:
         try:
             out.write_text(to_jsonl(found), encoding="utf-8")
         except OSError as error:
             raise InputError(f"{out}: {error.strerror}.", way_out="Choose another path.") from error
     if wandb:
-        from amgs_focus.trace.telemetry import send_to_wandb
-
         send_to_wandb(found, wandb, f"{told.header.model.name}-{found.branch}-{told.header.settings['seed']}")
     return found
 
 
-def _replayed(engine: Engine, path: Path, progress: Progress | None) -> Replayed:
-    """What came of a replay."""
+def _replay(engine: Engine, told: Trace, name: str, progress: Progress | None) -> Replayed:
+    """Run a trace again on a fresh engine."""
     from amgs_app.models.choice import focus_runtime, gist_encoder
     from amgs_focus.options import SearchOptions
     from amgs_focus.runtime.replay import replay as again
     from amgs_focus.settings import FocusSettings
-    from amgs_focus.trace.trace import read
 
-    told = read(path, allow_incomplete=True)
     settings = FocusSettings.model_validate(dict(told.header.settings))
     model = engine.load_model(progress)
     gist = gist_encoder(model, engine.settings.model, engine.checkpoints)
@@ -208,7 +171,7 @@ def _replayed(engine: Engine, path: Path, progress: Progress | None) -> Replayed
         search_options=SearchOptions.of(told.header.search),
     )
     steps = again(told, runtime, progress)
-    return Replayed(str(path), steps, len(runtime.branches()), runtime.state_hash(), told.complete)
+    return Replayed(name, steps, len(runtime.branches()), runtime.state_hash(), told.complete)
 
 
 def _line(told: Trace, name: str) -> TraceBranch:
@@ -231,5 +194,5 @@ def _run(engine: Engine, text: str) -> tuple[Trace, str]:
         return read(Path(text), allow_incomplete=True), ""
     raise UsageError(
         f"{text!r} is neither a branch of this run nor a trace.",
-        way_out="`focus switch` lists the branches; a trace is named by its path.",
+        way_out="`focus branch --list` shows the branches; a trace is named by its path.",
     )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from amgs_app.focus.figure_view import drawn_view, with_view
+from amgs_app.focus.rows import LEAST_SCORE, draw_view
 from amgs_app.render.catalogue import entry
-from amgs_app.render.sheet import ResultTable, facts, sheet
+from amgs_app.render.format import signed
+from amgs_app.render.rows import RowList, Rows
+from amgs_app.render.sheet import ResultTable, facts
+from amgs_focus.records import BranchView
+from amgs_focus.trace.telemetry import Iteration
+from amgs_focus.views import REASON_SENTENCES
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
-    from amgs_app.render.canvas import Canvas
     from amgs_app.results.focus import BranchList, LastRun, Replayed, Resumed, RunPosition
-    from amgs_app.session.operator import Operator
     from amgs_focus.trace.lineage import TraceDiff, TraceSummary
     from amgs_focus.trace.telemetry import Telemetry
 
@@ -34,12 +35,14 @@ def _stands(result: RunPosition) -> str:
     view = result.view
     if result.how == "back":
         return f"{_tokens(result.steps)} taken back: step {view.position:,} of {view.head:,} on {view.branch}"
+    if result.how == "without":
+        return f"The answer with that block shut, on {view.branch}: “{_short(view.text.strip())}”"
     if result.how == "branch":
         return f"Branch {view.branch} begins at step {view.position:,}"
     return f"On branch {view.branch}, step {view.position:,} of {view.head:,}"
 
 
-@entry(figure=with_view, sentence=_stands)
+@entry(figure=draw_view, sentence=_stands)
 def run_position(result: RunPosition) -> ResultTable:
     view = result.view
     pairs = [("branch", view.branch), ("step", f"{view.position} of {view.head}"), ("lifetime tokens", view.lifetime)]
@@ -52,19 +55,14 @@ def _resumed(result: Resumed) -> str:
     return f"Resumed at step {view.position:,} on {view.branch}{branches}"
 
 
-@entry(figure=with_view, sentence=_resumed)
+@entry(figure=draw_view, sentence=_resumed)
 def resumed(result: Resumed) -> ResultTable:
     view = result.view
     pairs = [("trace", result.path), ("question", view.question or None), ("branches", len(view.branches))]
     return facts(_resumed(result), pairs, (f"“{_short(view.text)}”" if view.text else "",))
 
 
-def _drawn_last(operator: Operator, result: LastRun, canvas: Canvas) -> Text:
-    del result
-    return drawn_view(operator, operator.engine.focus_view, canvas)
-
-
-@entry(figure=_drawn_last)
+@entry(figure=draw_view)
 def last_run(result: LastRun) -> ResultTable:
     if result.trace is None:
         return facts("No earlier working context", [("trace", result.path or None)])
@@ -86,17 +84,24 @@ def _branches(result: BranchList) -> str:
     return f"{many}; on {result.view.branch} at step {result.view.step:,}"
 
 
-@entry(figure=with_view, sentence=_branches)
-def branch_list(result: BranchList) -> ResultTable:
-    rows = [
-        ("●" if one.active else "", one.name, one.parent, one.at, one.steps, one.text, one.state_hash)
-        for one in result.branches
-    ]
-    return sheet(
-        f"{len(rows)} branches, {result.view.branch} is shown at step {result.view.step}",
-        "now name from at:n steps:n text* state",
-        rows,
-    )
+BRANCHES: Final = Rows[BranchView](
+    "now name! from at:n steps:n text* state?",
+    lambda branch: (
+        "●" if branch.active else "",
+        branch.name,
+        branch.parent,
+        branch.at,
+        branch.steps,
+        branch.text,
+        branch.state_hash,
+    ),
+)
+
+
+@entry(figure=draw_view, sentence=_branches)
+def branch_list(result: BranchList) -> RowList[BranchView]:
+    title = f"{len(result.branches)} branches, {result.view.branch} is shown at step {result.view.step}"
+    return BRANCHES.of(title, result.branches)
 
 
 def _agrees(result: Replayed) -> str:
@@ -143,43 +148,50 @@ def trace_summary(result: TraceSummary) -> ResultTable:
 
 @entry()
 def trace_diff(result: TraceDiff) -> ResultTable:
-    rows = [
-        (str(one.node), one.kind, one.ours or "", one.ours_score, one.theirs or "", one.theirs_score)
-        for one in result.changed
-    ]
     if result.same:
-        title = f"{result.ours} and {result.theirs} do the same, {result.shared} steps"
-    else:
-        title = f"{result.ours} and {result.theirs} share {result.shared} steps"
-    notes = [f"{name}: {ours} against {theirs}" for name, ours, theirs in result.headers]
+        return facts(f"{result.ours} and {result.theirs} do the same, {_tokens(result.shared)}", ())
+    pairs = [
+        (result.ours, f"“{_short(result.ours_text)}”"),
+        (result.theirs, f"“{_short(result.theirs_text)}”"),
+        *((name, f"{ours} against {theirs}") for name, ours, theirs in result.headers),
+    ]
     if result.what != "nothing":
-        notes.append(f"then {result.ours} {result.ours_did}, {result.theirs} {result.theirs_did}")
-    if result.changed:
-        notes.append(f"the decisions above are of the first refocus that differs, at step {result.refocus_step}")
-    for name, text in ((result.ours, result.ours_text), (result.theirs, result.theirs_text)):
-        if text and not result.same:
-            notes.append(f"{name}: “{_short(text)}”")
-    return sheet(title, "node action ours* score:score theirs* score:score", rows, notes)
+        pairs.append(("then", f"{result.ours} {result.ours_did}, {result.theirs} {result.theirs_did}"))
+    decided = next(iter(result.changed), None)
+    if decided is not None:
+        sides = ((result.ours, decided.ours, decided.ours_score), (result.theirs, decided.theirs, decided.theirs_score))
+        told = [
+            f"{name}: {REASON_SENTENCES[reason] if reason else 'not asked for'}"
+            + (f" ({signed(score)})" if abs(score) >= LEAST_SCORE else "")
+            for name, reason, score in sides
+        ]
+        more = f", the first of {len(result.changed)}" if len(result.changed) > 1 else ""
+        pairs.append(
+            ("decided", f"{decided.kind} {decided.node} at step {result.refocus_step}{more}. {'; '.join(told)}")
+        )
+    return facts(f"{result.ours} and {result.theirs} share {_tokens(result.shared)}", pairs)
+
+
+ITERATIONS: Final = Rows[Iteration](
+    "refocus:n step:n loss:score actions:n swap:score residency:score time:ms used:score dirty:n taken:n back:n",
+    lambda iteration: (
+        iteration.refocus,
+        iteration.step,
+        iteration.loss_at_h,
+        iteration.actions,
+        iteration.swap_rate,
+        iteration.mean_residency,
+        iteration.latency_ms,
+        iteration.token_budget_utilization,
+        iteration.dirty,
+        iteration.taken,
+        iteration.given_back,
+    ),
+)
 
 
 @entry()
-def telemetry(result: Telemetry) -> ResultTable:
-    rows = [
-        (
-            one.refocus,
-            one.step,
-            one.loss_at_h,
-            one.actions,
-            one.swap_rate,
-            one.mean_residency,
-            one.latency_ms,
-            one.token_budget_utilization,
-            one.dirty,
-            one.taken,
-            one.given_back,
-        )
-        for one in result.iterations
-    ]
+def telemetry(result: Telemetry) -> RowList[Iteration]:
     loss = "–" if result.loss_at_h is None else f"{result.loss_at_h:.3f}"
     stays = ", ".join(f"{count} of {length}" for length, count in result.histogram[:12])
     notes = [
@@ -189,6 +201,4 @@ def telemetry(result: Telemetry) -> ResultTable:
         f"{result.token_budget_utilization:.2f}",
         f"stays that ended, in refocuses: {stays}" if stays else "",
     ]
-    columns = "refocus:n step:n loss:score actions:n swap:score residency:score time:ms used:score dirty:n"
-    columns += " taken:n back:n"
-    return sheet(f"Branch {result.branch}, {len(rows)} refocuses", columns, rows, notes)
+    return ITERATIONS.of(f"Branch {result.branch}, {len(result.iterations)} refocuses", result.iterations, notes)

@@ -13,7 +13,6 @@ from amgs_app.wing_views import views
 if TYPE_CHECKING:
     from amgs.types import Block, Candidate, Fate, Frame, Neighbourhood
     from amgs_app.panes.layout import Pane
-    from amgs_focus.views import EntryView
 
 MEASURES = ("degree", "pagerank", "eigenvector", "betweenness")
 """The centralities of a block."""
@@ -23,12 +22,7 @@ _LISTINGS: dict[Pane, Listing] = {
         ("title", "content", "category", "relation"),
         ("strength", "hops", *MEASURES),
         ("strength", "title", "relation", "pagerank", "betweenness"),
-    ),
-    "focus": Listing(
-        ("title", "last", "reason", "state"),
-        ("score", "level", "tokens", "cost", "kept", "gain", "cooldown", "rank", "start"),
-        ("score", "gain", "kept", "tokens", "title"),
-    ),
+    )
 }
 LISTINGS = {
     "inbox": "amgs_app.lifecycle.rows:LISTING",
@@ -36,6 +30,7 @@ LISTINGS = {
     "calibration": "amgs_app.calibration.rows:LISTING",
     "overview": "amgs_app.render.journal:LISTING",
     "decay": "amgs_app.decay.rows:LISTING",
+    "focus": "amgs_app.focus.rows:LISTING",
     "conversation": "amgs_app.conversation.rows:LISTING",
 }
 
@@ -123,37 +118,6 @@ def of_neighbours(found: Neighbourhood) -> list[Row]:
             }
         )
     return rows
-
-
-def of_entries(entries: Sequence[EntryView], titles: Mapping[str, str]) -> list[Row]:
-    """The rows of a working context. state: pinned, forbidden, tail. gain: the measured ΔNLL. kept: refocuses."""
-    return [
-        {
-            "title": titles.get(each.source or "", ""),
-            "last": each.last_action,
-            "reason": each.reason.replace("_", " "),
-            "state": " ".join(
-                word
-                for word, holds in (
-                    ("pinned", each.pinned),
-                    ("forbidden", each.forbidden),
-                    ("tail", each.protected),
-                    ("polished", each.polished),
-                )
-                if holds
-            ),
-            "score": each.score,
-            "level": each.level,
-            "tokens": each.end - each.start,
-            "cost": each.cost,
-            "kept": each.residency,
-            "gain": each.delta_nll,
-            "cooldown": each.cooldown,
-            "rank": each.rank,
-            "start": each.start,
-        }
-        for each in entries
-    ]
 
 
 def shown(pane: Pane, rows: Sequence[Row], sift: ListFilter) -> tuple[int, ...]:

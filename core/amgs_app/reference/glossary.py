@@ -98,32 +98,19 @@ SCREEN: Final[dict[str, Words]] = {
         ("uncertainty", "What no forecast could know: how mixed the outcomes are."),
     ),
     "focus": (
-        ("W", "The window: how many positions the model reads at once, and how many of them are taken."),
-        ("dirty", "Positions the model has to compute again because something before them changed."),
-        (
-            "swap",
-            "Spans expanded or collapsed in a refocus, per span outside the tail; the mean of the last refocuses.",
-        ),
-        ("residency", "For how many refocuses the spans have kept their level, on average."),
-        ("cadence", "How many tokens are decoded between two refocuses."),
-        (
-            "τ",
-            "The threshold: a span expands when its score is above +τ and collapses when the score of its group "
-            "is below −τ.",
-        ),
-        ("heat", "The score of a span from −1 to +1: above 0 it asks for more detail, below 0 for less."),
-        (
-            "ΔNLL",
-            "What detail is worth, measured: by how many nats per token the next tokens become easier to predict "
-            "with it.",
-        ),
-        ("past", "The level each span had after the last refocuses, the latest on top."),
-        (
-            "span, gist",
-            "A span is a stretch of the lifetime; a gist is the one vector that stands for it while it is not held as "
-            "tokens.",
-        ),
         ("lifetime", "Everything the model has read and written so far, whether it fits the window or not."),
+        ("window", "How many positions the model reads at once, and how many of them are taken."),
+        (
+            "gist",
+            "One vector that stands for a passage while it is not read word for word: 32 tokens, or 1,024, or more.",
+        ),
+        ("refocus", "Every few tokens passages are opened and closed, for what the text at hand needs."),
+        ("word for word", "The passage is in the window as its tokens. The latest text always is."),
+        ("read anew", "Positions the model has to compute again because something before them changed."),
+        ("swap", "Passages opened or closed in a refocus, per passage outside the latest text; a mean."),
+        ("residency", "For how many refocuses the passages have kept their level, on average."),
+        ("score, heat", "From −1 to +1: above 0 a passage asks to be read word for word, below 0 to be closed."),
+        ("nats", "How much likelier a word is: 1 nat is 2.7 times."),
     ),
     "overview": (
         ("✓ ◆ ✗ ·", "Well; worth a look; needs attention; nothing known yet."),

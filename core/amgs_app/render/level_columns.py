@@ -18,22 +18,15 @@ from amgs_focus.records import Band, Reason
 from amgs_focus.views import EntryView, FocusView
 
 _T = TypeVar("_T", bound=np.generic)
-Axis = Literal["lifetime", "log", "context"]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 NOTHING = -1
 """The level of a column in which there was nothing yet."""
-LOG_START = 64.0
-"""Tokens behind the cursor up to which the logarithmic axis is nearly linear."""
-
 ZOOM_FACTOR = 32.0
 """A gist of the tree stands for so many of the level below: a zoom goes one level deeper."""
 LEAST_SHOWN = 32
 """Tokens that the nearest zoom shows."""
-MOST_READ = 64
-"""So many tokens in sight are shown with their text."""
-
 Mark = Literal["", "expand", "collapse", "pinned", "forbidden", "refused", "protected", "polished"]
 _MARKS: tuple[Mark, ...] = ("", "protected", "polished", "refused", "forbidden", "pinned", "collapse", "expand")
 
@@ -62,13 +55,13 @@ class Columns:
         return len(self.starts)
 
 
-def columns(view: FocusView, width: int, axis: Axis, zoom: float, offset: int) -> Columns:
+def columns(view: FocusView, width: int, zoom: float = 1.0, offset: int = 0) -> Columns:
     """Cut the view; offset: the lifetime token at the left edge, see offset_for."""
     entries = view.entries
     table = _kept(entries, lambda: _rows(entries))
     size = len(table)
     starts, ends, levels, scores = table[:, 0], table[:, 1], table[:, 2].astype(np.int64), table[:, 3]
-    low, high = _bounds(view, starts, ends, width, axis, zoom, offset)
+    low, high = _bounds(view, width, zoom, offset)
     first = np.clip(np.searchsorted(ends, low, side="right"), 0, size - 1)
     last = np.clip(np.searchsorted(starts, high, side="left"), first + 1, size)
     top, bottom = _reduce(np.maximum, scores, first, last), _reduce(np.minimum, scores, first, last)
@@ -86,41 +79,22 @@ def columns(view: FocusView, width: int, axis: Axis, zoom: float, offset: int) -
     )
 
 
-def window(view: FocusView, axis: Axis, zoom: float, offset: int) -> tuple[int, int]:
-    """The lifetime tokens [start, end) that the map shows."""
-    if not view.entries:
-        return 0, 0
-    table = _kept(view.entries, lambda: _rows(view.entries))
-    low, high = _bounds(view, table[:, 0], table[:, 1], 1, axis, zoom, offset)
-    return int(low[0]), int(np.ceil(high[-1]))
-
-
-def zooms(view: FocusView, axis: Axis) -> tuple[float, ...]:
-    """The zooms from the whole lifetime inwards, each thirty-two times the one before; the last shows tokens."""
-    most = {"lifetime": view.lifetime / LEAST_SHOWN, "context": float(len(view.entries)), "log": ZOOM_FACTOR**2}[axis]
+def zooms(view: FocusView) -> tuple[float, ...]:
+    """List the zooms from the whole lifetime inwards, each thirty-two times the one before; the last shows a block."""
+    most = view.lifetime / LEAST_SHOWN
     found = [1.0]
     while found[-1] * ZOOM_FACTOR < most:
         found.append(found[-1] * ZOOM_FACTOR)
     return (*found, most) if most > 1 else tuple(found)
 
 
-def offset_for(view: FocusView, selected: int, axis: Axis, zoom: float) -> int:
+def offset_for(view: FocusView, selected: int, zoom: float) -> int:
     """The offset that puts an entry in the middle, as far as the ends of the lifetime allow."""
     if zoom <= 1 or not view.entries:
         return 0
-    place = min(max(0, selected), len(view.entries) - 1)
-    entry = view.entries[place]
-    lifetime = max(view.lifetime, view.entries[-1].end)
-    middle = (entry.start + entry.end) / 2
-    if axis == "context":
-        seen = max(1, round(len(view.entries) / zoom))
-        return view.entries[max(0, min(place - seen // 2, len(view.entries) - seen))].start
-    if axis == "log":
-        half = float(np.log1p(lifetime / LOG_START)) / zoom / 2
-        left = float(np.log1p((lifetime - middle) / LOG_START)) + half
-        return max(0, int(lifetime - float(np.expm1(left)) * LOG_START))
-    reach = lifetime / zoom
-    return int(max(0.0, min(middle - reach / 2, lifetime - reach)))
+    entry = view.entries[min(max(0, selected), len(view.entries) - 1)]
+    reach = _length(view) / zoom
+    return int(max(0.0, min((entry.start + entry.end) / 2 - reach / 2, _length(view) - reach)))
 
 
 def past_levels(bands: Sequence[Band], cut: Columns) -> Ints:
@@ -162,35 +136,15 @@ def column_of(cut: Columns, token: float) -> int | None:
     return place if 0 <= place < cut.width and token < cut.ends[place] else None
 
 
-def _bounds(
-    view: FocusView, starts: Floats, ends: Floats, width: int, axis: Axis, zoom: float, offset: int
-) -> tuple[Floats, Floats]:
+def _length(view: FocusView) -> float:
+    return float(max(view.lifetime, view.entries[-1].end))
+
+
+def _bounds(view: FocusView, width: int, zoom: float, offset: int) -> tuple[Floats, Floats]:
     """Token bounds of each column: where it starts and where it ends."""
-    lifetime = float(max(view.lifetime, int(ends[-1])))
-    zoom = max(1.0, zoom)
-    if axis == "context":
-        # An entry a column where they fit; fewer share the whole width, more are taken together.
-        size = len(starts)
-        seen = max(1, round(size / zoom))
-        begin = min(int(np.searchsorted(ends, offset, side="right")), size - seen)
-        if seen <= width:
-            places = np.arange(width) * seen // width
-            runs = np.bincount(places, minlength=seen)
-            within = np.arange(width) - (np.cumsum(runs) - runs)[places]
-            low = starts[begin + places] + within * (ends - starts)[begin + places] / runs[places]
-        else:
-            low = starts[begin + np.arange(width) * seen // width]
-        bounds = np.append(low, ends[begin + seen - 1])
-    elif axis == "log":
-        far = float(np.log1p(lifetime / LOG_START))
-        reach = far / zoom
-        left = max(reach, float(np.log1p(max(0.0, lifetime - offset) / LOG_START)))
-        bounds = lifetime - np.expm1(np.linspace(left, left - reach, width + 1)) * LOG_START
-        bounds[0] = max(0.0, bounds[0])
-    else:
-        reach = lifetime / zoom
-        left = min(max(0.0, float(offset)), lifetime - reach)
-        bounds = np.linspace(left, left + reach, width + 1)
+    reach = _length(view) / max(1.0, zoom)
+    left = min(max(0.0, float(offset)), _length(view) - reach)
+    bounds = np.linspace(left, left + reach, width + 1)
     return bounds[:-1], bounds[1:]
 
 

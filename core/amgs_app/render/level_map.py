@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from types import MappingProxyType
 
 import numpy as np
 from rich.style import Style
@@ -15,7 +16,7 @@ from rich.style import Style
 from amgs_app.render.canvas import Piece, Region, clean, ink, width_of
 from amgs_app.render.format import count, share, short_count, short_id
 from amgs_app.render.glyphs import DOWN, LEVELS, SHADES
-from amgs_app.render.level_columns import NOTHING, Axis, Columns, column_of, columns, past_levels
+from amgs_app.render.level_columns import NOTHING, Columns, column_of, columns, past_levels
 from amgs_focus.records import Reason
 from amgs_focus.views import ACTION_SIGNS, REASON_LETTERS, FocusView
 
@@ -86,22 +87,21 @@ def plan_rows(view: FocusView, height: int) -> MapRows:
 def draw_map(
     region: Region,
     view: FocusView,
-    *,
-    axis: Axis,
-    zoom: float,
-    offset: int,
-    selected: int | None,
-    titles: Mapping[str, str],
     rows: MapRows,
+    *,
+    zoom: float = 1.0,
+    offset: int = 0,
+    selected: int | None = None,
+    titles: Mapping[str, str] = MappingProxyType({}),
 ) -> Columns:
     """Draw the rows from the top of the region and return how it was cut."""
     field = region.part(GUTTER, 0)
-    cut = columns(view, max(1, field.width), axis, zoom, offset)
+    cut = columns(view, max(1, field.width), zoom, offset)
     y = 0
     _levels(region, field, y, rows.lod, cut)
     y += rows.lod
     if rows.axis:
-        _axis(region, field, y, cut, view, axis, selected)
+        _axis(region, field, y, cut, view, selected)
         y += 1
     if rows.source:
         _name(region, y, "from")
@@ -122,7 +122,7 @@ def draw_map(
         _past(region, field, y, rows.past, cut, view)
         y += rows.past
     if rows.legend:
-        _legend(region, y, cut, view)
+        _legend(region, y, cut, view, refusals=bool(rows.act))
     return cut
 
 
@@ -156,7 +156,7 @@ def _levels(region: Region, field: Region, y: int, rows: int, cut: Columns) -> N
         for row in range(rows):
             region.put(0, y + row, f"L{row}", ink(palette.muted))
     else:
-        _name(region, y, "LOD")
+        _name(region, y, "map")
     x = 0
     for (level, _), run in groupby(zip(levels, _entries(cut), strict=True)):
         wide = sum(1 for _ in run)
@@ -179,29 +179,23 @@ def axis_is_sparse(cut: Columns) -> bool:
     return bool(cut.width) and int(cut.last[cut.width - 1]) - int(cut.first[0]) <= cut.width // 4
 
 
-def _axis(
-    region: Region, field: Region, y: int, cut: Columns, view: FocusView, axis: Axis, selected: int | None
-) -> None:
-    """Where one is: lifetime tokens, distance from the cursor, or entries; the selected entry underlined."""
+def _axis(region: Region, field: Region, y: int, cut: Columns, view: FocusView, selected: int | None) -> None:
+    """Where one is in the lifetime, in tokens; the selected entry underlined."""
     palette = region.palette
     faint = ink(palette.faint)
-    _name(region, y, {"lifetime": "tok", "log": "ago", "context": "entry"}[axis])
+    _name(region, y, "tok")
     field.fill(0, y, cut.width, "╌", faint)
     left, right = _selection(cut, view, selected)
     step = 14 if field.width >= 90 else 10
     for x in range(0, cut.width - 2, step):
-        told = {
-            "lifetime": short_count(cut.starts[x]),
-            "log": f"−{short_count(max(0.0, view.lifetime - cut.starts[x]))}",
-            "context": str(int(cut.first[x])),
-        }[axis]
+        told = short_count(cut.starts[x])
         stop = x + width_of(told)
         if stop + 1 >= cut.width - 5:
             break
         if right < x or stop < left:
             field.put(x, y, f"┴{told}", ink(palette.muted))
-    end = "now" if axis == "log" else short_count(cut.ends[cut.width - 1]) if axis == "lifetime" else ""
-    if end and right < cut.width - width_of(end):
+    end = short_count(cut.ends[cut.width - 1])
+    if right < cut.width - width_of(end):
         field.put(cut.width - width_of(end), y, end, ink(palette.muted))
     if left <= right:
         field.fill(left, y, right - left + 1, "━", ink(palette.accent, bold=True))
@@ -340,18 +334,18 @@ def _finer(one: int, other: int) -> bool:
     return one != NOTHING and (other == NOTHING or one < other)
 
 
-def _legend(region: Region, y: int, cut: Columns, view: FocusView) -> None:
-    """What the signs on the map mean; only the letters that are on it."""
+def _legend(region: Region, y: int, cut: Columns, view: FocusView, *, refusals: bool) -> None:
+    """Say what the signs on the map mean; only the letters that are on it."""
     palette = region.palette
     muted = ink(palette.muted)
     pieces: list[Piece] = []
     marks = set(cut.mark)
     for mark, sign, colour, word in (
-        ("expand", ACTION_SIGNS["expand"], palette.heat_high, "expanded"),
-        ("collapse", ACTION_SIGNS["collapse"], palette.heat_low, "collapsed"),
+        ("expand", ACTION_SIGNS["expand"], palette.heat_high, "opened"),
+        ("collapse", ACTION_SIGNS["collapse"], palette.heat_low, "closed"),
         ("pinned", "◆", palette.accent, "pinned"),
-        ("forbidden", "×", palette.bad, "forbidden"),
-        ("protected", "═", palette.faint, "tail"),
+        ("forbidden", "×", palette.bad, "kept shut"),
+        ("protected", "═", palette.faint, "latest text"),
         ("polished", "+", palette.good, "polished"),
     ):
         if mark in marks:
@@ -359,24 +353,18 @@ def _legend(region: Region, y: int, cut: Columns, view: FocusView) -> None:
     refused = sorted(
         {reason for mark, reason in zip(cut.mark, cut.reason, strict=True) if mark == "refused" and reason}
     )
-    if refused:
+    if refused and refusals:
         pieces.append(("refused: ", muted))
         for reason in refused:
             pieces += [(REASON_LETTERS[reason], ink(palette.warn)), (f" {_REASON_WORDS.get(reason, reason)}  ", muted)]
     # last, where a narrow map cuts it off: the levels have their digits on the map
     for level in range(min(view.levels, 4) + 1):
-        pieces += [(str(level), _digit(region, level)), (SHADES[level], _solid(region, level)), (" ", muted)]
-    if region.width >= 70:
-        pieces.append(("fine to coarse", muted))
+        word = "word for word" if level == 0 else f"a gist for {view.block_size**level:,}"
+        pieces += [(str(level), _digit(region, level)), (SHADES[level], _solid(region, level)), (f" {word}  ", muted)]
     region.pieces(GUTTER, y, pieces)
 
 
-def column_note(cut: Columns, axis: Axis) -> str:
+def column_note(cut: Columns) -> str:
     """What one column stands for."""
-    if axis == "log":
-        return "finer towards the cursor"
-    if axis == "context":
-        seen = int(cut.last[-1]) - int(cut.first[0])
-        return "1 entry a column" if seen <= cut.width else f"{seen / cut.width:.1f} entries a column"
     wide = float(cut.ends[0] - cut.starts[0])
     return f"1 column = {count(round(wide))} tok" if wide >= 1 else f"{1 / wide:.1f} columns = 1 tok"

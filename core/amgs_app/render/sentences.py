@@ -49,6 +49,12 @@ WARNING = (
 )
 
 
+def nothing_alike(view: FocusView) -> str:
+    """Say that nothing resembles the question of a working context."""
+    alike = "shares a word with" if view.question_likelihood is None else "resembles"
+    return f"No block {alike} the question: what is read word for word was not chosen by what it asks."
+
+
 def unheld(view: FocusView) -> str:
     """Which pinned spans the window is too full for, and what to do."""
     nodes = ", ".join(str(node) for node in view.unheld)

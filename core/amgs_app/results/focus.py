@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from amgs.types import Outcome
-    from amgs_focus.carried import Carried
     from amgs_focus.records import (
         BlockUtility,
         BranchView,
@@ -38,7 +37,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
-    """`focus step`, `focus refocus`: the steps taken, how the working context stands after them, and a
+    """`focus step`, `focus step --refocus`: the steps taken, how the working context stands after them, and a
     refocus that was forced.
     """
 
@@ -49,8 +48,8 @@ class Stepped:
 
 @dataclass(frozen=True, slots=True)
 class WorthRow:
-    """One block of `focus feedback`. reinforce: it stood in tokens; useful: what its forecast is told, None where
-    the measurement does not say or none is open.
+    """A block of `focus measure --feedback`. reinforce: it stood in tokens; useful: what its forecast is told, None
+    where the measurement does not say or none is open.
     """
 
     worth: BlockUtility
@@ -61,7 +60,7 @@ class WorthRow:
 
 @dataclass(frozen=True, slots=True)
 class FocusFeedback:
-    """`focus feedback`: what each block was worth, and what memory was told of it (or would be)."""
+    """`focus measure --feedback`: what each block was worth, and what memory was told of it (or would be)."""
 
     rows: tuple[WorthRow, ...]
     outcomes: tuple[Outcome, ...]
@@ -94,14 +93,6 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class GistsMeasured:
-    """`focus measure` without a span: what the gists of the lifetime carry of their blocks."""
-
-    carried: Carried
-    view: FocusView
-
-
-@dataclass(frozen=True, slots=True)
 class SettingChanged:
     """`focus set`: a setting before and after."""
 
@@ -115,7 +106,7 @@ class SettingChanged:
 class RunPosition:
     """`focus back`, `branch`, `switch`: where the run stands now. steps: decoded tokens that were taken back."""
 
-    how: Literal["back", "branch", "switch"]
+    how: Literal["back", "branch", "switch", "without"]
     steps: int
     view: FocusView
 
@@ -135,7 +126,7 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """`focus resume`: the run of a session before, gone on with."""
+    """`focus trace --resume`: the run of a session before, gone on with."""
 
     path: str
     steps: int
@@ -144,7 +135,7 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class BranchList:
-    """`focus switch` without a name: every branch of the run."""
+    """`focus branch --list`: every branch of the run."""
 
     branches: tuple[BranchView, ...]
     view: FocusView
@@ -172,7 +163,7 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """`focus restore`: gists that may be opened again."""
+    """`focus forget --restore`: gists that may be opened again."""
 
     act: Act
     gists: int
@@ -181,7 +172,7 @@ class Brought:
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """`focus purge`: what would be, or was, made empty for good. act: None where --yes was not said."""
+    """`focus forget --purge`: what would be, or was, made empty for good. act: None where --yes was not said."""
 
     gists: int
     tokens: int
@@ -213,7 +204,7 @@ class ForgottenList:
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """`focus tag`: a word put on tokens or taken off, and all the tags there are."""
+    """`focus forget --tag`: a word put on tokens or taken off, and all the tags there are."""
 
     tag: Tag
     released: bool
@@ -222,9 +213,9 @@ class Tagged:
 
 @dataclass(frozen=True, slots=True)
 class SpanRow:
-    """One span of `focus spans`. number: what `focus describe` names it by; forgotten: share of its tokens that may
-    not be shown any more; opened, dwell: summed over its blocks; spread: how much its gists differ, near 0 for text
-    that repeats itself.
+    """One span of `focus view --texts`. number: what `focus set --text` names it by; forgotten: share of its tokens
+    that may not be shown any more; opened, dwell: summed over its blocks; spread: how much its gists differ, near 0
+    for text that repeats itself.
     """
 
     number: int
@@ -238,7 +229,7 @@ class SpanRow:
 
 @dataclass(frozen=True, slots=True)
 class SpanList:
-    """`focus spans`: where the lifetime came from, in order; `total` counts all, shown or not."""
+    """`focus view --texts`: where the lifetime came from, in order; `total` counts all, shown or not."""
 
     rows: tuple[SpanRow, ...]
     total: int
@@ -263,16 +254,6 @@ class CorpusRead:
     skipped: tuple[tuple[str, str], ...]
     read: bool
     view: FocusView | None
-
-
-@dataclass(frozen=True, slots=True)
-class PolishedGists:
-    """`focus rebuild --polish`: blocks whose gists were made better, and how many were left as they were."""
-
-    blocks: tuple[int, ...]
-    left: int
-    seconds: float
-    view: FocusView
 
 
 @dataclass(frozen=True, slots=True)

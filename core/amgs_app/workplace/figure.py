@@ -89,7 +89,7 @@ def overview(
         rows = plan_rows(focus, min(rest.height - 9, 24))
         live = rest.part(0, rest.height - rows.total - 1)
         live.rule(0, f"working context “{clean(focus.question)}”")
-        draw_map(live.part(0, 1), focus, axis="lifetime", zoom=1.0, offset=0, selected=None, titles={}, rows=rows)
+        draw_map(live.part(0, 1), focus, rows)
         rest = rest.part(0, 0, None, rest.height - rows.total - 1)
     if rest.width >= 76:
         left = rest.width // 2 - 1 if rest.width >= 100 else rest.width * 11 // 20

@@ -133,7 +133,7 @@ def _focus(operator: Operator) -> FocusView:
 def _telemetry(operator: Operator) -> Telemetry:
     from amgs_app.calls.standard import standard
 
-    measured: Telemetry = operator.carry_out(standard().call("focus telemetry"))
+    measured: Telemetry = operator.carry_out(standard().call("focus trace", telemetry=True))
     return measured
 
 

@@ -19,6 +19,9 @@ from amgs_focus.window.working_context import SINKS, Entry, WorkingContext
 _HALF = "�"
 """What an incomplete character at the end of a text is decoded as."""
 
+GIST_TOKENS = 24
+"""Tokens of what a gist stands for that a view shows."""
+
 Decisions = Mapping[tuple[NodeRef, Action], Decision]
 Measurements = Mapping[NodeRef, Measurement]
 
@@ -80,7 +83,15 @@ def snapshot(
         unheld=_unheld(state, tree),
         full_read_every=settings.full_read_every,
         rotates=settings.full_read_every == 1 or model.rotates,
+        texts=tuple(_text_of(entry, tree) for entry in state.context.entries()),
+        found=tuple(each.block for each in state.findings.blocks) if state.findings is not None else (),
     )
+
+
+def _text_of(entry: Entry, tree: LifetimeTree) -> str:
+    """Read what an entry stands for; of a gist its first words."""
+    end = entry.end if entry.level == 0 else min(entry.end, entry.start + GIST_TOKENS)
+    return tree.text(entry.start, end)
 
 
 def _unheld(state: FocusState, tree: LifetimeTree) -> tuple[NodeRef, ...]:
@@ -194,13 +205,19 @@ def _by_node(decisions: tuple[Decision, ...]) -> Decisions:
 
 
 def _decision_of(entry: Entry, decisions: Decisions, block_size: int) -> Decision | None:
-    """The decision that concerns an entry: what made it, else what was, or was not, done with it."""
+    """Find the decision that concerns an entry: what made it, else what was, or was not, done with it; of its group
+    only where nothing was decided about a gist itself.
+    """
     parent = parent_of(entry.node, block_size)
-    for decision in (decisions.get((entry.node, "collapse")), decisions.get((parent, "expand"))):
-        if decision is not None and decision.applied:
-            return decision
-    found = [decisions.get((entry.node, "expand")), decisions.get((parent, "collapse"))]
-    return max((one for one in found if one is not None), key=lambda one: one.refinement, default=None)
+    closed, opened = decisions.get((entry.node, "collapse")), decisions.get((parent, "expand"))
+    if closed is not None and closed.applied:
+        return closed
+    ways = [decisions.get((entry.node, "expand")), decisions.get((parent, "collapse"))]
+    if entry.level == 0:
+        ways.reverse()
+    if opened is not None and opened.applied:
+        ways.insert(min(entry.level, 1), opened)
+    return next((decision for decision in ways if decision is not None), None)
 
 
 def _collapsible(entry: Entry, context: WorkingContext, tree: LifetimeTree) -> bool:

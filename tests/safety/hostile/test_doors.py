@@ -276,7 +276,7 @@ LINKED = (
     "follow {}",
     "record {}",
     "test {}",
-    "focus check {}",
+    "focus open --lifetime {} --check",
     "focus open {}",
     "--corpus {} status",
     "--settings {} status",

@@ -1,4 +1,4 @@
-"""Damaged lifetime folders: `focus check` names each fault, opening refuses, nothing hangs, and a refused folder keeps
+"""Damaged lifetime folders: a check names each fault, opening refuses, nothing hangs, and a refused folder keeps
 its bytes.
 
 `make explore` draws hundreds anew; what they find becomes an example below.

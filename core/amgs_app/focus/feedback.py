@@ -1,13 +1,10 @@
-"""From the focus engine back to memory: `focus feedback`. Here alone the two engines' words meet, by block id."""
+"""From the focus engine back to memory: `focus measure --feedback`. Here alone the engines' words meet."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from amgs.errors import UsageError
-from amgs_app.calls.arguments import DryRun
-from amgs_app.calls.marks import Option
-from amgs_app.calls.operation import operation
 from amgs_app.results.focus import FocusFeedback, WorthRow
 
 if TYPE_CHECKING:
@@ -19,29 +16,8 @@ RESIDENT = 0.5
 """A block is reinforced when at least this share of it stood as tokens."""
 
 
-@operation(
-    "focus feedback",
-    lane="model",
-    needs="operate",
-    summary="Report to memory how much each block helped the answer.",
-    example="focus feedback --dry-run",
-    long=True,
-    writes=True,
-)
-def feedback(
-    engine: Engine,
-    *,
-    dry_run: DryRun = False,
-    measure: Annotated[
-        bool, Option("--measure/--no-measure", help="Measure ΔNLL over the answer; without it, residency only.")
-    ] = True,
-    progress: Progress | None = None,
-) -> FocusFeedback:
-    """Report residency and measured ΔNLL back to memory: blocks that were held as tokens are reinforced, and open
-    forecasts get their outcome where the measurement is further from zero than its own error.
-
-    Once per lifetime context. With --dry-run nothing is written.
-    """
+def tell_memory(engine: Engine, *, measure: bool, dry_run: bool, progress: Progress | None) -> FocusFeedback:
+    """Report how much each block helped the answer, once per lifetime context; with dry_run only show it."""
     from amgs_focus.runtime.block_utility import block_utilities
 
     runtime = engine.focus
@@ -49,7 +25,7 @@ def feedback(
         raise UsageError(
             "This lifetime context was already reported to memory.",
             title="Already reported",
-            way_out="Assemble and open another frame; `focus feedback --dry-run` shows the values again.",
+            way_out="Assemble and open another frame; `focus measure --feedback --dry-run` shows the values again.",
         )
     memory = engine.memory
     found = block_utilities(runtime.state, runtime.tree, measure=measure, progress=progress)

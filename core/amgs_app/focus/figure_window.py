@@ -1,0 +1,295 @@
+"""The working context as text: the texts of the memory, what the model reads of them now, and the answer."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from amgs.text.plural import plural
+from amgs.types import COMPONENTS
+from amgs_app.render.canvas import Piece, Region, clean, cut, ink, width_of
+from amgs_app.render.format import short_id
+from amgs_app.render.glyphs import SHADES, scroll_note, wrap
+from amgs_app.render.rows import RowList, Rows
+from amgs_focus.records import SpanSource
+from amgs_focus.views import EntryView, FocusView
+
+if TYPE_CHECKING:
+    from amgs_focus.dependence import AnswerDependence
+
+Titles = Mapping[str, str]
+Lit = Mapping[int, int]
+"""By block the number under which the answer depends on it."""
+_KINDS: Final[Mapping[str, str]] = {"question": "the question", "generated": "the answer"}
+_GUTTER = 3
+_WORD = re.compile(r"(\s*)(\S+)")
+_HALF = "� "
+_LINES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryText:
+    """A text of the lifetime. whole: tokens of it that the model reads word for word. rank: of the best block in it
+    that the question's search found, from 1; None where none is.
+    """
+
+    name: str
+    source: str | None
+    start: int
+    end: int
+    whole: int
+    rank: int | None
+
+    @property
+    def read(self) -> str:
+        size = self.end - self.start
+        return "all" if self.whole == size else f"{self.whole:,} of {size:,}" if self.whole else "as gists"
+
+
+MEMORY: Final = Rows[MemoryText](
+    "found~! text*! read!",
+    lambda text: (None if text.rank is None else f"◆{text.rank}", text.name, text.read),
+    key=lambda text: text.source,
+    tones={"◆": "accent", "all": "good"},
+)
+
+
+def list_memory(view: FocusView, titles: Titles) -> RowList[MemoryText]:
+    """List the texts of the lifetime in order, and how much of each the model reads."""
+    bounds = np.array([bound for entry in view.entries for bound in (entry.start, entry.end)], np.int64)
+    sizes = [size for entry in view.entries for size in (0, 0 if entry.level else entry.end - entry.start)]
+    whole = np.cumsum(sizes)
+    found = [block * view.block_size for block in view.found]
+    texts = []
+    for name, run in groupby(_named_spans(view, titles), key=lambda named: named[0]):
+        spans = [span for _, span in run]
+        start, end = spans[0].start, spans[-1].end
+        before, after = np.interp((start, end), bounds, whole)
+        rank = next((rank for rank, block in enumerate(found, 1) if start <= block < end), None)
+        texts.append(MemoryText(name, spans[-1].source, start, end, round(after - before), rank))
+    return MEMORY.of("the memory", texts)
+
+
+def _named_spans(view: FocusView, titles: Titles) -> list[tuple[str, SpanSource]]:
+    """Name the spans of the lifetime; what only stands between two texts goes with the second."""
+    named: list[tuple[str, SpanSource]] = []
+    name = ""
+    for span in reversed(view.sources):
+        known = titles.get(span.source or "", "") or span.label or _KINDS.get(span.kind, "")
+        name = clean(known or (short_id(span.source) if span.source else "")) or name or "a text"
+        named.append((name, span))
+    return named[::-1]
+
+
+class Names:
+    """What each token of a lifetime came from."""
+
+    def __init__(self, view: FocusView, titles: Titles) -> None:
+        self.named = _named_spans(view, titles)
+        self.starts = [span.start for _, span in self.named]
+
+    def at(self, token: int) -> str:
+        """Name what a token came from."""
+        return self.named[max(0, bisect_right(self.starts, token) - 1)][0] if self.named else "a text"
+
+
+# --- what the model reads -----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line of the window. entries: those whose words stand on it."""
+
+    pieces: list[Piece]
+    entries: list[int]
+
+
+def mark_of(entry: EntryView) -> str:
+    """Give the sign of what was done with an entry itself: at the last refocus, or by the operator."""
+    if entry.reason == "applied" and entry.last_action == "collapse":
+        return "▽"
+    if entry.reason == "applied" and entry.level == 0:
+        return "▲"
+    return "◆" if entry.pinned else "×" if entry.forbidden else ""
+
+
+def draw_window(region: Region, view: FocusView, selected: int, titles: Titles, lit: Lit) -> None:
+    """Draw what the model reads now, from where the selected entry is in sight: tokens word for word, a grey line a
+    gist.
+    """
+    palette = region.palette
+    signs = [mark_of(entry) for entry in view.entries]
+    changed = f"▲ {signs.count('▲')} opened ▽ {signs.count('▽')} closed" if view.refocuses else ""
+    body = region.part(0, 1)
+    lines = list(_lines(body, view, selected, titles, lit))
+    at = next((n for n, line in enumerate(lines) if selected in line.entries), 0)
+    first = max(0, min(at - body.height // 3, len(lines) - body.height))
+    note = scroll_note(first, body.height, len(lines))
+    region.rule(0, "what the model reads now", " · ".join(filter(None, (changed, note))), strong=True)
+    tones = {"▲": palette.heat_high, "▽": palette.heat_low, "◆": palette.accent, "×": palette.bad}
+    for y, line in enumerate(lines[first : first + body.height]):
+        body.put(0, y, "▸" if selected in line.entries else " ", ink(palette.accent, bold=True))
+        for place in line.entries[:1] if len(line.entries) == 1 else line.entries[::-1]:
+            number = lit.get(view.entries[place].index) if view.entries[place].level == 0 else None
+            if number is not None:
+                body.put(1, y, str(number), ink(tone_of(region, number), bold=True))
+            elif signs[place]:
+                body.put(1, y, signs[place], ink(tones[signs[place]], bold=True))
+        body.pieces(_GUTTER, y, line.pieces, width=body.width - _GUTTER)
+        if line.entries:
+            body.lists(y, line.entries[-1])
+
+
+def _lines(region: Region, view: FocusView, selected: int, titles: Titles, lit: Lit) -> Iterator[_Line]:
+    width, names = region.width - _GUTTER - 1, Names(view, titles)
+    for whole, run in groupby(range(len(view.entries)), key=lambda place: view.entries[place].level == 0):
+        if whole:
+            yield from _word_lines(region, view, list(run), selected, names, lit, width)
+        else:
+            before = ""
+            for place in run:
+                name = names.at(view.entries[place].start)
+                yield _gist_line(region, view, place, selected, "" if name == before else name, width)
+                before = name
+
+
+def _gist_line(region: Region, view: FocusView, place: int, selected: int, name: str, width: int) -> _Line:
+    """A gist: how what it stands for begins, and where that came from. name: "" where that is as above."""
+    palette = region.palette
+    style = ink(palette.muted, on=palette.selection if place == selected else None)
+    told = f" ← {cut(name, width // 3)}" if name else ""
+    shade = SHADES[min(view.entries[place].level, 4)]
+    begins = cut(f"{shade} …{clean(view.texts[place].strip(_HALF))}…", width - width_of(told))
+    return _Line([(begins, style), (told, ink(palette.part_similarity))], [place])
+
+
+def _word_lines(
+    region: Region, view: FocusView, places: Sequence[int], selected: int, names: Names, lit: Lit, width: int
+) -> Iterator[_Line]:
+    """Tokens as flowing text, with a line that names its source wherever another one begins."""
+    palette = region.palette
+    texts = [view.texts[place] for place in places]
+    ends = list(accumulate(map(len, texts)))
+    name, line, used = "", _Line([], []), 0
+    for found in _WORD.finditer("".join(texts)):
+        at = bisect_right(ends, found.start(2))
+        place, blanks, word = places[at], found[1], cut(clean(found[2]), width)
+        entry, inside = view.entries[place], found.start(2) - (ends[at - 1] if at else 0)
+        # Where in a block another text begins is known in tokens alone: its first line break near there is taken.
+        source = names.at(entry.start + (entry.end - entry.start) * inside // len(texts[at]))
+        turns = source != name and (not name or "\n" in blanks)
+        if line.pieces and (turns or "\n\n" in blanks or used + 1 + width_of(word) > width):
+            yield line
+            line, used = _Line([], []), 0
+        if turns:
+            name = source
+            yield _Line([(f"─ {cut(name, width - 4)} ", ink(palette.part_similarity))], [])
+        chosen = palette.selection if place == selected else None
+        if line.pieces:
+            line.pieces.append((" ", ink(on=chosen)))
+        number = lit.get(entry.index)
+        tone = palette.text if number is None else tone_of(region, number)
+        line.pieces.append((word, ink(tone, on=chosen, bold=number is not None)))
+        used += width_of(word) + bool(used)
+        if place not in line.entries:
+            line.entries.append(place)
+    if line.pieces:
+        yield line
+
+
+def tone_of(region: Region, number: int) -> str:
+    """Give the colour of a block that the answer depends on, by its number."""
+    return region.palette.part(COMPONENTS[number % len(COMPONENTS)])
+
+
+# --- the answer ---------------------------------------------------------------------------------------------
+
+
+def number_blocks(depends: AnswerDependence | None) -> Lit:
+    """Number the blocks that words of an answer depend on, in the order of the answer."""
+    blocks = () if depends is None else (word.block for word in depends.words)
+    return {index: n for n, index in enumerate(dict.fromkeys(block.index for block in blocks if block), 1)}
+
+
+def tell_dependence(depends: AnswerDependence, view: FocusView, titles: Titles) -> str:
+    """Tell which blocks an answer depends on, what each gives it, and what the control does."""
+    lit, names = number_blocks(depends), Names(view, titles)
+    gains = {block.index: gain for block, gain in zip(depends.blocks, depends.gains, strict=True)}
+    told = [
+        f"[{n}] {names.at(index * view.block_size)}, L0#{index}: {gains[index]:+.1f} nats" for index, n in lit.items()
+    ]
+    control = sum(word.control for word in depends.words)
+    beside = f"a block that was not opened: {control:+.1f}" if depends.control is not None else "no block to compare"
+    return " · ".join([*(told or ["No word depends on an open block"]), beside])
+
+
+def draw_answer(region: Region, view: FocusView, titles: Titles, depends: AnswerDependence | None) -> None:
+    """The question, then the end of the answer, lit by what it depends on; beside it that of the branch it left, or of
+    the latest that left it.
+    """
+    here = next((branch for branch in view.branches if branch.active), None)
+    kin = [
+        branch
+        for branch in view.branches
+        if here is not None and not branch.active and (branch.name == here.parent or branch.parent == here.name)
+    ]
+    runs: list[tuple[str, int | None]] = [(view.text, None)]
+    if depends is not None:
+        lit = number_blocks(depends)
+        runs = [(word.text, lit[word.block.index] if word.block else None) for word in depends.words]
+        told = wrap(tell_dependence(depends, view, titles), max(8, region.width - 2), 2)
+        for y, line in enumerate(told, region.height - len(told)):
+            region.put(1, y, line, ink(region.palette.muted))
+        region = region.part(0, 0, None, region.height - len(told))
+    if not kin or region.width < 60:
+        title = f"the answer on {view.branch}" if kin else "the answer"
+        _draw_text(region, view, title, runs, live=True)
+        return
+    half = region.width // 2
+    _draw_text(region.part(0, 0, half - 1), view, f"the answer on {view.branch}", runs, live=True)
+    _draw_text(region.part(half + 1, 0), view, f"on {kin[-1].name}", [(kin[-1].text, None)], live=False)
+
+
+def _draw_text(
+    region: Region, view: FocusView, title: str, runs: Sequence[tuple[str, int | None]], *, live: bool
+) -> None:
+    palette = region.palette
+    region.rule(0, title, plural(view.step, "token") if live else "", strong=live)
+    width, y = max(8, region.width - 2), 1
+    if live and view.question and region.height >= 4:
+        for line in wrap(clean(view.question), width - 2, 1 if region.height < 8 else 2):
+            region.put(1, y, f"{'› ' if y == 1 else '  '}{line}", ink(palette.accent))
+            y += 1
+    room, lines = region.height - y, _flow(region, runs, width - 1, palette.text if live else palette.muted)
+    x = 1
+    for pieces in lines[max(0, len(lines) - room) :]:
+        x = region.pieces(1, y, pieces)
+        y += 1
+    if room > 0 and live:
+        region.put(x, max(y - 1, region.height - room), "■" if view.finished else "▌", ink(palette.accent))
+
+
+def _flow(region: Region, runs: Sequence[tuple[str, int | None]], width: int, plain: str) -> list[list[Piece]]:
+    """Break runs of text at blanks into lines; a run with a number has its colour, and the number behind it."""
+    lines: list[list[Piece]] = [[]]
+    used = 0
+    for number, group in groupby(runs, key=lambda run: run[1]):
+        tone = ink(plain) if number is None else ink(tone_of(region, number), bold=True)
+        text = "".join(text for text, _ in group)
+        words = [(found[1], cut(clean(found[2]), width)) for found in _WORD.finditer(text)]
+        if number is not None and words:
+            words.append((" ", f"[{number}]"))
+        for blanks, word in words:
+            if used and used + bool(blanks) + width_of(word) > width:
+                lines.append([])
+                used = 0
+            gap = " " if blanks and used else ""
+            lines[-1].append((f"{gap}{word}", tone))
+            used += len(gap) + width_of(word)
+    return lines

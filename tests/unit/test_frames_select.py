@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import BudgetError, FrameCycleError, UnknownFrameError, UsageError
-from amgs.frames.assemble import LONGEST_WHOLE, FrameSection, Shortener, Template, assemble, key_sentence
+from amgs.frames.assemble import SHARE, FrameSection, Shortener, Template, assemble, key_sentence
 from amgs.frames.registry import by_name, order, register
 from amgs.frames.score import effective
 from amgs.frames.select import Taken, select
@@ -202,12 +202,12 @@ def test_a_block_too_long_for_the_budget_stands_there_with_its_passage() -> None
         finder = PassageFinder(index.query("why did the dome stall?"), index)
         long = candidate(text, 0.9, 0)
         long = replace(long, tokens=template.cost(long, approximate_tokens))
-        taken = Taken(shorten=Shortener(1024, template, finder, approximate_tokens))
+        taken = Taken(shorten=Shortener(template, finder, approximate_tokens))
         (made,) = select([long], 1024, SelectionRule(), taken).candidates
         assert made.fate == "selected"
         assert made.because == f"cut to {made.tokens} of {long.tokens} tokens"
         around = template.cost(replace(long, passage=PassageSpan(0, 0)), approximate_tokens)
-        assert made.tokens <= LONGEST_WHOLE + around < long.tokens
+        assert made.tokens <= 1024 // SHARE + around < long.tokens
         assert made.tokens == template.cost(made, approximate_tokens)
         written = assemble(template, [FrameSection("", (made,))], approximate_tokens)
         (span,) = (one for one in written.spans if one.block_id == long.block.id)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from amgs.retrieval.passage_finder import PassageFinder
+from amgs.text.best_passage import SENTENCE
 from amgs.text.quoting import quote_text
 from amgs.types import Assembly, Block, Candidate, PassageSpan, Span
 from amgs.types.block import untold
@@ -25,7 +26,6 @@ ID = 8
 _BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 """Ends of lines that JSON leaves as they are."""
 _LONGEST_QUERY = 120
-_SENTENCE = re.compile(r"[^\s].*?(?:[.!?](?=\s|$)|(?=\n)|$)", re.DOTALL)
 _WORD = re.compile(r"\w+")
 
 
@@ -166,7 +166,7 @@ def key_sentence(content: str, query: str) -> str:
     """The sentence that stands for a text: the one that shares most words with the query, else the first;
     headings last.
     """
-    sentences = [found.group().strip() for found in _SENTENCE.finditer(content)]
+    sentences = [found.group().strip() for found in SENTENCE.finditer(content)]
     prose = [s for s in sentences if s and not s.startswith("#")] or [s for s in sentences if s]
     if not prose:
         return content
@@ -253,8 +253,8 @@ def _joined(pieces: Iterable[TextSpan], count_tokens: CountTokens) -> Assembled:
     return Assembled("".join(piece.text for piece in merged), tuple(spans))
 
 
-SHARE = 8
-"""Of a block's content at most one part in so many of the budget is written."""
+SHARE = 3
+"""Of a block's content at most one part in so many of the tokens that are left is written: the best have more room."""
 
 LONGEST_WHOLE = 160
 """A content of so many tokens stands whole whatever the budget, where it fits."""
@@ -265,10 +265,9 @@ _TRIES = 4
 
 
 class Shortener:
-    """Cuts candidates for one assembly. budget: of the whole frame, in tokens."""
+    """Cuts candidates for one assembly."""
 
-    def __init__(self, budget: int, template: Template, finder: PassageFinder, count_tokens: CountTokens) -> None:
-        self._most = max(LONGEST_WHOLE, budget // SHARE)
+    def __init__(self, template: Template, finder: PassageFinder, count_tokens: CountTokens) -> None:
         self._template, self._finder, self._count_tokens = template, finder, count_tokens
         self._made: dict[tuple[str, int], Candidate] = {}
         self._around: dict[tuple[str, str], int] = {}
@@ -277,12 +276,13 @@ class Shortener:
         """The candidate with a passage that costs no more than a block may and than is left, where the whole costs
         more; else the candidate as it is.
         """
-        if candidate.tokens <= min(self._most, left) or self._template.assembly == "summary":
+        most = max(LONGEST_WHOLE, left // SHARE)
+        if candidate.tokens <= min(most, left) or self._template.assembly == "summary":
             return candidate
         if left < _LEAST:  # nothing worth writing fits, whatever stands around it
             return candidate
         around = self._cost_around(candidate)
-        room = min(self._most + around, left)
+        room = min(most + around, left)
         if candidate.tokens <= room or room - around < _LEAST:
             return candidate
         key = (candidate.block.id, room)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from amgs.frames.registry import Definitions, find, leaves
@@ -70,8 +70,9 @@ def fill(definition: FrameDefinition, budget: int, pools: Pools, known: Definiti
         filled = fill(find(child.name, known), given, pools, known, taken)
         entry = LedgerEntry(child.name, max(given, 0), filled.used, filled.blocks)
         parts.append(replace(filled, ledger=(entry,)))
-    if definition.merge != "priority_chain":
-        parts = _topped_up(parts, budget, taken)
+    # In a chain who the agent is keeps to its share, and the rest of the budget goes to what comes after it.
+    closed = {leaf.name for leaf in leaves(definition, known) if leaf.rule.gather == "identity"}
+    parts = _topped_up(parts, budget, taken, closed if definition.merge == "priority_chain" else frozenset())
     return Filled(
         tuple(c for part in parts for c in part.candidates),
         sum(part.used for part in parts),
@@ -110,15 +111,15 @@ def _offers(name: str, pools: Pools, known: Definitions) -> bool:
     return any(pools[leaf.name].eligible for leaf in leaves(find(name, known), known))
 
 
-def _topped_up(parts: list[Filled], budget: int, taken: Taken) -> list[Filled]:
-    """What duplicates and rounding left goes to the best blocks that did not fit into their own child's
-    share.
+def _topped_up(parts: list[Filled], budget: int, taken: Taken, closed: Collection[str]) -> list[Filled]:
+    """Give the tokens that were left to the best blocks that did not fit into their own child's share.
 
-    Only frames that already have a title in the text take part: a title would have to be paid for too.
+    Only frames that already have a title in the text take part, for a title would have to be paid for too; and none
+    that is closed.
     """
     every = [c for part in parts for c in part.candidates]
     titled = {c.child for c in every if c.fate == "selected"}
-    in_play = [i for i, c in enumerate(every) if c.child in titled]
+    in_play = [i for i, c in enumerate(every) if c.child in titled and c.child not in closed]
     left = budget - sum(part.used for part in parts)
     for at, candidate in zip(in_play, refill([every[i] for i in in_play], left, taken), strict=True):
         every[at] = candidate

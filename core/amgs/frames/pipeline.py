@@ -95,7 +95,7 @@ def build(
     }
     vectors = {block_id: vector for s in scored.values() for block_id, vector in s.vectors.items()}
     finder = PassageFinder(sources.keyword.query(request.query), sources.keyword)
-    shorten = Shortener(budget, template, finder, count_tokens)
+    shorten = Shortener(template, finder, count_tokens)
     filled, assembled, tokens = _fitted(definition, budget, pools, known, vectors, shorten, template, count_tokens)
     chosen = [c.block for c in filled.candidates if c.fate == "selected"]
     return Frame(

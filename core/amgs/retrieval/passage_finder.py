@@ -5,13 +5,13 @@ that holds most words of a question.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from amgs.index.fuzzy import StemCorrection
 from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import LexicalQuery, identifiers
-from amgs.text.best_passage import Match, best_passage
+from amgs.text.best_passage import SENTENCE, Match, best_passage
 from amgs.text.scripts import spaceless
 from amgs.types import Candidate, PassageSpan
 
@@ -37,13 +37,13 @@ class PassageFinder:
         if not self._weights:
             return []
         read = content[:_MOST]
-        self._read(_WORD.findall(read))
-        found = []
-        for word in _WORD.finditer(read):
-            term = self._terms[word[0]]
-            if term is not None:
-                found.append(Match(word.start(), word.end(), term, self._weights[term]))
-        return found
+        words = list(_words(read))
+        self._read({word for _, word in words})
+        return [
+            Match(start, start + len(word), term, self._weights[term])
+            for start, word in words
+            if (term := self._terms[word]) is not None
+        ]
 
     def passage(self, content: str, most: int) -> PassageSpan:
         """The passage of at most `most` characters in which most of what is asked for stands."""
@@ -60,13 +60,21 @@ class PassageFinder:
             self._terms[word] = next((stem for stem in stems[lower] if stem in self._weights), None)
 
 
+def _words(text: str) -> Iterator[tuple[int, str]]:
+    """Each word with where it begins; of a script without spaces each pair of characters."""
+    for found in _WORD.finditer(text):
+        word, start = found[0], found.start()
+        if len(word) > 1 and spaceless(word):
+            yield from ((start + at, word[at : at + 2]) for at in range(len(word) - 1))
+        else:
+            yield start, word
+
+
 def with_passages(hits: Sequence[Candidate], finder: PassageFinder) -> tuple[Candidate, ...]:
     """The hits, each with the passage that answers the query."""
     return tuple(replace(hit, passage=finder.passage(hit.block.content, HIT)) for hit in hits)
 
 
-_WORD = re.compile(r"\w+")
-_SENTENCE = re.compile(r"[^\s].*?(?:[.!?](?=\s|$)|(?=\n)|$)", re.DOTALL)
 _LONGEST = 100
 _MOST_WORDS = 6
 _MOST_CHARACTERS = 20_000
@@ -104,7 +112,7 @@ def told(words: Collection[str], content: str) -> str:
 
 def _quotation(words: Collection[str], content: str) -> str:
     """The sentence that holds most of the words, cut to what surrounds the first of them."""
-    sentences = [" ".join(found.group().split()) for found in _SENTENCE.finditer(content)]
+    sentences = [" ".join(found.group().split()) for found in SENTENCE.finditer(content)]
     best = max(sentences or [content], key=lambda text: sum(word in text.lower() for word in words))
     if len(best) <= _LONGEST:
         return best

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_SENTENCE = re.compile(r"[^\s].*?(?:[.!?。！？](?=\s|$)|(?=\n)|$)", re.DOTALL)
+SENTENCE = re.compile(r"[^\s].*?(?:[.!?](?=\s|$)|[。！？]|(?=\n)|$)", re.DOTALL)
 _SHORTEST = 12
 
 
@@ -28,7 +28,7 @@ def best_passage(text: str, matches: Sequence[Match], most: int) -> tuple[int, i
     bare = len(text) - len(text.lstrip())
     if len(text.strip()) <= most:
         return (bare, len(text.rstrip())) if text.strip() else (0, 0)
-    pieces = [piece for found in _SENTENCE.finditer(text) for piece in _short(text, *found.span(), most)]
+    pieces = [piece for found in SENTENCE.finditer(text) for piece in _short(text, *found.span(), most)]
     best, chosen = -1.0, (bare, bare)
     for first, (start, stop) in enumerate(pieces):
         if first and not any(start <= m.start < stop for m in matches):

@@ -4,10 +4,9 @@
         --documents DIR
 
 Each corpus is asked questions of its own and as many of the others, which it cannot answer. Printed are, by corpus and
-by form of the best block, the AUROC and the calibration error of the estimate, and beside them the AUROC of either sign
-alone; the AUROC where the questions without an answer are the corpus's own; and, of all these questions, to how many it
-is said that an answer is likely, or that there is no sign of one, and how many of those have one. The projects of
---documents are in no fit.
+by form of the best block, the AUROC and the calibration error of the estimate, and beside them the AUROC of the
+greatest cosine; the AUROC where the questions without an answer are the corpus's own; and, of all these questions, to
+how many it is said that an answer is likely, or that there is no sign of one, and how many of those have one.
 """
 
 from __future__ import annotations
@@ -65,13 +64,13 @@ class AnsweringCorpus:
 
 @dataclass(frozen=True, eq=False)
 class AskedCorpus:
-    """Of each question (n,): the estimate, the two signs (n, 2), the form of the best block, and whether it is
+    """Of each question (n,): the estimate, the greatest cosine, the form of the best block, and whether it is
     ANSWERED, asked of another corpus (FOREIGN), or the corpus's OWN without an answer.
     """
 
     name: str
     estimates: Vector
-    signs: Vector
+    cosines: Vector
     form: NDArray[np.int8]
     kind: NDArray[np.int8]
 
@@ -141,12 +140,11 @@ def ask(corpus: AnsweringCorpus, others: Sequence[str], seed: int) -> AskedCorpu
             for text in questions:
                 evidence = memory.gather(text).evidence
                 if evidence is not None and evidence.numbers.size:
-                    signs = float(evidence.coverage.max()), float(evidence.cosine.max())
-                    rows.append((answerable(evidence), signs, form_of(evidence), kind))
+                    rows.append((answerable(evidence), float(evidence.cosine.max()), form_of(evidence), kind))
     return AskedCorpus(
         corpus.name,
         np.array([r[0] for r in rows]),
-        np.array([r[1] for r in rows]).reshape(-1, 2),
+        np.array([r[1] for r in rows]),
         np.array([r[2] for r in rows], dtype=np.int8),
         np.array([r[3] for r in rows], dtype=np.int8),
     )
@@ -157,15 +155,14 @@ def report(asked: Sequence[AskedCorpus]) -> str:
     names = np.concatenate([[one.name] * one.kind.size for one in asked])
     kind = np.concatenate([one.kind for one in asked])
     estimates = np.concatenate([one.estimates for one in asked])
-    signs = np.concatenate([one.signs for one in asked])
+    cosines = np.concatenate([one.cosines for one in asked])
     form = np.concatenate([one.form for one in asked])
     groups = [(one.name, names == one.name) for one in asked]
     groups += [(f"form: {one}", form == place) for place, one in FORMS.items()]
     groups.append(("all", np.ones(kind.size, dtype=np.bool_)))
     lines = [
-        "| | questions | AUROC | by words covered alone | by cosine alone | error "
-        "| own without an answer | AUROC | likely, % | no sign, % |",
-        "| --- |" + " ---: |" * 9,
+        "| | questions | AUROC | by cosine alone | error | own without an answer | AUROC | likely, % | no sign, % |",
+        "| --- |" + " ---: |" * 8,
     ]
     for name, rows in groups:
         foreign, own = rows & (kind != OWN), rows & (kind != FOREIGN)
@@ -174,8 +171,7 @@ def report(asked: Sequence[AskedCorpus]) -> str:
             continue
         cells = [
             auroc(estimates[foreign], truth[foreign]),
-            auroc(signs[foreign, 0], truth[foreign]),
-            auroc(signs[foreign, 1], truth[foreign]),
+            auroc(cosines[foreign], truth[foreign]),
             calibration_error(estimates[foreign], truth[foreign]),
         ]
         silent = int((rows & (kind == OWN)).sum())

@@ -1,9 +1,9 @@
-"""Fit the weights of the similarity and of the abstention to labelled questions, and say how honest they are.
+"""Fit the weights of the similarity to labelled questions, and say how honest they are.
 
     python -m benchmarks.fit --dialogues DIR --chats DIR --multihop DIR --notes DIR --packages
 
-Writes the constants for `amgs.retrieval.similarity` and `amgs.retrieval.answerable` to stdout; to stderr what weights
-reach that were fitted without a corpus, and without its whole form. A corpus is one conversation, one pool of
+Writes the constants for `amgs.retrieval.similarity` to stdout; to stderr what weights reach that were fitted without a
+corpus, and without its whole form. A corpus is one conversation, one pool of
 paragraphs, one folder of notes with its questions, or the descriptions of the Python packages that are installed.
 """
 
@@ -23,14 +23,12 @@ from numpy.typing import NDArray
 
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
-from amgs.retrieval.answerable import SIGNS, signs
 from amgs.retrieval.features import FEATURES, Features
 from amgs.text.embedding import Embedder
 from amgs.text.minilm import MiniLM
 from benchmarks.documents import project
-from benchmarks.listwise import LabelledRows, fit_logistic, fit_ranking
+from benchmarks.listwise import LabelledRows, fit_ranking
 from benchmarks.locomo_data import read_folder
-from benchmarks.measures import auroc
 from benchmarks.multihop import read_sets
 from benchmarks.stores import (
     STILL,
@@ -153,18 +151,6 @@ def recall(seen: Sequence[ObservedQuestion], weights: Weights, depth: int = 10) 
     return found
 
 
-def signs_of(seen: Sequence[ObservedQuestion], weights: Weights) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """(n, s) signs under the weights, and (n,) whether each question has an answer."""
-    rows = np.array([signs(one.evidence, weights) for one in seen])
-    return rows, np.array([one.question.answerable for one in seen], dtype=np.bool_)
-
-
-def _doubtful(seen: Sequence[ObservedQuestion]) -> list[ObservedQuestion]:
-    """The questions of the forms that have some without an answer: the others would teach that there always is one."""
-    forms = {one.form for one in seen if not one.question.answerable}
-    return [one for one in seen if one.form in forms]
-
-
 def left_out(data: Mapping[str, list[ObservedQuestion]]) -> None:
     """Say for each corpus what weights fitted on all the others reach there, and what weights do that were fitted
     on the other forms alone.
@@ -184,42 +170,15 @@ def _reached(seen: Sequence[ObservedQuestion], others: Sequence[ObservedQuestion
     kinds = recall(seen, weights)
     every = [value for values in kinds.values() for value in values]
     by_kind = ", ".join(f"{kind} {100 * np.mean(values):.1f}" for kind, values in sorted(kinds.items()))
-    said = f"recall@10 {100 * np.mean(every):.1f} ({by_kind})"
-    rows, labels = signs_of(_doubtful(others), weights)
-    if not labels.size:
-        return said
-    mean, scale = scaled(rows)
-    doubt, intercept = fit_logistic((rows - mean) / scale, labels)
-    own, truth = signs_of(seen, weights)
-    if truth.all():
-        return said
-    return f"{said}; AUROC of abstention {auroc(((own - mean) / scale) @ doubt + intercept, truth):.3f}"
+    return f"recall@10 {100 * np.mean(every):.1f} ({by_kind})"
 
 
 def constants(data: Mapping[str, list[ObservedQuestion]]) -> str:
     """The Python constants fitted on everything."""
-    everything = [one for many in data.values() for one in many]
-    weights = ranking_weights(everything)
-    # Rounded first, so that the abstention is fitted to the very weights that will run.
-    weights = np.round(weights, 3)
-    rows, labels = signs_of(_doubtful(everything), weights)
-    mean, scale = scaled(rows)
-    doubt, intercept = fit_logistic((rows - mean) / scale, labels)
-    raw = doubt / scale
+    weights = np.round(ranking_weights([one for many in data.values() for one in many]), 3)
     lines = ["WEIGHTS: Mapping[str, float] = {"]
     lines += [f'    "{name}": {value:g},' for name, value in zip(FEATURES, weights, strict=True)]
-    lines += ["}", "", "WEIGHTS_OF_SIGNS: Mapping[str, float] = {"]
-    lines += [f'    "{name}": {value:.4g},' for name, value in zip(SIGNS, raw, strict=True)]
-    lines += ["}", f"INTERCEPT = {intercept - float(raw @ mean):.4g}"]
-    return "\n".join(lines) + "\n"
-
-
-def scaled(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and spread (s,) of the signs, by which they are brought to one scale; a sign that never varies
-    keeps 1.
-    """
-    spread = rows.std(axis=0)
-    return rows.mean(axis=0), np.where(spread > 0, spread, 1.0)
+    return "\n".join([*lines, "}"]) + "\n"
 
 
 def _say(text: str) -> None:

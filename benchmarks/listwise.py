@@ -1,6 +1,6 @@
-"""Fitting linear weights to labelled questions: a listwise softmax for ranking, a logistic for yes or no.
+"""Fit linear weights to labelled questions, by a listwise softmax.
 
-Both are convex and small, so Newton's method finds the optimum in a few steps; no library is needed.
+It is convex and small, so Newton's method finds the optimum in a few steps; no library is needed.
 """
 
 from __future__ import annotations
@@ -68,59 +68,6 @@ def _fit(taught: Sequence[LabelledRows], ridge: float) -> Row:
         return gradient, curvature
 
     return _newton(np.zeros(width), loss, slope)
-
-
-def fit_logistic(
-    values: NDArray[np.float64], labels: NDArray[np.bool_], *, ridge: float = 1e-2, balanced: bool = True
-) -> tuple[Row, float]:
-    """Weights (k,) and intercept of a logistic regression. balanced: both answers weigh the same in all."""
-    design = np.concatenate([values, np.ones((len(values), 1))], axis=1)
-    share = np.where(labels, 0.5 / max(labels.sum(), 1), 0.5 / max((~labels).sum(), 1))
-    share = share if balanced else np.full(labels.size, 1.0 / max(labels.size, 1))
-    sign = np.where(labels, 1.0, -1.0)
-    penalty = np.full(design.shape[1], ridge)
-    penalty[-1] = 0.0
-
-    def loss(weights: Row) -> float:
-        return float(share @ np.logaddexp(0.0, -sign * (design @ weights)) + penalty @ weights**2)
-
-    def slope(weights: Row) -> tuple[Row, NDArray[np.float64]]:
-        chance = 1.0 / (1.0 + np.exp(-(design @ weights)))
-        gradient = design.T @ (share * (chance - labels)) + 2 * penalty * weights
-        curvature = (design * (share * chance * (1 - chance))[:, None]).T @ design + 2 * np.diag(penalty)
-        return gradient, curvature
-
-    found = _newton(np.zeros(design.shape[1]), loss, slope)
-    return found[:-1], float(found[-1])
-
-
-def fit_classes(
-    values: NDArray[np.float64], labels: NDArray[np.int64], classes: int, *, ridge: float = 1e-3
-) -> NDArray[np.float64]:
-    """Weights (k, c) of a multinomial logistic regression of labels (n,) from 0 on values (n, k)."""
-    n, width = values.shape
-    truth = np.eye(classes)[labels]
-
-    def chances(weights: Row) -> NDArray[np.float64]:
-        scores = values @ weights.reshape(width, classes)
-        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
-
-    def loss(weights: Row) -> float:
-        return ridge * float(weights @ weights) - float(np.log((chances(weights) * truth).sum(axis=1) + 1e-300).mean())
-
-    def slope(weights: Row) -> tuple[Row, NDArray[np.float64]]:
-        chance = chances(weights)
-        gradient = (values.T @ (chance - truth)).ravel() / n + 2 * ridge * weights
-        curvature = np.zeros((width, classes, width, classes))
-        for a in range(classes):
-            for b in range(classes):
-                share = chance[:, a] * ((a == b) - chance[:, b]) / n
-                curvature[:, a, :, b] = (values * share[:, None]).T @ values
-        whole = curvature.reshape(width * classes, width * classes)
-        return gradient, whole + 2 * ridge * np.eye(width * classes)
-
-    return _newton(np.zeros(width * classes), loss, slope).reshape(width, classes)
 
 
 def _newton(weights: Row, loss: Callable[[Row], float], slope: Callable[[Row], tuple[Row, NDArray[np.float64]]]) -> Row:

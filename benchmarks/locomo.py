@@ -21,8 +21,7 @@ from amgs.text.tokens import approximate_tokens
 from amgs.types import LAYERS, SearchResult
 from benchmarks import measures
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
-from benchmarks.fit import ObservedQuestion, ranking_weights, scaled, signs_of
-from benchmarks.listwise import fit_logistic
+from benchmarks.fit import ObservedQuestion, ranking_weights
 from benchmarks.locomo_data import ADVERSARIAL, CATEGORIES, MULTI_HOP, Conversation, read_folder
 from benchmarks.references import Bm25, fused_ranks, with_neighbours
 from benchmarks.stores import SourcedQuestion, block_ids, conversation_store
@@ -67,7 +66,6 @@ class LocomoMeasurements:
     adversarial: list[bool] = field(default_factory=list)
     seen: dict[str, list[ObservedQuestion]] = field(default_factory=dict)
     ids: dict[str, list[NDArray[np.object_]]] = field(default_factory=dict)
-    left_out: float = float("nan")
 
 
 def run(rig: MemoryRig, data: Path, *, ablate: bool = True) -> BenchResult:
@@ -165,10 +163,9 @@ def _ids(memory: Memory, query: str, layers: Sequence[str]) -> list[str]:
 
 
 def _leave_out(measured: LocomoMeasurements) -> None:
-    """Rank every conversation with weights fitted on the others alone, and tell abstention likewise."""
+    """Rank every conversation with weights fitted on the others alone."""
     if len(measured.seen) < 2:
         return
-    doubts: list[tuple[float, bool]] = []
     for name, seen in measured.seen.items():
         rest = [one for other, many in measured.seen.items() if other != name for one in many]
         weights = ranking_weights(rest)
@@ -177,13 +174,6 @@ def _leave_out(measured: LocomoMeasurements) -> None:
             order = np.argsort(-(one.evidence.values @ weights), kind="stable")[:_DEEPEST]
             left_out = Ranking(name, ours.category, ours.relevant, tuple(str(ids[row]) for row in order))
             measured.rankings[f"{OURS}, left out"].append(left_out)
-        rows, labels = signs_of(rest, weights)
-        mean, scale = scaled(rows)
-        doubt, intercept = fit_logistic((rows - mean) / scale, labels)
-        own, truth = signs_of(seen, weights)
-        scores = ((own - mean) / scale) @ doubt + intercept
-        doubts += zip(scores.tolist(), truth.tolist(), strict=True)
-    measured.left_out = measures.auroc([score for score, _ in doubts], [yes for _, yes in doubts])
 
 
 # --- the result -------------------------------------------------------------------------------------------
@@ -212,7 +202,6 @@ def _result(conversations: Sequence[Conversation], measured: LocomoMeasurements,
             "recall10_c14_left_out": _mean(left_out, _ANSWERED),
             "recall10_all_left_out": _mean(left_out, tuple(CATEGORIES)),
             "recall10_multihop_left_out": _mean(left_out, (MULTI_HOP,)),
-            "abstain_auroc_left_out": measured.left_out,
         }
     settings = {
         "conversations": [conversation.name for conversation in conversations],

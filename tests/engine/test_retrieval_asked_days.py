@@ -22,6 +22,16 @@ QUESTION = "What did we talk about on 5 February 2026?"
         ("and yesterday?", date(2026, 2, 28), date(2026, 2, 28)),
         ("between 3 and 6 February", date(2026, 2, 3), date(2026, 2, 6)),
         ("what happened in February?", date(2026, 2, 1), date(2026, 2, 28)),
+        ("Worüber haben wir am 5. Februar 2026 gesprochen?", date(2026, 2, 5), date(2026, 2, 5)),
+        ("Was habe ich gestern gesagt?", date(2026, 2, 28), date(2026, 2, 28)),
+        ("De quoi avons-nous parlé le 5 février ?", date(2026, 2, 5), date(2026, 2, 5)),
+        ("De quoi avons-nous parlé il y a trois jours ?", date(2026, 2, 26), date(2026, 2, 26)),
+        ("¿De qué hablamos el 5 de febrero?", date(2026, 2, 5), date(2026, 2, 5)),
+        ("¿Qué hicimos la semana pasada?", date(2026, 2, 16), date(2026, 2, 22)),
+        ("我们2月5日聊了什么？", date(2026, 2, 5), date(2026, 2, 5)),
+        ("我们上周二聊了什么？", date(2026, 2, 17), date(2026, 2, 17)),
+        ("2月5日に私たちは何を話しましたか？", date(2026, 2, 5), date(2026, 2, 5)),
+        ("昨日は何を話しましたか？", date(2026, 2, 28), date(2026, 2, 28)),
     ],
 )
 def test_a_day_or_span_of_days_is_read(question: str, first: date, last: date) -> None:
@@ -36,6 +46,8 @@ def test_a_day_or_span_of_days_is_read(question: str, first: date, last: date) -
         ("5 February 2026", True),
         ("what did we say of the gate on 5 February?", False),
         ("how much diesel arrived in February?", False),
+        ("Was haben wir am 5. Februar über das Tor gesagt?", False),
+        ("2月5日我们说了门的什么事？", False),
     ],
 )
 def test_a_question_asks_for_the_days_alone_or_for_more(question: str, alone: bool) -> None:

@@ -31,6 +31,11 @@ CHAT = [
         "Can you recommend a book for my sister?",
         "How old am I?",
         "In AGENTS.md, what did I want?",
+        "Was habe ich dir über meine Schwester erzählt?",
+        "Où suis-je allé avec ma sœur ?",
+        "¿Dónde comí con mi hermana?",
+        "我跟你说过我妹妹什么？",
+        "私は妹について何と言いましたか？",
     ],
 )
 def test_i_means_the_user(question: str) -> None:
@@ -45,6 +50,11 @@ def test_i_means_the_user(question: str) -> None:
         "I don't remember which hotel you named.",
         "When should I prune it, did you say?",
         "The gate squeaks. What was your advice?",
+        "Was hast du mir am 3. Mai für das Tor empfohlen?",
+        "Que m'as-tu conseillé pour le portail ?",
+        "¿Qué me recomendaste para la verja?",
+        "你推荐我怎么修门？",
+        "門について何を勧めてくれましたか？",
     ],
 )
 def test_you_means_the_assistant(question: str) -> None:
@@ -61,6 +71,10 @@ def test_you_means_the_assistant(question: str) -> None:
         "What colour is the gate?",
         "I want to mend my gate.",
         "I told you of the gate. What colour is it?",
+        "Worüber haben wir gesprochen?",
+        "De quelle couleur est le portail ?",
+        "¿De qué hablamos ayer?",
+        "我们聊了什么？",
     ],
 )
 def test_what_asks_for_neither_means_nobody(text: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from amgs.index.block_features import NOBODY, BlockFeatures
 from amgs.index.lexical import StemPostings
-from amgs.retrieval.features import FEATURES
+from amgs.retrieval.features import FEATURES, PART_WORDS
 from amgs.retrieval.score import ALONE_WEIGHTS
 from amgs.retrieval.sequence_index import NOTHING
 from amgs.retrieval.similarity import WEIGHTS
@@ -104,6 +104,7 @@ def test_an_estimate_is_told_only_of_the_form_on_which_it_was_right(sources: Sou
     notes = world(pieces)
     assert estimate(notes, question) is not None
     assert ask(notes, question).answerable is None, "the best hit is a note of its own"
+    assert ask(sources, question, layers=frozenset({"prefilter", "keyword", "graph", "score"})).answerable is None
     dated = f"which gate is painted green, as of {WRITTEN:%d %B %Y}?"
     assert ask(sources, dated).unestimated == "the question names a day"
 
@@ -119,7 +120,9 @@ def test_a_rare_word_is_read_as_the_common_one_that_a_slip_makes_it_of(
 def test_what_a_typo_was_read_as_counts_as_evidence(sources: Sources) -> None:
     right, wrong = (gather(RetrievalRequest(f"the broken {word}"), sources) for word in ("kettle", "kettel"))
     assert right.evidence is not None and wrong.evidence is not None
-    assert 0.5 * right.evidence.coverage.max() < wrong.evidence.coverage.max() < 1.0
+    place = list(FEATURES).index("coverage")
+    covered, covered_less = right.evidence.values[:, place].max(), wrong.evidence.values[:, place].max()
+    assert 0.5 * covered < covered_less < 1.0
     (hit, *_) = ask(sources, "kettel").hits
     assert "kettle" in hit.block.content
 
@@ -296,7 +299,9 @@ def test_words_speak_by_the_plain_formulas(said: list[str], split: list[str], lo
     best = own.max(initial=1e-6)
     assert values["words"] == pytest.approx(own / best)
     assert values["opening"] == pytest.approx((found.numbers > size) * opening / opening.max(initial=1e-6))
-    assert values["coverage"] == pytest.approx(coverage)
+    other = found.form != PART
+    assert values["coverage"][other] == pytest.approx(coverage[other])
+    assert (values["coverage"][~other] <= PART_WORDS).all(), "of a part it is the keyword layer's score by the best"
     assert values["window"] == pytest.approx(window)
     assert values["neighbour_words"] == pytest.approx(found.gate * beside / best)
     assert values["episode_words"] == pytest.approx(episode / episode.max(initial=1e-6))

@@ -36,6 +36,7 @@ from amgs.index.terms import (
 )
 from amgs.storable import make_storable
 from amgs.text.language import ENGLISH, foreign_function_words, language_of
+from amgs.text.language_tables import lone_characters
 from amgs.text.scripts import spaced
 
 MOST_TERMS = 128
@@ -139,7 +140,7 @@ class LexicalIndex(ABC):
         """
         text = make_storable(text[:LONGEST_QUERY])
         language = language_of(text)
-        every = dict.fromkeys(self._terms_of(spaced(text, singles=False), language))
+        every = dict.fromkeys(self._terms_of(f"{spaced(text, singles=False)} {lone_characters(text)}", language))
         idle = set[str]()
         if language != ENGLISH:  # a lone "war" or "man" is no function word of German yet
             idle.update(self.stems(" ".join(foreign_function_words(text)), language))

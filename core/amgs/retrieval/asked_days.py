@@ -9,6 +9,8 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from amgs.clock import earlier
 from amgs.text.intervals import Modality, ToldDays, dates_in, told_days
+from amgs.text.language import foreign_function_words
+from amgs.text.language_tables import table_of
 from amgs.text.stop_words import COMMON_WORDS
 from amgs.types import Block, BlockFilter
 
@@ -29,21 +31,6 @@ BESIDE_WORDS = 1 / 3
 MOST_BLOCKS = 200
 """Of the days asked for; of more, only what words, meaning and edges find is a candidate."""
 
-_LEAVES_AN_END_OPEN = re.compile(r"\b(?:after|before|by|prior\s+to|since|till|until)\s+$", re.IGNORECASE)
-
-
-_OF_TALKING = frozenset(
-    re.findall(
-        r"\w+",
-        "advise advised afternoon answer answered anything ask asked bring brought chat chatted conversation day days "
-        "discuss discussed discussion evening everything explain explained get give given gave go going happen "
-        "happened happening help helped know like look make made mention mentioned morning need needed night note "
-        "notes plan planned question questions recommend recommended said say see session sessions speak spoke "
-        "subject suggest suggested talk talked talking tell thing things think thought time told topic topics want "
-        "wanted week work worked working write written wrote",
-    )
-)
-"""Words that say of a question that it asks for what was said or done, and not for what of it."""
 _COMMON = frozenset(COMMON_WORDS)
 _ANOTHER_DAY = timedelta(days=45)
 """From which a text is read again: a month and a half later "today" is another day, and "last month" another month."""
@@ -92,12 +79,13 @@ def asked_days(text: str, now: datetime) -> AskedDays | None:
     """
     if len(text) > MOST_CHARACTERS:
         return None
+    words = table_of(text)
     named = [
         mention
         for mention in dates_in(text, now)
         if mention.interval.modality is Modality.ON
         and mention.interval.confidence > LEAST_SURE
-        and not _LEAVES_AN_END_OPEN.search(text, 0, mention.start)
+        and not words.open.search(text, 0, mention.start)
     ]
     if not named:
         return None
@@ -106,7 +94,8 @@ def asked_days(text: str, now: datetime) -> AskedDays | None:
     if (last - first).days >= LONGEST:
         return None
     rest = "".join(c for i, c in enumerate(text) if not any(m.start <= i < m.end for m in named))
-    asked = {word.lower() for word in _WORD.findall(rest)} - _OF_TALKING - _COMMON
+    asked = {word.lower() for word in _WORD.findall(words.talking.sub(" ", rest))} - _COMMON
+    asked -= foreign_function_words(text)
     return AskedDays(first, last, alone=not asked)
 
 

@@ -27,7 +27,8 @@ from amgs.text.stop_words import COMMON_WORDS
 FEATURES: Mapping[str, str] = {
     "words": "BM25 of what is asked about, by the query's best",
     "opening": "BM25 of what is asked about in the opening of a part or a note, by the query's best",
-    "coverage": "how much of what is asked about it mentions, rare words counting more",
+    "coverage": "how much of what is asked about it mentions, rare words counting more; of a part of a document its "
+    "keyword score by the query's best, times PART_WORDS",
     "window": "the same of it and its neighbours together: two on either side of a turn, one of a part",
     "neighbour_words": "BM25 of the two turns on either side, by the query's best; gated",
     "speaker_words": "the same of the turn that the same speaker said one or two before; in a chat with an assistant",
@@ -60,6 +61,9 @@ docs/results/search.md.
 PART_MEANING = 0.67
 """The same of a part of a document, whose headings and terms say more: docs/results/search.md."""
 
+PART_WORDS = 1.72
+"""How much the keyword layer's own score of a part counts in place of its coverage: docs/results/search.md."""
+
 MOST_POSTINGS = 2000
 """Documents looked up for one word; of a commoner word only the best count."""
 
@@ -86,7 +90,6 @@ class Features:
     numbers: Numbers
     values: NDArray[np.float64]
     named: NDArray[np.bool_]
-    coverage: NDArray[np.float64]
     form: NDArray[np.int8]
     gate: NDArray[np.float64]
     cosine: NDArray[np.float64]
@@ -94,7 +97,8 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class QueryFeatures:
-    """A query as the evidence needs it. comparison: None while the vector layer is off. flows: by number.
+    """A query as the evidence needs it. comparison: None while the vector layer is off. flows, shares: what
+    flowed in along edges, and what the keyword layer gave, by number.
     compare: embeds and compares another text, for the query without names. lexical, order: whether words, and the
     order of blocks, may speak at all. written, telling: numbers of the blocks that were written on the days asked for,
     and of those that tell of them. days_share: how much the former count, see `asked_days`.
@@ -105,6 +109,7 @@ class QueryFeatures:
     query: LexicalQuery
     comparison: QueryVectors | None
     flows: Mapping[int, float]
+    shares: Mapping[int, float]
     compare: Callable[[str], QueryVectors] | None = None
     lexical: bool = True
     order: bool = True
@@ -132,7 +137,9 @@ def weigh(
     gate = forms.gate[rows]
     named = np.isin(forms.speaker[rows], people)
     words = _Words(asked, sequences, keyword, near, turns, names)
-    columns: dict[str, NDArray[np.float64]] = {"words": words.own, "opening": words.opening, "coverage": words.coverage}
+    shares = np.array([asked.shares.get(n, 0.0) for n in numbers.tolist()], dtype=np.float64)
+    covered = np.where(form == PART, PART_WORDS * shares / _best(shares), words.coverage)
+    columns: dict[str, NDArray[np.float64]] = {"words": words.own, "opening": words.opening, "coverage": covered}
     if asked.order:
         columns["window"] = words.window
         columns["neighbour_words"] = gate * words.beside
@@ -167,7 +174,7 @@ def weigh(
     columns["flow"] = np.array([asked.flows.get(n, 0.0) for n in numbers.tolist()], dtype=np.float64)
     nothing = np.zeros(numbers.size)
     values = np.stack([columns.get(name, nothing) for name in FEATURES], axis=1)
-    return Features(numbers, values, named, words.coverage, form, gate, cosine)
+    return Features(numbers, values, named, form, gate, cosine)
 
 
 def without_names(text: str, names: Collection[str]) -> str:
@@ -254,7 +261,7 @@ class _Words:
 
 
 def _best(scores: NDArray[np.float64]) -> float:
-    return max(float(scores.max()), _SHARPEST)
+    return max(float(scores.max(initial=0.0)), _SHARPEST)
 
 
 def _window(sequences: SequenceIndex, rows: NDArray[np.int64], turns: NDArray[np.bool_]) -> NDArray[np.int64]:

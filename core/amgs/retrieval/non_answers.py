@@ -16,6 +16,7 @@ import numpy as np
 from amgs.retrieval.asked_role import ASSISTANTS, USERS
 from amgs.retrieval.features import FEATURES, Features
 from amgs.retrieval.text_forms import TURN
+from amgs.text.language_tables import table_of
 from amgs.text.stop_words import COMMON_WORDS
 from amgs.types import Block
 
@@ -26,13 +27,8 @@ _FEW = 3
 _LONGEST = 400
 """Characters of a turn that may be without an answer; what is longer tells something."""
 
-_ABOUT_QUESTIONS = re.compile(
-    r"\b(?:ask(?:ed|s|ing)?|questions?|wonder(?:ed|s|ing)?|enquir\w+|inquir\w+|request\w*|want(?:ed)?\s+to\s+know"
-    r"|unsure|uncertain|not\s+know|n['’]t\s+know|unknown|no\s+idea)\b",
-    re.IGNORECASE,
-)
 _SPEAKER = re.compile(r"^[^\W\d_][\w.'’ -]{0,40}:\s+")
-_SENTENCE = re.compile(r"[^.!?…\n]*[^\W_][^.!?…\n]*[.!?…]*")
+_SENTENCE = re.compile(r"[^.!?…。！？\n]*[^\W_][^.!?…。！？\n]*[.!?…。！？]*")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _NOT = r"(?:do(?:es)?|did|have|has|had|am|are|is|was|were|can|could|wo|would|ca|'m|'ve)(?:n['’]?t|\s*not|\s+never)"
 _IGNORANT = re.compile(
@@ -74,7 +70,7 @@ def with_non_answers(evidence: Features, asked: str, blocks: Blocks) -> Features
     """The evidence with its column `no_answer`, of turns of a dialogue and of notes that say in which role they were
     said. Nothing steps back where a question asks what was asked, or what is not known.
     """
-    if _ABOUT_QUESTIONS.search(asked):
+    if table_of(asked).asking.search(asked):
         return evidence
     read = blocks(evidence.numbers.tolist())
     column = np.zeros(evidence.numbers.size)
@@ -114,6 +110,7 @@ def tells(text: str, asked: str, *, of_assistant: bool) -> bool:
 
 def is_question(text: str) -> bool:
     """Whether a text asks, and says hardly a word beside it."""
+    text = text.replace("？", "?")
     said = [one for one in _SENTENCE.findall(text) if "?" not in one]
     return "?" in text and all(len(_WORD.findall(one)) <= _FEW for one in said)
 

@@ -333,6 +333,7 @@ class _Run:
             self.sources.keyword.corrected(self.query, self.corrections),
             self.comparison,
             flows,
+            {number: found.share for number, found in self.found.items()},
             compare=lambda text: self.sources.vectors.compare(self.sources.embed(text), self.allowed),
             lexical="keyword" in self.wanted,
             order="graph" in self.wanted,

@@ -20,6 +20,8 @@ _WRAPPED = re.compile(f"(?<=[{_CJK}])[ \t]*\n[ \t]*(?=[{_CJK}])")
 """Where a line was broken inside a run."""
 
 _HIRAGANA = re.compile("[\u3041-\u309f]+")
+_KANA = re.compile("[\u3041-\u30fa]")
+_HAN = re.compile("[\u3041-\u30fa\u3400-\u9fff]")
 _LATIN = "\u0250"
 """From here on letters are of another script."""
 
@@ -35,6 +37,13 @@ def other_script(text: str) -> bool:
         return False
     letters = [c for c in text if c.isalpha()]
     return sum(c >= _LATIN for c in letters) > _MOST_OF_ANOTHER_SCRIPT * len(letters)
+
+
+def spaceless_language(text: str) -> str:
+    """Return "japanese" for a text with kana, "chinese" for one with Han alone; empty for any other."""
+    if text.isascii() or not _HAN.search(text):
+        return ""
+    return "japanese" if _KANA.search(text) else "chinese"
 
 
 def grammatical(term: str) -> bool:

@@ -16,6 +16,7 @@ from amgs.text.intervals.ranges import RANGES
 from amgs.text.intervals.reading import Found, Reading, Rule, Settled
 from amgs.text.intervals.vocabulary import DECADES, MONTHS, SEASONS, SHORT_WEEKDAYS, UNITS, WEEKDAYS
 from amgs.text.intervals.written import date_fields
+from amgs.text.language_tables import table_of
 
 # The rules for words that say hardly when: each a wide interval, vague and of low confidence, and no day.
 
@@ -97,8 +98,16 @@ def dates_in(text: str, written: date | datetime) -> tuple[DateMention, ...]:
     else the longer one.
 
     What is a date only where one is expected ("may", "2.5", "the day", a bare number) is passed over. Time: linear in
-    the length of the text.
+    the length of the text. A text in another language has the phrases of its table.
     """
+    phrases = sorted(table_of(text).dates(text))
+    if phrases:
+        read = ((start, end, _english_dates(english, written)) for start, end, english in phrases)
+        return tuple(DateMention(start, end, text[start:end], told[0].interval) for start, end, told in read if told)
+    return _english_dates(text, written)
+
+
+def _english_dates(text: str, written: date | datetime) -> tuple[DateMention, ...]:
     today = day_of(written)
     reading = Reading(text, today, RULES)
     found: list[DateMention] = []

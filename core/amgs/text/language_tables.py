@@ -1,0 +1,97 @@
+"""What each language says of who spoke and of when, as tables: `languages/NAME.toml`; and what a text's table is.
+
+A date in another language than English is a phrase of its table, read as the English that stands beside it: one
+grammar reads the dates of all.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any
+
+from amgs.text.language import ENGLISH, function_words
+from amgs.text.scripts import spaceless_language
+
+TABLES = frozenset({ENGLISH, "chinese", "french", "german", "japanese", "spanish"})
+_SLOT = re.compile(r"\{([a-z]+|0)\}")
+_LONE = re.compile("(?<![\u3400-\u9fff])[\u3400-\u9fff](?![\u3400-\u9fff])")
+_DIGITS = {"day": {r"3[01]|[12]\d|0?[1-9]": ""}, "mm": {"1[0-2]|0?[1-9]": ""}, "year": {r"(?:19|20)\d\d": ""}}
+
+
+@dataclass(frozen=True)
+class LanguageTable:
+    """request, asks, subject, own: of who is meant (`retrieval.asked_role`). asking: says that a question asks what was
+    asked. open, talking: of days that a question names (`retrieval.asked_days`). phrases: dates, each with its English.
+    particles: what parts words in a script without spaces.
+    """
+
+    request: re.Pattern[str]
+    asks: re.Pattern[str]
+    subject: re.Pattern[str]
+    own: re.Pattern[str]
+    asking: re.Pattern[str]
+    open: re.Pattern[str]
+    talking: re.Pattern[str]
+    phrases: tuple[tuple[re.Pattern[str], str], ...]
+    slots: Mapping[str, tuple[tuple[re.Pattern[str], str], ...]]
+    particles: re.Pattern[str] = re.compile("(?!)")
+
+    def dates(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Each date phrase of a text: [start, end), and its English. Of two that overlap the earlier in the table."""
+        taken: list[tuple[int, int]] = []
+        for phrase, english in self.phrases:
+            for found in phrase.finditer(text):
+                start, end = found.span()
+                if all(end <= first or last <= start for first, last in taken):
+                    taken.append((start, end))
+                    yield start, end, _SLOT.sub(partial(self._word, found), english)
+
+    def _word(self, found: re.Match[str], slot: re.Match[str]) -> str:
+        written = found[0] if slot[1] == "0" else found[slot[1]] or ""
+        for pattern, english in self.slots.get(slot[1], ()):
+            if pattern.fullmatch(written):
+                return english or written
+        return written
+
+
+def table_of(text: str) -> LanguageTable:
+    """The table of a text's language; of one without a table, the English one."""
+    found = function_words(text)
+    name = found.language if found.other > max(found.english, 1) else ENGLISH
+    name = "spanish" if "¿" in text else spaceless_language(text) or name
+    return language_table(name if name in TABLES else ENGLISH)
+
+
+def lone_characters(text: str) -> str:
+    """Return the Han characters of a question that stand alone between particles or kana: they are words."""
+    if not spaceless_language(text):
+        return ""
+    return " ".join(_LONE.findall(table_of(text).particles.sub(" ", text)))
+
+
+@cache
+def language_table(name: str) -> LanguageTable:
+    """The table of a language of TABLES."""
+    given: dict[str, Any] = tomllib.loads((files(__package__) / f"languages/{name}.toml").read_text("utf-8"))
+    words = _DIGITS | given
+    slots = {
+        slot: tuple((_compiled(form), english) for form, english in table.items())
+        for slot, table in words.items()
+        if slot not in ("roles", "days", "words", "phrases")
+    }
+
+    phrases = tuple(
+        (_compiled(_SLOT.sub(lambda slot: f"(?P<{slot[1]}>{'|'.join(words[slot[1]])})", form)), english)
+        for form, english in given.get("phrases", {}).items()
+    )
+    rules = {key: _compiled(form) for key, form in (given["roles"] | given["days"] | given.get("words", {})).items()}
+    return LanguageTable(**rules, phrases=phrases, slots=slots)
+
+
+def _compiled(form: str) -> re.Pattern[str]:
+    return re.compile(form, re.IGNORECASE)

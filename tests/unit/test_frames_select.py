@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import BudgetError, FrameCycleError, UnknownFrameError, UsageError
-from amgs.frames.assemble import SHARE, FrameSection, Shortener, Template, assemble, key_sentence
+from amgs.frames.assemble import LONGEST_OF_A_THIRD, FrameSection, Shortener, Template, assemble, key_sentence
 from amgs.frames.registry import by_name, order, register
 from amgs.frames.score import effective
 from amgs.frames.select import Taken, select
@@ -207,7 +207,7 @@ def test_a_block_too_long_for_the_budget_stands_there_with_its_passage() -> None
         assert made.fate == "selected"
         assert made.because == f"cut to {made.tokens} of {long.tokens} tokens"
         around = template.cost(replace(long, passage=PassageSpan(0, 0)), approximate_tokens)
-        assert made.tokens <= 1024 // SHARE + around < long.tokens
+        assert made.tokens <= LONGEST_OF_A_THIRD + around < long.tokens
         assert made.tokens == template.cost(made, approximate_tokens)
         written = assemble(template, [FrameSection("", (made,))], approximate_tokens)
         (span,) = (one for one in written.spans if one.block_id == long.block.id)

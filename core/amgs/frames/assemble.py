@@ -253,11 +253,10 @@ def _joined(pieces: Iterable[TextSpan], count_tokens: CountTokens) -> Assembled:
     return Assembled("".join(piece.text for piece in merged), tuple(spans))
 
 
-SHARE = 3
-"""Of a block's content at most one part in so many of the tokens that are left is written: the best have more room."""
-
-LONGEST_WHOLE = 160
-"""A content of so many tokens stands whole whatever the budget, where it fits."""
+LONGEST_WHOLE, LONGEST_OF_A_THIRD, SHARE = 160, 256, 8
+"""A content of up to 160 tokens stands whole whatever the budget, where it fits; a longer one has up to a third of the
+tokens that are left, but no more than 256 or an eighth of them. Paragraphs gain a point by it: docs/results/frames.md.
+"""
 
 _LEAST = 32
 """A passage of fewer tokens is not worth its place."""
@@ -276,7 +275,7 @@ class Shortener:
         """The candidate with a passage that costs no more than a block may and than is left, where the whole costs
         more; else the candidate as it is.
         """
-        most = max(LONGEST_WHOLE, left // SHARE)
+        most = max(LONGEST_WHOLE, min(left // 3, LONGEST_OF_A_THIRD), left // SHARE)
         if candidate.tokens <= min(most, left) or self._template.assembly == "summary":
             return candidate
         if left < _LEAST:  # nothing worth writing fits, whatever stands around it

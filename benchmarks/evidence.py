@@ -12,12 +12,14 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 from amgs.frames import shipping
 from amgs.frames.assemble import Assembled, FrameSection, Template, assemble
+from amgs.frames.compare import jaccard
 from amgs.memory import Memory
 from amgs.types import Block, Candidate, ScoreParts, Span
 from benchmarks import measures
@@ -38,6 +40,7 @@ BENCH = Bench(
     },
 )
 FRAMES = ("SESSION", "ATTENTION", "WORLD", "TASK", "REASONING")
+DIFFERING = ("ATTENTION", "WORLD", "TASK")
 BY_WEIGHTS, SEARCHED, BM25 = "SESSION by the weights", "the search's order, filled", "BM25, filled"
 LATEST, RANDOM, CEILING = "the latest, filled", "at random, filled", "what answers, filled"
 _CONSIDERED = 80
@@ -50,6 +53,7 @@ def run(rig: MemoryRig, data: Path, budgets: Sequence[int], every: int = 1) -> B
     """Measure the four corpora as far as a folder has them. every: one question in so many is asked."""
     found: dict[tuple[str, str, int], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     tokens: dict[tuple[str, str, int], list[int]] = defaultdict(list)
+    shared: dict[tuple[str, int, str, str], list[float]] = defaultdict(list)
     needs: dict[str, list[dict[str, ConversationNeeds]]] = defaultdict(list)
     for one in questioned_memories(rig, data):
         asked = one.asked[::every]
@@ -59,10 +63,14 @@ def run(rig: MemoryRig, data: Path, budgets: Sequence[int], every: int = 1) -> B
         for place, question in enumerate(asked):
             rig.progress(place, len(asked), f"{one.corpus} {question.group}")
             for budget in budgets:
+                took: dict[str, frozenset[str]] = {}
                 for name, text, spans, used in world.texts(question.text, question, budget):
+                    took[name] = frozenset(span.block_id for span in spans if span.block_id)
                     share = evidence(text, spans, question, world.blocks)
                     found[one.corpus, name, budget][question.group].append(share)
                     tokens[one.corpus, name, budget].append(used)
+                for pair in combinations(DIFFERING, 2):
+                    shared[one.corpus, budget, *pair].append(jaccard(took[pair[0]], took[pair[1]]))
     metrics: dict[str, float] = {}
     rows: list[tuple[str | float, ...]] = []
     for (corpus, name, budget), by in found.items():
@@ -74,7 +82,11 @@ def run(rig: MemoryRig, data: Path, budgets: Sequence[int], every: int = 1) -> B
         if name in FRAMES:
             metrics[f"evidence_{name.lower()}_{budget}_{corpus}"] = mean
     columns = ("corpus", "budget", "text", "evidence, percent", "95 %", "tokens")
-    tables = [BenchTable("Evidence in a frame", columns, tuple(rows))]
+    alike = tuple((*key, float(np.mean(values))) for key, values in shared.items())
+    tables = [
+        BenchTable("Evidence in a frame", columns, tuple(rows)),
+        BenchTable("Blocks that two frames share", ("corpus", "budget", "frame", "other", "Jaccard"), alike),
+    ]
     for corpus, own in needs.items():
         promised, table = hold_promises(corpus, own)
         metrics |= promised

@@ -133,7 +133,7 @@ def bench_evidence(
     every: Annotated[int, Option("--every", metavar="N", min=1, help="Ask one question in N.")] = 1,
     progress: Progress,
 ) -> BenchResult:
-    """Assemble SESSION, ATTENTION and TASK for each question and report the share of what answers it that stands there,
+    """Assemble five frames for each question and report the share of what answers it that stands there,
     beside the weights of the specification, the search's order filled up, BM25, the latest, random texts and the
     ceiling; and whether a question is held as often as SESSION promises by the other conversations. Does not touch the
     session's own store.

@@ -49,6 +49,25 @@ def test_a_recipe_runs_as_it_stands(
     assert run(tmp_path / "world" / "m.duckdb", script, tmp_path / "out") == 0, capsys.readouterr().err
 
 
+def test_every_command_of_the_page_about_the_specifications_runs_in_its_order(
+    consolidated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (DOCS / "results" / "specifications.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\|[^|]*\| `([^`]+)` \|", page, flags=re.M)
+    assert len(commands) > 45
+    written = {" lifetime": f" {tmp_path}/lifetime", " memory.json": f" {tmp_path}/memory.json"}
+    lines = []
+    for line in commands:
+        for ending, place in written.items():
+            line = line.removesuffix(ending) + place * line.endswith(ending)
+        lines.append(line)
+    monkeypatch.chdir(DOCS.parent)
+    shutil.copytree(consolidated, tmp_path / "world")
+    script = tmp_path / "rows.amgs"
+    script.write_text("\n".join(lines), encoding="utf-8")
+    assert run(tmp_path / "world" / "m.duckdb", script, tmp_path / "out") == 0, capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("path", "made"), list(pages(DOCS)), ids=lambda value: value.name if isinstance(value, Path) else ""
 )

@@ -1,224 +1,178 @@
-"""`focus-questions`: statements planted in a text, asked for in their own words and in others.
+"""`focus-questions`: statements planted in a text, asked for in their own words and in others, answered by the model.
 
-Opened: after one refocus every token of the statement stands in the window as itself. Beside the whole search stand
-the same without similar words, words alone, meaning alone, and as many blocks drawn at random; and for questions that
-have nothing to do with the text, how often it is said that no block resembles them.
+Right: of the eight answers of its kind, the planted one is the likeliest behind the question. Opened: every token of
+the statement stands in the window as itself. Beside the focus stand retrieval with the text encoder (chunks of 64
+tokens that fill the same window, and its three best alone), the latest text, and the question alone. Lit: where the
+focus is right, the block that the answer depends on holds some of the statement; the control is a block that was not
+opened.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
-import random
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import torch
 
-from amgs.errors import InputError
+from amgs_focus.dependence import measure_dependence
 from amgs_focus.lens.question_search import QuestionSearch
-from amgs_focus.options import EARLIER_SEARCH, SearchOptions
 from amgs_focus.protocols import TextEncoder
-from amgs_focus.records import Findings, FoundBlock
+from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.working_context import SINKS
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
-from benchmarks.focus_evaluation.needles import FactQuestion, PlantedFact, ask_for, plant_facts
-from benchmarks.focus_rig import FocusRig, Ledger, Row, kept_lifetime, say_percent
+from benchmarks.focus_evaluation.needles import Fact, PlantedFact, option_nll, plant_facts, stands_whole
+from benchmarks.focus_rig import FocusRig, Row, kept_lifetime, say_percent
 
-SIZES: Mapping[str, int] = {"7k": 7168, "256k": 262_144}
-BENCH = Bench(
-    "focus-questions",
-    {f"opened_{kind}_words_{size}": (">=", goal) for size in SIZES for kind, goal in (("own", 1.0), ("other", 0.9))},
-)
+SIZES: Mapping[str, int] = {"7k": 7168, "65k": 65_536}
+QUESTIONS = Path(__file__).parent / "focus_evaluation" / "questions.tsv"
+KINDS = ("own", "other")
+FOCUS, RETRIEVAL, THREE = "focus", "retrieval, same window", "retrieval, three chunks"
+SYSTEMS = (FOCUS, RETRIEVAL, THREE, "latest text", "nothing")
+CHUNK = 64
+ANSWER = 12  # positions that are left for an answer
+BENCH = Bench("focus-questions", {"right_less_retrieval": (">=", 0), "lit": (">=", 0.8), "lit_control": ("<=", 0.2)})
 SETTINGS = FocusSettings()
 SEED = 0
-KINDS = ("own", "other")
-UNRELATED = (
-    "How long does it take to charge the electric scooter?",
-    "Which protein folds the fastest?",
-    "What is the melting point of tungsten?",
-    "Who won the Eurovision song contest in 1974?",
-    "How do I sort a list in Python?",
-    "What is the wavelength of green light?",
-    "Which airline offers the cheapest tickets to Seoul?",
-    "How many chromosomes does a fruit fly have?",
-    "What is the default port of the database?",
-    "When was the first microprocessor sold?",
-    "Which antibiotic treats pneumonia?",
-    "How large is the hard disk of the new laptop?",
-    "What is the capital of Mongolia?",
-    "How do I unsubscribe from the newsletter?",
-    "Which enzyme digests lactose?",
-    "What is the exchange rate of the yen?",
-    "How many goals did the striker score last season?",
-    "Which galaxy is nearest to ours?",
-    "What does the warning light on the dashboard mean?",
-    "How many gigabytes are left on my phone?",
-)
 
 
-class _Drawn(QuestionSearch):
-    """The control: as many blocks as the search finds at most, drawn at random for each question."""
-
-    def find(self, tree: LifetimeTree, question: str, end: int) -> Findings:
-        blocks = range(end // tree.block_size)
-        drawn = random.Random(f"{SEED} {question}").sample(blocks, min(self.options.found, len(blocks)))
-        return Findings(tuple(FoundBlock(block, 0.0, 0.0, 0.0) for block in drawn))
-
-
-def read_facts(file: Path) -> tuple[FactQuestion, ...]:
-    """Lines of statement, question in its words, question in other words, tabs between. Raises InputError."""
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} cannot be read ({error}).", way_out="Give a file in UTF-8.") from error
-    rows = [[cell.strip() for cell in line.split("\t")] for line in lines if line.strip()]
-    for number, row in enumerate(rows, start=1):
-        if len(row) != 3 or not all(row):
-            raise InputError(
-                f"{file}: fact {number} has {len([cell for cell in row if cell])} of 3 columns.",
-                way_out="A line is: statement, tab, question in its words, tab, question in other words.",
-            )
-    if not rows:
-        raise InputError(f"{file} holds no facts.", way_out="Give at least one line.")
-    return tuple(FactQuestion(*row) for row in rows)
+def read_facts(file: Path = QUESTIONS) -> tuple[Fact, ...]:
+    """Lines of kind, answer, statement, question in its words, question in other words, tabs between."""
+    return tuple(Fact(*line.split("\t")) for line in file.read_text(encoding="utf-8").splitlines())
 
 
 def run(
     rig: FocusRig,
-    facts: Sequence[FactQuestion],
+    facts: Sequence[Fact],
     encoder: TextEncoder,
     *,
     sizes: Mapping[str, int] = SIZES,
+    asked: int | None = None,
     settings: FocusSettings = SETTINGS,
 ) -> BenchResult:
-    """Ask for every fact in every lifetime that the texts can fill; a quick run takes the smallest alone. Lifetimes
-    are kept in the folder.
-    """
-    sizes = dict(list(sizes.items())[:1]) if rig.quick else sizes
-    mark = hashlib.sha256(repr(facts).encode()).hexdigest()[:10]
+    """Ask for the first so many facts in every lifetime that the texts can fill. Lifetimes and rows are kept."""
     told = {
         **rig.parts(),
-        "facts": f"{len(facts)} {mark}",
+        "facts": hashlib.sha256(repr(facts).encode()).hexdigest()[:10],
         "text_encoder": encoder.name,
+        "search": QuestionSearch(encoder).options.told(),
         **settings.model_dump(),
         "seed": SEED,
     }
     ledger = rig.ledger(BENCH, told)
-    fitting = {name: size for name, size in sizes.items() if len(rig.text) >= size}
-    rows = {name: _lifetime(rig, name, size, facts, mark, encoder, settings, ledger) for name, size in fitting.items()}
+    rows: dict[tuple[str, str], list[Row]] = {}
+    for name, size in sizes.items():
+        if len(rig.text) < size:
+            continue
+        tokens, placed = plant_facts(rig.model, rig.text, _mixed(facts), size, SEED)
+        with closing(kept_lifetime(rig, f"facts-{told['facts']}-{name}", tokens, settings.block_size)) as tree:
+            lookup = _Lookup(rig, tree, encoder, settings)
+            for number, planted in enumerate(placed[:asked]):
+                rig.progress(number, len(placed[:asked]), f"asking {name}")
+                for kind in KINDS:
+                    measure = partial(lookup.ask, planted, kind, facts)
+                    row = ledger.once(f"{name}/{kind}/{number}", measure)
+                    rows.setdefault((name, kind), []).append(row)
+    return BENCH.result({**told, "rows": str(ledger.path)}, _metrics(rows), (_table(rows),))
+
+
+def _mixed(facts: Sequence[Fact]) -> list[Fact]:
+    """The same with every kind among the first ones."""
+    kinds = list(dict.fromkeys(fact.kind for fact in facts))
+    ranked = {id(fact): [f for f in facts if f.kind == fact.kind].index(fact) for fact in facts}
+    return sorted(facts, key=lambda fact: (ranked[id(fact)], kinds.index(fact.kind)))
+
+
+class _Lookup:
+    """One lifetime, asked by every system."""
+
+    def __init__(self, rig: FocusRig, tree: LifetimeTree, encoder: TextEncoder, settings: FocusSettings) -> None:
+        self._rig, self._tree, self._encoder, self._settings = rig, tree, encoder, settings
+        self._search = QuestionSearch(encoder)
+        self._search.sync(tree, rig.progress)
+        self._tokens = tree.tokens(0, tree.length).tolist()
+        self._chunks = [self._tokens[at : at + CHUNK] for at in range(0, len(self._tokens), CHUNK)]
+        self._vectors = encoder.embed([rig.model.decode(chunk) for chunk in self._chunks])
+
+    def ask(self, planted: PlantedFact, kind: str, facts: Sequence[Fact]) -> Row:
+        """Which systems are right, and which have the whole statement open."""
+        model, fact = self._rig.model, planted.fact
+        question = fact.own_words if kind == "own" else fact.other_words
+        options = [other.answer for other in facts if other.kind == fact.kind]
+        answers = [model.encode(option) for option in options]
+        turn = model.encode(model.turn(question))
+        room = self._settings.window - SINKS - len(turn) - ANSWER
+        ranked = np.argsort(-(self._vectors @ self._encoder.embed([question])[0]))
+        row: Row = {}
+        for system in SYSTEMS[1:]:
+            chosen = sorted(ranked[: {RETRIEVAL: room // CHUNK, THREE: 3}.get(system, 0)].tolist())
+            text = [token for at in chosen for token in self._chunks[at]]
+            text = self._tokens[-room:] if system == "latest text" else text
+            rows = model.embed(torch.tensor([*model.sinks(), *text, *turn]))
+            row[f"{system} right"] = _likeliest(option_nll(model, rows, [], answers)) == options.index(fact.answer)
+            row[f"{system} opened"] = set(range(planted.start // CHUNK, -(-planted.end // CHUNK))) <= set(chosen)
+        length = self._tree.length
+        runtime = FocusRuntime(
+            model,
+            scorer=self._rig.scorer,
+            settings=self._settings,
+            tree=self._tree,
+            clock=self._rig.clock,
+            search=self._search,
+        )
+        try:
+            runtime.question(question)
+            runtime.refocus()
+            context = runtime.context
+            rows = context.embeddings(self._tree, 0, context.used)
+            row["focus right"] = _likeliest(option_nll(model, rows, [], answers)) == options.index(fact.answer)
+            row["focus opened"] = stands_whole(context, planted.start, planted.end)
+            if row["focus right"]:
+                told = measure_dependence(
+                    context, self._tree, tuple(answers[options.index(fact.answer)]), self._rig.clock
+                )
+                holding = range(planted.start // self._tree.block_size, -(-planted.end // self._tree.block_size))
+                row["lit"] = told.block is not None and told.block.index in holding
+                row["control"] = sum(word.control for word in told.words) >= max(told.gains, default=0.0)
+        finally:
+            self._tree.truncate(length)
+        return row
+
+
+def _likeliest(losses: Sequence[float]) -> int:
+    return int(np.argmin(losses))
+
+
+def _metrics(rows: Mapping[tuple[str, str], Sequence[Row]]) -> dict[str, float]:
     metrics: dict[str, float] = {}
-    for name, found in rows.items():
-        for kind in KINDS:
-            for system, label in (
-                ("all", ""),
-                ("not reread", "_not_reread"),
-                ("no similar words", "_without_similar"),
-                ("words", "_by_words"),
-                ("meaning", "_by_meaning"),
-            ):
-                metrics[f"opened_{kind}_words{label}_{name}"] = _share(found, f"{system} {kind}")
-            metrics[f"opened_{kind}_words_chance_{name}"] = _share(found, f"chance {kind}")
-            metrics[f"said_nothing_{kind}_words_{name}"] = _share(found, f"all {kind}", "said_nothing")
-        metrics[f"said_nothing_unrelated_{name}"] = _share(found, "unrelated", "said_nothing")
-    shown = {**told, "rows": str(ledger.path), "left_out": [one for one in sizes if one not in fitting]}
-    return BENCH.result(shown, metrics, (_table(rows), _ranks(rows)))
+    for (name, kind), asked in rows.items():
+        metrics[f"asked_{kind}_{name}"] = len(asked)
+        for system in SYSTEMS:
+            for field in ("right", "opened"):
+                metrics[f"{field}_{kind}_{name}_{system}"] = sum(bool(row[f"{system} {field}"]) for row in asked)
+    whole = [row for asked in rows.values() for row in asked]
+    right = {system: sum(bool(row[f"{system} right"]) for row in whole) for system in SYSTEMS}
+    metrics |= {f"right_{system}": float(count) for system, count in right.items()}
+    metrics["right_less_retrieval"] = right[FOCUS] - max(right[RETRIEVAL], right[THREE])
+    measured = [row for row in whole if "lit" in row]
+    for metric, field in (("lit", "lit"), ("lit_control", "control")):
+        metrics[metric] = float(np.mean([row[field] for row in measured])) if measured else float("nan")
+    return metrics
 
 
-def _lifetime(
-    rig: FocusRig,
-    name: str,
-    size: int,
-    facts: Sequence[FactQuestion],
-    mark: str,
-    encoder: TextEncoder,
-    settings: FocusSettings,
-    ledger: Ledger,
-) -> dict[str, list[Row]]:
-    tokens, planted = plant_facts(rig.model, rig.text, facts, size, SEED)
-    searches: dict[str, QuestionSearch | None] = {
-        "all": QuestionSearch(encoder),
-        "words": None,
-        "meaning": QuestionSearch(encoder, SearchOptions(words=0.0, similar=0.0, likelihood=0.0)),
-        "not reread": QuestionSearch(encoder, SearchOptions(likelihood=0.0)),
-        "no similar words": QuestionSearch(encoder, EARLIER_SEARCH),
-        "chance": _Drawn(encoder),
-    }
-    found: dict[str, list[Row]] = {}
-    with closing(kept_lifetime(rig, f"facts-{mark}-{SEED}-{name}", tokens, settings.block_size)) as tree:
-        tree.vectors.sync(tree, encoder, rig.progress)
-        for system, search in searches.items():
-            for kind in KINDS:
-                ask = partial(_ask, rig, tree, settings, search, kind)
-                found[f"{system} {kind}"] = []
-                for number, one in enumerate(planted):
-                    rig.progress(number, len(planted), f"asking {name}: {system}, {kind} words")
-                    row = ledger.once(f"{name}/{system}/{kind}/{number}", partial(ask, one))
-                    found[f"{system} {kind}"].append(row)
-        found["unrelated"] = []
-        for number, question in enumerate(UNRELATED):
-            rig.progress(number, len(UNRELATED), f"asking {name}: unrelated questions")
-            measure = partial(_said, rig, tree, settings, searches["all"], question)
-            found["unrelated"].append(ledger.once(f"{name}/unrelated/{number}", measure))
-    return found
-
-
-def _ask(
-    rig: FocusRig,
-    tree: LifetimeTree,
-    settings: FocusSettings,
-    search: QuestionSearch | None,
-    kind: str,
-    one: PlantedFact,
-) -> Row:
-    question = one.fact.own_words if kind == "own" else one.fact.other_words
-    began = rig.clock.perf()
-    got = ask_for(tree, rig.scorer, settings, rig.clock, search, question, (one.start, one.end))
-    across = one.start // settings.block_size != (one.end - 1) // settings.block_size
-    return {
-        "opened": got.whole,
-        "rank": got.rank,
-        "said_nothing": got.said_nothing,
-        "across": across,
-        "seconds": rig.clock.perf() - began,
-    }
-
-
-def _said(
-    rig: FocusRig, tree: LifetimeTree, settings: FocusSettings, search: QuestionSearch | None, question: str
-) -> Row:
-    return {"said_nothing": ask_for(tree, rig.scorer, settings, rig.clock, search, question).said_nothing}
-
-
-def _share(found: Mapping[str, Sequence[Row]], rows: str, field: str = "opened") -> float:
-    return float(np.mean([row[field] for row in found[rows]]))
-
-
-def _table(rows: Mapping[str, Mapping[str, Sequence[Row]]]) -> BenchTable:
-    lines: list[tuple[str | float, ...]] = []
-    for name, found in rows.items():
-        for system in ("all", "not reread", "no similar words", "words", "meaning", "chance"):
-            cells = [say_percent(found[f"{system} {kind}"], "opened") for kind in KINDS]
-            said = [say_percent(found[f"{system} {kind}"], "said_nothing") for kind in KINDS]
-            nothing = say_percent(found["unrelated"], "said_nothing") if system == "all" else ""
-            lines.append((f"{name}, {system}", *cells, *(said if system == "all" else ("", "")), nothing))
-    columns = ("lifetime, search", "own words", "other words", "nothing: own", "other", "unrelated")
-    return BenchTable("Statements opened whole, and “no block resembles” said, percent", columns, tuple(lines))
-
-
-def _ranks(rows: Mapping[str, Mapping[str, Sequence[Row]]]) -> BenchTable:
-    lines: list[tuple[str | float, ...]] = []
-    for name, found in rows.items():
-        for kind in KINDS:
-            got = found[f"all {kind}"]
-            ranks = [row["rank"] or math.inf for row in got]
-            firsts = (f"{100 * np.mean([rank <= most for rank in ranks]):.0f}" for most in (1, 2, 4, 8, 16))
-            edges = say_percent([row for row in got if row["across"]], "opened")
-            inside = say_percent([row for row in got if not row["across"]], "opened")
-            seconds = f"{np.median([row['seconds'] for row in got]):.2f}"
-            lines.append((f"{name}, {kind}", *firsts, edges, inside, seconds))
-    columns = ("lifetime, words", "first", "of 2", "of 4", "of 8", "of 16", "across an edge", "inside", "s")
-    return BenchTable("Rank of the statement's first block, percent; opened by place", columns, tuple(lines))
+def _table(rows: Mapping[tuple[str, str], Sequence[Row]]) -> BenchTable:
+    lines = []
+    for system in SYSTEMS:
+        cells: list[str | float] = [system]
+        for asked in rows.values():
+            right, opened = (sum(bool(row[f"{system} {field}"]) for row in asked) for field in ("right", "opened"))
+            cells.append(f"{right} ({opened}) of {len(asked)}")
+        cells.append(say_percent([row for asked in rows.values() for row in asked], f"{system} right"))
+        lines.append(tuple(cells))
+    columns = ("system", *(f"{name}, {kind} words" for name, kind in rows), "right, percent")
+    return BenchTable("Questions answered right (statements opened whole)", columns, tuple(lines))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict, Unpack
 
 from amgs_app.calls.marks import Default, Option, Takes
-from benchmarks.commands.rigs import bench, embedder_of, encoder_of, focus_rig
+from benchmarks.commands.rigs import bench, embedder_of, focus_rig
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -19,9 +19,6 @@ OutFolder = Annotated[
     Takes("folder", made=True),
     Default(None),
 ]
-FACTS = Option(
-    "--facts", metavar="FILE", help="Lines of statement, question in its words, question in other words, tabs between."
-)
 Places = Annotated[int, Option("--places", metavar="N", min=2, help="Places in the text that are measured.")]
 Window = Annotated[int, Option("--window", metavar="N", min=1, help="W_max.")]
 
@@ -76,69 +73,40 @@ def bench_gist(
     engine: Engine,
     *,
     windows: Annotated[int, Option("--windows", metavar="N", min=2, help="Places measured per condition.")] = 48,
-    against: Annotated[
-        str,
-        Option(
-            "--against",
-            metavar="WAY",
-            help="Hold another way to make gists against these: a checkpoint, or `polished`.",
-        ),
-    ] = "",
     progress: Progress,
     **shared: Unpack[GistOptions],
 ) -> BenchResult:
     """Replace blocks by their gists and score what follows, compared with full text, nothing, means, pointers, as many
     raw tokens, and with gists of another place, of another text and one constant.
 
-    --against judges another way to make gists instead: what follows, paired; content shares of both; planted facts.
-
     An interrupted run continues from the rows in the folder.
     """
-    from amgs_focus.gist.polish import PLAN
-    from benchmarks import focus_gist_against
-    from benchmarks.focus_evaluation.gist_judges import EncodedWay, GistWay, PolishedWay
     from benchmarks.focus_gist import BENCH, run
 
-    rig = focus_rig(engine, progress, BENCH, scored=False, **shared)
-    if not against:
-        return run(rig, windows=windows)
-    way: GistWay = PolishedWay(rig.model, rig.encoder, PLAN)
-    if against != "polished":
-        way = EncodedWay(rig.model, encoder_of(engine, rig.model, Path(against)))
-    return focus_gist_against.run(rig, way, windows=windows)
+    return run(focus_rig(engine, progress, BENCH, scored=False, **shared), windows=windows)
 
 
 @bench(
     "focus-policy",
-    summary="Measure which policy chooses the most useful detail.",
+    summary="Measure what the focus costs or gains while nothing is asked.",
     example="focus-policy --text novel.txt --quick",
 )
 def bench_policy(
     engine: Engine,
     *,
-    places: Places = 16,
-    horizon: Annotated[
-        int, Option("--horizon", metavar="N", min=1, help="Tokens that are scored at each place.")
-    ] = 512,
-    facts: Annotated[Path | None, FACTS] = None,
+    places: Places = 8,
+    code: Annotated[bool, Option("--code", help="Also held-out packages of the standard library.")] = False,
     progress: Progress,
     **shared: Unpack[KeptOptions],
 ) -> BenchResult:
-    """Measure the ΔNLL of every expansion, and which ones each policy would have chosen: the scorers, BM25 on the
-    tail, recency, oldest first, attention mass, chance, a static layout and the oracle; by its values and by its ranks.
-
-    With --facts each place has a question in other words about a statement planted there, what is scored is the
-    statement, and the search of the lifetime stands beside the others.
+    """Stream texts by and compare the shipped rule, random opening and the specification's thresholds with a window
+    that stands still: entries changed, and NLL and KL of the next tokens.
 
     An interrupted run continues from the rows in the folder.
     """
-    from benchmarks.focus_policy import BENCH, SETTINGS, run
-    from benchmarks.focus_questions import read_facts
+    from benchmarks.focus_policy import BENCH, run
 
-    planted = read_facts(facts) if facts else ()
-    rig = focus_rig(engine, progress, BENCH, **shared)
-    settings = SETTINGS.model_copy(update={"horizon": horizon})
-    return run(rig, places=places, settings=settings, facts=planted)
+    return run(focus_rig(engine, progress, BENCH, code=code, **shared), places=places)
 
 
 @bench(
@@ -218,34 +186,35 @@ def bench_c1c2(
 
 @bench(
     "focus-questions",
-    summary="Measure whether the span that a question is about is opened.",
-    example="focus-questions --text novel.txt --quick",
+    summary="Measure whether questions are answered right, and from which block.",
+    example="focus-questions --text novel.txt --asked 4",
 )
 def bench_questions(
     engine: Engine,
     *,
-    facts: Annotated[Path, FACTS],
+    asked: Annotated[
+        int | None, Option("--asked", metavar="N", min=1, help="Only the first N of 32 facts, each asked twice.")
+    ] = None,
     sizes: Annotated[
-        list[str] | None, Option("--size", metavar="NAME", help="Only 7k or 256k; may be repeated.")
+        list[str] | None, Option("--size", metavar="NAME", help="Only 7k or 65k; may be repeated.")
     ] = None,
     progress: Progress,
     **shared: Unpack[KeptOptions],
 ) -> BenchResult:
-    """Plant statements in a text, ask for each in its own words and in other words, and see whether it is opened
-    whole; beside it the search without similar words, words alone, meaning alone, chance, and questions that have
-    nothing to do with the text.
+    """Plant statements in a text, ask for each in its own words and in other words, and count right answers: with the
+    focus, with retrieval, with the latest text, with nothing; and whether the block that a right answer depends on
+    holds the statement.
 
-    Lifetimes are built once and kept in the folder; a size that the texts cannot fill is skipped.
+    Lifetimes and rows are kept in the folder; a size that the texts cannot fill is skipped.
     """
     from amgs.errors import UsageError
     from benchmarks.focus_questions import BENCH, SIZES, read_facts, run
 
     if unknown := [name for name in sizes or () if name not in SIZES]:
         raise UsageError(f"Unknown size: {unknown[0]}.", way_out=f"Sizes are {', '.join(SIZES)}.")
-    planted = read_facts(facts)
     rig = focus_rig(engine, progress, BENCH, **shared)
     chosen = {name: SIZES[name] for name in sizes or SIZES}
-    return run(rig, planted, embedder_of(engine), sizes=chosen)
+    return run(rig, read_facts(), embedder_of(engine), sizes=chosen, asked=asked)
 
 
 @bench(

@@ -7,7 +7,7 @@ features can be made anew with another encoder; what was measured stays what it 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from amgs_focus.records import NodeRef, parent_of
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.utility import Gained, HorizonReader, Label, LabelledAction, LabelSnapshot, candidates, counterfactuals
 from amgs_focus.window.working_context import Entry, WorkingContext, gist_entry
-from benchmarks.focus_evaluation.exact_allocation import with_open
 from benchmarks.focus_training.lens_runs import LensRuns, LensSnapshot, LensText, snapshot_at
 
 FORMAT = "amgs-lens-labels-2"
@@ -325,3 +324,15 @@ def _entry(level: int, index: int, tree: LifetimeTree) -> Entry:
 def _touches(tree: LifetimeTree, node: NodeRef, low: int, high: int) -> bool:
     start, end = tree.span(node)
     return start < high and low < end
+
+
+def with_open(context: WorkingContext, before: Iterable[NodeRef], opened: Iterable[NodeRef]) -> WorkingContext:
+    """The context with other gists open: those that close first, the finest before what is above them."""
+    old, new = set(before), set(opened)
+    for node in sorted(old - new):
+        context, _ = context.collapse(node)
+    for node in sorted(new - old, key=lambda node: (-node.level, node.index)):
+        place = context.position(node)
+        if place is not None:
+            context, _ = context.expand(place)
+    return context

@@ -24,9 +24,6 @@ class EngineOptions:
     near_blocks `near` is a half.
 
     Bridges: coarsest_bridge: gists above this level stand for too much to be one end of one.
-
-    Cooldown: most_doubled: flips in a row that lengthen it; calm_after: refocuses that an action is remembered at the
-    least.
     """
 
     word_blocks: int = 2048
@@ -39,21 +36,17 @@ class EngineOptions:
     far_blocks: float = 64.0
     near_blocks: float = 8.0
     coarsest_bridge: int = 2
-    most_doubled: int = 4
-    calm_after: int = 8
 
 
 OPTIONS = EngineOptions()
-
-EARLIER: Mapping[str, Any] = asdict(EngineOptions())
-"""What traces that name none were made with; it stays as it is when a default changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
     """meaning, words, similar: weights of the cosine and of similar words, each in standard deviations over the
     lifetime's blocks, and of the share of the question's own words. by_meaning, by_score: blocks best by meaning alone
-    and by all evidence that are read sentence by sentence. found: blocks that a question finds at most. reread: best
+    and by all evidence that are read sentence by sentence. found: best blocks of a question, beside
+    which their neighbours are opened to the ends of their sentences. reread: best
     sentences of which the frozen model says how likely the question is after them; likelihood: what a nat of that
     counts, 0 asks it nothing. longest, shortest: tokens of a sentence. first, last: the scores of what holds the first
     and the last block found; what was not found lies below them by more than both thresholds.
@@ -64,7 +57,7 @@ class SearchOptions:
     similar: float = 0.5
     by_meaning: int = 8
     by_score: int = 24
-    found: int = 16
+    found: int = 2
     reread: int = 24
     likelihood: float = 0.3
     longest: int = 48
@@ -86,7 +79,3 @@ class SearchOptions:
     def told(self) -> dict[str, Any]:
         """As a trace's header has it."""
         return asdict(self)
-
-
-EARLIER_SEARCH = SearchOptions(similar=0.0, by_meaning=40, by_score=16, likelihood=0.0)
-"""What was always so before a trace named it."""

@@ -215,8 +215,6 @@ class SpanProvenance:
 class NodeProvenance:
     """How a node is kept. provenance: 16 hex digits of its tokens' place, all their sources with their versions, and
     the version of the encoder; spans: the first of them, of `span_count`; purged: tokens that are gone for good.
-    distances: of a block whose gist is polished, how far a neighbour's gist, the net's and the polished one are from
-    its tokens, in nats a token.
     """
 
     provenance: str
@@ -227,7 +225,6 @@ class NodeProvenance:
     use: Use
     forgotten: bool
     purged: int
-    distances: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

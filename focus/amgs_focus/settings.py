@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-from pydantic_core import to_json
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from amgs_focus.errors import SettingError
 
@@ -25,28 +22,10 @@ CHANGEABLE = (
     "tau_collapse",
     "tau_expand",
     "temperature",
+    "unasked",
     "window",
 )
 """What an operator may change while a lifetime is open: settings, and for a trial some constants of the run."""
-
-BEFORE = {"full_read_every": 1, "bridge_share": 0.5}
-"""What was always so before these settings were any: traces without them, and hashes, are read by it."""
-
-GONE: Mapping[str, Any] = MappingProxyType(
-    {"policy": "greedy", "order": "score", "thresholds": "fixed", "insets": False}
-)
-"""Settings of before, with what is always so now. A trace that was made with anything else cannot be replayed."""
-
-LENS_NAMES: Mapping[str, str] = MappingProxyType({"lensnet": "linear", "tail-similarity": "search"})
-"""What values of `lens` were called before."""
-
-_HASHED = (
-    *("block_size", "window", "cadence", "focus_share", "slack", "full_read_every", "tail_blocks"),
-    *("tau_expand", "tau_collapse", "n_diff", "lens", "bridge_share", "policy", "order", "thresholds"),
-    *("cooldown", "refinement_passes", "question_passes", "question_n_diff", "horizon", "temperature"),
-    *("answer_tokens", "history", "seed"),
-)
-"""What hashes of states read, in this order, so that traces of before replay."""
 
 
 class RunConstants(BaseModel):
@@ -107,29 +86,22 @@ class FocusSettings(RunConstants):
     tau_collapse: float = Field(default=0.2, ge=0, le=1, description="A score below minus this asks for less.")
     n_diff: int = Field(default=4, ge=0, description="Maximum actions in one pass of the allocator.")
     lens: str = Field(
-        default="linear",
+        default="attention",
         min_length=1,
-        description="What scores the entries: linear (the lens trained for the model, search where there is none), "
-        "attention (the LensNet trained for it, which lost against linear), search (likeness to the question and the "
-        "last tokens), or a checkpoint's path.",
+        description="What scores the entries: attention (the LensNet trained for the model, search where there is "
+        "none), linear (the same with features alone), search (likeness to the question and the last tokens), or a "
+        "checkpoint's path.",
+    )
+    unasked: Literal["pair", "thresholds"] = Field(
+        default="pair",
+        description="What a refocus does while nothing is asked: pair (the gist of level 1 with the highest score "
+        "opens, and the raw block farthest from the cursor closes) or thresholds (the specification's).",
     )
     temperature: float = Field(
         default=0.0, ge=0, description="0 takes the most likely token; above 0, tokens are sampled."
     )
     answer_tokens: int = Field(default=256, gt=0, description="Maximum tokens of an answer.")
     seed: int = Field(default=0, ge=0, description="Random seed of sampling when the temperature is above 0.")
-
-    @field_validator("lens")
-    @classmethod
-    def _of_today(cls, value: str) -> str:
-        return LENS_NAMES.get(value, value)
-
-    def for_hashes(self) -> str:
-        """The settings as JSON for the hash of a state; it changes only where a value does."""
-        told = {**GONE, **self.model_dump()}
-        told["lens"] = next((old for old, new in LENS_NAMES.items() if new == self.lens), self.lens)
-        held = {name: told[name] for name in _HASHED if name not in BEFORE or told[name] != BEFORE[name]}
-        return to_json(held).decode()
 
     def changed(self, key: str, value: str) -> FocusSettings:
         """The same with one of CHANGEABLE read from text. Raises SettingError, which says what is allowed."""

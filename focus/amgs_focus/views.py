@@ -87,7 +87,7 @@ class EntryView:
     latest decision that concerns it ("" before the first refocus). inherited: the score is that of the node it came
     from, handed down when that was opened or closed, and no judgement of its own yet. cooldown: refocuses for which the
     opposite action stays masked. delta_nll: latest measurement of it, None when there is none. source: the
-    block most of it came from. polished: its gist was made better than the encoder's.
+    block most of it came from.
     """
 
     position: int
@@ -112,7 +112,6 @@ class EntryView:
     delta_nll_error: float | None = None
     source: str | None = None
     inherited: bool = False
-    polished: bool = False
 
     @property
     def node(self) -> NodeRef:

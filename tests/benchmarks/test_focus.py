@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
 from amgs_focus.model.tiny import TinyModel
-from benchmarks import focus_gist, focus_policy
+from amgs_focus.settings import FocusSettings
+from benchmarks import focus_gist, focus_policy, focus_questions
 from benchmarks.focus_rig import TokenCorpus, read_texts
 from tests.benchmarks.rigs import focus_rig
 
@@ -66,22 +66,25 @@ def test_the_gist_bench_gives_every_metric_and_measures_nothing_twice(text: Path
     assert model.passes == passes
 
 
-def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(text: Path, tmp_path: Path) -> None:
+def test_the_policy_bench_compares_every_rule_with_a_window_that_stands_still(text: Path, tmp_path: Path) -> None:
     rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-policy"))
-    settings = focus_policy.SETTINGS.model_copy(update={"horizon": 8})
-    found = focus_policy.run(rig, places=3, lifetime=1300, settings=settings)
-    assert {"regret", "regret_bm25", "spearman"} <= set(found.metrics)
+    settings = FocusSettings(window=384)
+    found = focus_policy.run(rig, places=2, refocuses=3, lifetime=1300, settings=settings)
+    still, *others = (json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:5])
+    assert still["key"].startswith("still") and len(others) == 3
+    assert found.metrics["changed"] > 0 and found.metrics["residency"] > 0
     table = {row[0]: row for row in found.tables[0].rows}
-    policies = {"tail-similarity", "random", "recency", "oldest first", "BM25 to the tail"}
-    by_rank = {f"{name}, filled by rank" for name in policies}
-    assert policies | by_rank | {"static", "oracle", "greedy oracle"} == set(table)
-    assert str(table["oracle"][2]).startswith("0.00") and str(table["recency"][2]).startswith("1.00")
-    assert str(table["greedy oracle"][4]).startswith("0.00")
-    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
-    for row in rows:
-        assert max(row["worth"].values()) == row["worth"]["oracle"]
-        assert min(row["nll"].values()) == row["nll"]["greedy oracle"] < row["nll"]["recency"]
-        assert len(row["gains"]) == len(row["predicted"]["random"]) > 20
-        assert len({row["opened"][name] for name in by_rank}) == 1, "each fills the same room"
-        oldest, latest = row["predicted"]["oldest first"], row["predicted"]["recency"]
-        assert np.argsort(oldest).tolist() == np.argsort(latest)[::-1].tolist()
+    assert str(table["still"][1]).startswith("0.000 [0.000") and not str(table["random"][1]).startswith("0.000 [0.000")
+
+
+def test_questions_are_answered_by_every_system_and_the_rows_are_kept(text: Path, tmp_path: Path) -> None:
+    facts = focus_questions.read_facts()
+    kinds = {fact.kind for fact in facts}
+    assert len(facts) == 32 and all(len({f.answer for f in facts if f.kind == kind}) == 8 for kind in kinds)
+    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-questions"))
+    settings, sizes = FocusSettings(window=384), {"7k": 6500, "65k": 10**6}
+    found = focus_questions.run(rig, facts, HashingEmbedder(), sizes=sizes, asked=2, settings=settings)
+    again = focus_questions.run(rig, facts, HashingEmbedder(), sizes=sizes, asked=2, settings=settings)
+    assert again.metrics == found.metrics and found.metrics["asked_own_7k"] == 2
+    assert found.metrics["opened_own_7k_nothing"] == 0
+    assert [row[0] for row in found.tables[0].rows] == list(focus_questions.SYSTEMS)

@@ -12,7 +12,6 @@ import torch
 from amgs_focus.lens.lensnet import LensReader
 from amgs_focus.lens.scoring import LensView, TailSimilarity
 from amgs_focus.window.working_context import WorkingContext
-from benchmarks.focus_evaluation.exact_allocation import with_open
 from benchmarks.focus_training.lens_examples import LensExample
 from benchmarks.focus_training.lens_labels import label_runs, opened_blocks, read
 from benchmarks.focus_training.lens_runs import LensSnapshot, snapshot_at

@@ -10,7 +10,7 @@ import torch
 CHAT = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 
 
-LANGUAGE_MODELS = ("Llama", "GPT2", "Qwen2")
+LANGUAGE_MODELS = ("Llama", "GPT2", "Qwen3", "SmolLM3")
 UNFIT = {
     "Granite": "rescales its logits",
     "Mamba": "cannot continue from the cached keys and values",
@@ -62,7 +62,8 @@ def _random(kind: str, positions: int, vocabulary: int, end: int, seed: int = 0)
     }
     own: dict[str, dict[str, Any]] = {
         "Granite": {"logits_scaling": 4.0},
-        "Qwen2": {"num_key_value_heads": 1},
+        "Qwen3": {"num_key_value_heads": 1, "head_dim": 8},
+        "SmolLM3": {"num_key_value_heads": 1, "pad_token_id": end},
         "Mamba": {"state_size": 4},
         "T5": {"num_heads": 2, "d_kv": 8, "num_layers": 1, "decoder_start_token_id": end},
         "Bart": {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from amgs_focus.errors import WindowBudgetError
 from amgs_focus.records import Action, Decision, InvalidationCost, NodeRef, Override
 from amgs_focus.settings import FocusSettings
-from amgs_focus.window.allocator import Allocation, ReadingCosts, allocate, make_room
-from amgs_focus.window.candidates import AllocatorState, cooldown_left, wait_of
+from amgs_focus.window.allocator import FARTHER, Allocation, ReadingCosts, allocate, make_room
+from amgs_focus.window.candidates import REST, AllocatorState, cooldown_left
 from amgs_focus.window.layout import assemble, coarsest
 from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import SMALL, Shape, told
@@ -331,33 +331,38 @@ def test_the_dirty_front_is_known_for_every_candidate_before_anything_is_applied
     assert near.front.milliseconds == far.front.milliseconds - 2 * 2.0
 
 
-@given(st.lists(st.floats(-1, 1), min_size=40, max_size=40))
-def test_nothing_goes_back_and_forth_three_times_in_eight_refocuses(drawn: list[float]) -> None:
+def pair_of(allocation: Allocation) -> list[tuple[NodeRef, Action]]:
+    return [(one.node, one.kind) for one in allocation.actions if one.applied]
+
+
+def test_without_a_question_one_pair_is_exchanged_and_rests() -> None:
     shape = Shape(160)
-    context = assemble(shape, 60, 2)
-    state = AllocatorState()
-    flips: dict[NodeRef, list[int]] = {}
-    last: dict[NodeRef, str] = {}
-    for number in range(1, 25):
-        scores = {
-            entry.node: abs(drawn[place % 40]) * (1 if entry.level else -1)
-            for place, entry in enumerate(context.entries())
-        }
-        allocation = allocate(context, told(context, scores), shape, SMALL, replace(state, refocus=number))
-        for one in allocation.actions:
-            if one.applied:
-                if last.get(one.node, one.kind) != one.kind:
-                    flips.setdefault(one.node, []).append(number)
-                last[one.node] = one.kind
+    context = assemble(shape, 80, 2)
+    gists = [entry.node for entry in context.entries() if entry.level == 1]
+    blocks = [entry.index for entry in context.entries() if not entry.level and entry.end <= context.tail_start]
+    assert len(gists) > 1 and len(blocks) > FARTHER + 1
+    scores = {gists[1]: 0.19, gists[0]: -0.05} | {e.node: 0.15 for e in context.entries() if e.level > 1}
+    state, seen = AllocatorState(), list[set[tuple[NodeRef, Action]]]()
+    for number in range(1, 6):
+        allocation = allocate(context, told(context, scores), shape, SMALL, replace(state, refocus=number), pairs=True)
+        allocation.context.check()
+        assert allocation.context.used == context.used
+        seen.append(set(pair_of(allocation)))
         context, state = allocation.context, allocation.state
-    for numbers in flips.values():
-        assert all(third - first >= 8 for first, third in zip(numbers, numbers[2:], strict=False))
+    far = NodeRef(1, blocks[0])
+    assert seen[0] == {(gists[1], "expand"), (far, "collapse")}  # below both thresholds, and no L2 gist opens
+    assert not any((far, "expand") in actions or (gists[1], "collapse") in actions for actions in seen[1 : 1 + REST])
+    shut = allocate(assemble(shape, 80, 2), told(context, {}), shape, SMALL, AllocatorState(refocus=1), pairs=True)
+    assert not pair_of(shut)  # nothing is wanted more than the rest
 
 
-def test_each_flip_in_a_row_doubles_the_wait_and_rest_ends_it() -> None:
-    assert [wait_of(flips, 2) for flips in range(7)] == [2, 4, 8, 16, 32, 32, 32]
-    state = AllocatorState(refocus=9, opened={L1: 6}, flips={L1: 1})
-    assert cooldown_left(state, L1, "collapse", 2) == 1
+def test_what_a_collapse_gave_may_be_spent_though_nothing_is_kept_for_coming_gists() -> None:
     base, shape = context_of()
-    rested = run({}, context=opened(base, L1), shape=shape, state=replace(state, refocus=15))
-    assert rested.state.flips == {}
+    full = replace(base, window=base.used)
+    settings = SMALL.model_copy(update={"n_diff": 2, "cooldown": 2})
+    raw = opened(full, L1)
+    full = replace(raw, window=raw.used)
+    state = AllocatorState(refocus=1, headroom=0)
+    other = next(entry.node for entry in full.entries() if entry.level == 1 and entry.node != L1)
+    allocation = allocate(full, told(full, {other: 0.9, NodeRef(0, L1.index): -0.9}), shape, settings, state)
+    assert applied(allocation) == {(other, "expand"), (L1, "collapse")}

@@ -17,8 +17,10 @@ from amgs_focus.model import loading
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.model.checkpoint_file import EmbeddingFingerprint, is_same_model
 from amgs_focus.records import Segment
+from amgs_focus.runtime.replay import header_of, replay
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
+from amgs_focus.trace.trace import TraceWriter, read
 from tests.focus.focus_world import StillClock
 from tests.focus.model_world import LANGUAGE_MODELS, UNFIT, write_model
 
@@ -115,15 +117,23 @@ def test_a_model_that_takes_no_embeddings_is_refused(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("kind", LANGUAGE_MODELS)
-def test_architectures_of_all_kinds_decode_alike_with_and_without_a_cache(kind: str, tmp_path: Path) -> None:
+def test_architectures_of_all_kinds_are_stepped_alike_without_a_cache_and_replayed(kind: str, tmp_path: Path) -> None:
     other = loading.load(str(write_model(tmp_path, kind)), precision="fp32")
     settings = FocusSettings(block_size=4, window=40, tail_blocks=1, cadence=4)
-    runtime = FocusRuntime(other, PointerEncoder(), TailSimilarity(), settings, clock=StillClock())
+
+    def begun(trace: TraceWriter | None = None) -> FocusRuntime:
+        return FocusRuntime(other, PointerEncoder(), TailSimilarity(), settings, trace, clock=StillClock())
+
+    writer = TraceWriter(None, header_of(begun()))
+    runtime = begun(writer)
     runtime.ingest([Segment("the dome turned slowly all the night, and nobody was there to see it move. " * 3)])
     for _ in range(6):
         token = runtime.step().token
-        rows = runtime.context.embeddings(runtime.tree, 0, runtime.context.used)[:-1]
-        assert int(other.logits(other.forward(rows[None])[0, -1:]).argmax()) == token
+        given = runtime.context.to_tensors(runtime.tree)
+        assert given["attention_mask"].all() and given["position_ids"].tolist() == list(range(runtime.context.used))
+        assert int(other.logits(other.forward(given["inputs_embeds"][None, :-1])[0, -1:]).argmax()) == token
+    assert runtime.context.tail_view(2) == runtime.context.entries()[-2:]
+    assert replay(read(writer.raw(), allow_incomplete=True), begun()) == 6
 
 
 @pytest.mark.parametrize("kind", UNFIT)
@@ -174,12 +184,25 @@ def test_a_gguf_file_is_unpacked_once_and_again_when_its_copy_is_damaged_or_olde
     weights.write_bytes(weights.read_bytes()[:-7])
     assert tokens() == first
     assert len(unpackings) == 2
-    os.utime(file, ns=(1, 1))
-    assert tokens() == first
-    assert len(unpackings) == 3
+    elsewhere = tmp_path / "elsewhere" / file.name
+    elsewhere.parent.mkdir()
+    file.rename(elsewhere)
+    os.utime(elsewhere, ns=(1, 1))
+    assert loading.load(str(elsewhere), precision="fp32", cache=cache).encode("one text") == first
+    assert len(unpackings) == 2  # it is known by its content
+    file.write_bytes(b"GGUF of later")
     assert tokens() == first
     assert len(unpackings) == 3
     assert len(list(cache.iterdir())) == 1
+
+
+def test_a_folder_without_a_tokenizer_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    folder = write_model(tmp_path)
+    for file in folder.glob("*token*"):
+        file.unlink()
+    with pytest.raises(ModelMismatchError, match="weights and no tokenizer") as refused:
+        loading.load(str(folder), precision="fp32")
+    assert "tokenizer.json" in refused.value.way_out
 
 
 def test_a_cache_that_cannot_be_written_only_costs_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

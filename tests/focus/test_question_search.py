@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from amgs_focus.lens.question_search import ASK, QuestionSearch, question_likeli
 from amgs_focus.lens.scoring import TailSimilarity
 from amgs_focus.lens.similar_words import SimilarWords
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.options import EARLIER_SEARCH, OPTIONS, SearchOptions
+from amgs_focus.options import SearchOptions
 from amgs_focus.records import NodeRef, Segment
 from amgs_focus.runtime.replay import header_of, replay
 from amgs_focus.runtime.runtime import FocusRuntime
@@ -185,27 +185,63 @@ def test_stepping_back_over_a_question_takes_back_what_it_found_and_a_replay_fin
             replay(read(path), world(other, settings=chosen))
 
 
-def test_a_trace_names_its_options_and_one_that_does_not_had_those_of_before(tmp_path: Path) -> None:
+def test_a_trace_is_replayed_with_its_own_options_only(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    now, before = QuestionSearch(Meanings()), QuestionSearch(Meanings(), EARLIER_SEARCH)
-    assert header_of(world(now)).search == SearchOptions().told()
-    writer = TraceWriter(path, replace(header_of(world(before)), search={}, options={}))
-    runtime = told(before, writer)
+    mine = SearchOptions(found=2, likelihood=0.0)
+    writer = TraceWriter(path, header_of(world(QuestionSearch(Meanings(), mine))))
+    runtime = told(QuestionSearch(Meanings(), mine), writer)
     runtime.question(QUESTION)
     runtime.decode(1)
     writer.close()
     options = SearchOptions.of(read(path).header.search)
-    assert options == EARLIER_SEARCH
+    assert options == mine
     assert replay(read(path), world(QuestionSearch(Meanings(), options))) == 1
     with pytest.raises(TraceError, match="search"):
-        replay(read(path), world(now))
-    told_now = read(path).header
-    assert told_now.options == asdict(OPTIONS)
+        replay(read(path), world(QuestionSearch(Meanings())))
+    header = read(path).header
     with pytest.raises(TraceError, match="options"):
-        other = replace(told_now, options={**told_now.options, "across": 0.5})
-        replay(replace(read(path), header=other), world(before))
+        other = replace(header, options={**header.options, "across": 0.5})
+        replay(replace(read(path), header=other), world(QuestionSearch(Meanings(), options)))
     with pytest.raises(TraceError, match="telepathy"):
         SearchOptions.of({"telepathy": 1.0})
+
+
+def test_a_question_opens_few_blocks_to_the_ends_of_their_sentences_and_little_of_the_latest() -> None:
+    runtime = told(QuestionSearch(Meanings()))
+    start, end = span(runtime.tree)
+    runtime.question(QUESTION)
+    runtime.refocus()
+    context, findings = runtime.context, runtime.state.findings
+    raw = [entry.index for entry in context.entries() if not entry.level and entry.end <= context.tail_start]
+    assert findings is not None and set(raw) <= {hit.block for hit in findings.blocks}
+    assert set(range(start // 16, -(-end // 16))) <= set(raw)
+    runtime.decode(5)
+    runtime.question("and the cat?")  # the turn before stays as far as it takes a quarter of the window
+    latest = [entry for entry in runtime.context.entries() if not entry.level]
+    assert latest[0].start <= max(runtime.tree.length - 5 - len(QUESTION), runtime.tree.length - 40) + 16
+
+
+def test_what_was_opened_once_opens_again_without_reading_it() -> None:
+    encoder = Meanings()
+    first = told(QuestionSearch(encoder))
+    first.question(QUESTION)
+    read_before = encoder.texts
+    again = told(QuestionSearch(encoder))
+    again.question(QUESTION)
+    assert encoder.texts == read_before and again.state.findings == first.state.findings
+    other = told(QuestionSearch(encoder))
+    other.question("another dog?")
+    assert encoder.texts > read_before
+
+
+def test_a_heading_over_named_text_and_an_earlier_question_are_not_found() -> None:
+    runtime = world(QuestionSearch(Meanings()))
+    heading = Segment(f"# SESSION: {QUESTION}\n\n")
+    runtime.ingest([heading, Segment(f"{filler(60, 1)} {FACT} {filler(200, 2)}", source="notes")])
+    runtime.question(QUESTION)
+    start, _ = span(runtime.tree)
+    assert runtime.state.findings is not None
+    assert runtime.state.findings.blocks[0].block in range(start // 16, start // 16 + 3)
 
 
 class Synonyms(TinyModel):

@@ -168,7 +168,7 @@ def test_a_wanted_gist_is_opened_and_the_record_says_so() -> None:
     runtime = small_runtime()
     runtime.ingest(notes())
     node = next(entry.node for entry in runtime.context.entries() if entry.level)
-    runtime = small_runtime(Told({node: 0.9}))
+    runtime = small_runtime(Told({node: 0.9}), SMALL.model_copy(update={"unasked": "thresholds"}))
     runtime.ingest(notes())
     refocus = runtime.refocus()
     assert [(one.node, one.kind) for one in refocus.applied] == [(node, "expand")]

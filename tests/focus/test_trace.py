@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from pathlib import Path
 
 import pytest
@@ -169,7 +168,7 @@ def test_another_format_an_empty_file_and_no_file_are_named(
 
 def test_a_line_is_plain_json_after_its_checksum(traced: tuple[Path, list[StepRecord]]) -> None:
     header, *rest = traced[0].read_text(encoding="utf-8").splitlines()
-    assert json.loads(header[9:])["data"]["format"] == "amgs-focus-trace-3"
+    assert json.loads(header[9:])["data"]["format"] == "amgs-focus-trace-4"
     assert {json.loads(line[9:])["kind"] for line in rest} == {
         "ingest",
         "question",
@@ -183,35 +182,6 @@ def test_a_line_is_plain_json_after_its_checksum(traced: tuple[Path, list[StepRe
         "end",
     }
     assert any(isinstance(one.record, Refocus) and one.record.forced for one in read(traced[0]).events)
-
-
-def as_of_before(trace: Path, path: Path, **more: str) -> Path:
-    """The trace as an earlier version wrote it, with settings and constants that are gone."""
-    header, *rest = trace.read_text(encoding="utf-8").splitlines()
-    told = json.loads(header[9:])
-    settings = {"policy": "greedy", "order": "score", "thresholds": "fixed", "insets": False, **more}
-    told["data"]["settings"] |= {**settings, "lens": "tail-similarity"}
-    told["data"]["options"]["most_calm"] = 2.0
-    total = 0
-    with path.open("w", encoding="utf-8") as file:
-        for body in (json.dumps(told), *(line[9:] for line in rest)):
-            total = zlib.crc32(body.encode(), total)
-            file.write(f"{total:08x} {body}\n")
-    return path
-
-
-def test_a_trace_of_before_replays_and_one_made_with_what_is_gone_is_refused(
-    traced: tuple[Path, list[StepRecord]], tmp_path: Path
-) -> None:
-    runtime = small_runtime(settings=SMALL.model_copy(update={"lens": "search"}))
-    path = tmp_path / "search.jsonl"
-    with TraceWriter(path, header_of(runtime)) as writer:
-        recorded = small_runtime(settings=runtime.settings, trace=writer)
-        recorded.ingest(notes())
-        recorded.decode(6)
-    assert replay(read(as_of_before(path, tmp_path / "old.jsonl")), runtime) == 6
-    with pytest.raises(TraceError, match="policy = exact, which is gone"):
-        read(as_of_before(traced[0], tmp_path / "exact.jsonl", policy="exact"))
 
 
 def test_a_line_that_is_missing_is_named(traced: tuple[Path, list[StepRecord]], tmp_path: Path) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from amgs_focus.errors import CtxError
@@ -133,14 +131,13 @@ def test_rows_that_were_half_written_are_not_counted(tmp_path: Path) -> None:
             assert whole(tree) == FIRST
 
 
-@pytest.mark.parametrize("kind", ["forget", "restore", "purge", "polish"])
+@pytest.mark.parametrize("kind", ["forget", "restore", "purge"])
 def test_a_process_killed_at_any_write_or_byte_of_an_act_leaves_one_state_or_the_other(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, seen = tmp_path / "life", list[Path]()
     forgetting.begun(folder)
     chosen = [NodeRef(1, 4), NodeRef(2, 0), NodeRef(1, 2)] if kind == "forget" else [NodeRef(1, 0)]
-    better = base64.b64encode(np.full(MODEL.card.width, 0.5, "<f2").tobytes()).decode()
     real, rename = os.fsync, Path.replace
 
     def copied() -> None:
@@ -161,7 +158,7 @@ def test_a_process_killed_at_any_write_or_byte_of_an_act_leaves_one_state_or_the
         monkeypatch.setattr(os, "fsync", fsync)
         monkeypatch.setattr(Path, "replace", renamed)
         copied()
-        tree.act(Act(2, kind, NodeSet.of(chosen), gists=better if kind == "polish" else ""))  # type: ignore[arg-type]
+        tree.act(Act(2, kind, NodeSet.of(chosen)))  # type: ignore[arg-type]
         monkeypatch.undo()
         after = forgetting.state(tree)
     assert before != after

@@ -98,6 +98,6 @@ def test_the_walkthrough_runs_and_is_repeated_by_its_trace(
     store = tmp_path / "w.duckdb"
     assert run(store, DOCS / "walkthrough" / "session.amgs", tmp_path) == 0, capsys.readouterr().err
     spoken = capsys.readouterr().out
-    assert "users.ts" in spoken and "33 tokens" in spoken and "2 gists polished" in spoken
+    assert "users.ts" in spoken and "33 tokens" in spoken
     again = ["--store", str(tmp_path / "y.duckdb"), "--model", "tiny", "--now", NOW]
     assert cli.run([*again, "focus", "trace", f"{store}.trace", "--replay"]) == 0, capsys.readouterr().err

@@ -13,6 +13,7 @@ from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import GistEncoder, GistNet, GistNetEncoder, GistShape, PointerEncoder
 from amgs_focus.model import checkpoint_file
 from amgs_focus.model.base_model import BaseModel
+from amgs_focus.model.kept_values import value_of
 
 FORMAT = "amgs-gistnet-1"
 _OTHERWISE = "Restore the file, or continue with pointer gists."
@@ -67,7 +68,10 @@ def for_model(model: BaseModel, slots: int = 1, own: Path | None = None) -> Gist
     """
     for path, metadata in checkpoint_file.find(model, (FORMAT,), own):
         if json.loads(metadata["tokens"])["slots"] in (1, slots):
-            return load_checkpoint(path, model).with_slots(slots)
+            key = path, path.stat().st_mtime_ns, slots
+            kept = value_of(model, key, lambda: load_checkpoint(path, model).with_slots(slots))  # noqa: B023
+            assert isinstance(kept, GistNetEncoder)
+            return kept
     return PointerEncoder(slots)
 
 

@@ -262,8 +262,9 @@ class GistNetEncoder:
         slots: int | None = None,
         model: BaseModel | None = None,
     ) -> None:
-        self.token_net = tokens.eval()
-        self.gist_net = gists.eval()
+        device = None if model is None else model.embed(torch.tensor([0])).device
+        self.token_net = tokens.eval().to(device)
+        self.gist_net = gists.eval().to(device)
         self.name = name
         self.slots = slots or tokens.shape.slots
         self._trained = version

@@ -175,8 +175,11 @@ class LensNetScorer:
         """(entries, 1 + F)."""
         if not view.context.entries():
             return np.zeros((0, 1 + len(self.net.shape.features)))
+        device = view.tree.model.embed(torch.tensor([0])).device  # the net goes where the model is
+        given = self._reader.read(view)
+        given = LensInput(*(part.to(device) for part in (given.rows, given.features, given.end, given.kinds)))
         with torch.no_grad():
-            found: Values = self.net(self._reader.read(view)).double().numpy()
+            found: Values = self.net.to(device)(given).double().cpu().numpy()
         return found
 
 

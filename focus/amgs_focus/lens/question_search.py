@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.lens.similar_words import SimilarWords, WordMatches, words_of
 from amgs_focus.model.base_model import BaseModel
+from amgs_focus.model.kept_values import value_of
 from amgs_focus.options import SearchOptions
 from amgs_focus.protocols import ProgressCallback, TextEncoder
 from amgs_focus.records import Findings, FoundBlock, NodeRef
@@ -73,6 +74,12 @@ class QuestionSearch:
 
     def find(self, tree: LifetimeTree, question: str, end: int) -> Findings:
         """What resembles the question among the whole blocks of tokens [0, end). Forgotten ones are passed over."""
+        key = tree.digest(), question, end, tree.catalogue.sealed, self.options, self.encoder.name
+        kept = value_of(tree.model, key, lambda: self._search(tree, question, end))
+        assert isinstance(kept, Findings)
+        return kept
+
+    def _search(self, tree: LifetimeTree, question: str, end: int) -> Findings:
         blocks = end // tree.block_size
         if not blocks or not question.strip():
             return Findings()
@@ -90,7 +97,9 @@ class QuestionSearch:
         scores = self._score((cosines - centre) / spread, words, similar)
         by_meaning = _best(told.meaning * cosines, open_, told.by_meaning)
         best = np.union1d(by_meaning, _best(scores, open_, told.by_score))
+        telling = _telling(tree)
         spans = sorted({span for block in best.tolist() for span in sentences(tree, block, end, told)})
+        spans = [span for span in spans if any(low < span[1] and span[0] < high for low, high in telling)]
         texts = [tree.model.decode(tree.tokens(low, high).tolist()) for low, high in spans]
         read: list[tuple[float, str, list[FoundBlock]]] = []
         for (low, high), text, cosine in zip(spans, texts, (self.encoder.embed(texts) @ asked).tolist(), strict=True):
@@ -105,11 +114,18 @@ class QuestionSearch:
                 if one.block not in found or found[one.block].score < score:
                     found[one.block] = replace(one, score=score)
         ranked = sorted(found.values(), key=lambda one: (-one.score, -one.block))
-        chosen = tuple(ranked[: told.found])
+        chosen = {hit.block: hit for hit in ranked[: told.found]}
+        for hit in tuple(chosen.values()):  # and its neighbours, as far as its sentences reach
+            edges = [edge for span in sentences(tree, hit.block, end, told) for edge in span]
+            for at in _blocks_of(min(edges), max(edges), tree.block_size) if edges else ():
+                if at < blocks and open_[at] and at not in chosen:
+                    chosen[at] = found.get(at, FoundBlock(at, hit.score, float(words[at]), float(cosines[at])))
         near = set(by_meaning.tolist())
         nearest = max((one.meaning for _, _, said in read for one in said if one.block in near), default=-1.0)
         calibrated = CALIBRATED.get(self.encoder.name)
-        return Findings(chosen, calibrated.likelihood(nearest, int(open_.sum())) if calibrated else None)
+        return Findings(
+            tuple(chosen.values()), calibrated.likelihood(nearest, int(open_.sum())) if calibrated else None
+        )
 
     def _reread(
         self, model: BaseModel, question: str, read: Sequence[tuple[float, str, list[FoundBlock]]]
@@ -131,7 +147,8 @@ class QuestionSearch:
     def _indexed(self, tree: LifetimeTree) -> SpanIndex:
         """The index of the lifetime's words as it is now."""
         if self._index is None or self._index.tree is not tree:
-            self._index, self._similar = SpanIndex(tree), SimilarWords(tree.model)
+            self._index = SpanIndex(tree)
+            self._similar = value_of(tree.model, SimilarWords, lambda: SimilarWords(tree.model))
         self._index.sync()
         return self._index
 
@@ -173,6 +190,17 @@ def sentences(tree: LifetimeTree, block: int, end: int, options: SearchOptions =
         if first < last and block in _blocks_of(low + first, low + last, size):
             spans.append((low + first, low + last))
     return spans
+
+
+def _telling(tree: LifetimeTree) -> list[tuple[int, int]]:
+    """Where text stands that can answer: no question, and no heading that only a frame put over what has names."""
+    spans = [span for span in tree.spans() if span.kind != "question"]
+    is_named = any(span.kind == "memory" and (span.source or span.label) for span in spans)
+    return [
+        (span.start, span.end)
+        for span in spans
+        if not is_named or span.source or span.label or span.kind == "generated"
+    ]
 
 
 def _blocks_of(low: int, high: int, size: int) -> range:

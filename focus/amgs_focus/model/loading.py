@@ -9,6 +9,7 @@ written beside its place and put there whole, so that a crash or a full disk lea
 from __future__ import annotations
 
 import contextlib
+import glob
 import importlib
 import importlib.util
 import inspect
@@ -127,21 +128,39 @@ def _read(spec: str, place: str, gguf: str | None, dtype: torch.dtype) -> tuple[
         options["gguf_file"] = gguf
         weights |= {"gguf_file": gguf, "quantization_config": GgufConfig(dequantize=True)}
     try:
-        return (AutoModelForCausalLM.from_pretrained(place, **weights), AutoTokenizer.from_pretrained(place, **options))
+        model, tokenizer = (
+            AutoModelForCausalLM.from_pretrained(place, **weights),
+            AutoTokenizer.from_pretrained(place, **options),
+        )
     except OSError as error:
         raise _missing(spec) from error
     except (ValueError, KeyError, TypeError, UnpicklingError) as error:
+        if "tokenizer" in str(error):
+            raise _without_tokenizer(spec) from error
         raise ModelMismatchError(
             f"{spec} exists but is not a causal language model that can be loaded ({_first_sentence(error)}).",
             way_out="Choose a causal language model in a format that transformers can load.",
         ) from error
+    if not tokenizer.encode("text", add_special_tokens=False):  # the library makes an empty one where there is none
+        raise _without_tokenizer(spec)
+    return model, tokenizer
+
+
+def _without_tokenizer(spec: str) -> ModelMismatchError:
+    return ModelMismatchError(
+        f"{spec} has weights and no tokenizer.",
+        way_out="Copy tokenizer.json and tokenizer_config.json of the model into its folder.",
+    )
 
 
 def _read_unpacked(spec: str, file: Path, precision: str, cache: Path) -> tuple[Any, Any]:
-    """The model in a GGUF file, from its unpacked copy in `cache`, which is made when it is not there yet."""
-    stat = file.stat()
-    mark = f"{stat.st_size} {stat.st_mtime_ns} {importlib.import_module('transformers').__version__}"
-    copy = cache / f"{file.stem}-{precision}-{zlib.crc32(str(file.resolve()).encode()):08x}"
+    """The model in a GGUF file, from its unpacked copy in `cache`, which is made when it is not there yet. The copy
+    goes by the file's content, so that the same file elsewhere has it already; one of its name with another content
+    goes when it is made.
+    """
+    mark = f"{file.stat().st_size} {importlib.import_module('transformers').__version__}"
+    named = f"{file.stem}-{precision}-"
+    copy = cache / f"{named}{_checksum(file):08x}"
     if is_sound_copy(copy, mark):
         with contextlib.suppress(ModelMissingError, ModelMismatchError, SafetensorError):
             return _read(spec, str(copy), None, _DTYPES[precision])
@@ -153,6 +172,9 @@ def _read_unpacked(spec: str, file: Path, precision: str, cache: Path) -> tuple[
 
     try:
         keep_copy(copy, mark, write)
+        for other in cache.glob(f"{glob.escape(named)}*"):
+            if other != copy:
+                shutil.rmtree(other, ignore_errors=True)
     except (OSError, SafetensorError) as error:
         # No room, or a folder that may not be written: the model is there all the same, only slower next time.
         logging.getLogger(__name__).info("The unpacked model could not be kept: %s", error)
@@ -308,9 +330,13 @@ def _files(copy: Path) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for path in sorted(copy.rglob("*")):
         if path.is_file() and path.name != SEAL:
-            check = 0
-            with path.open("rb") as file:
-                while chunk := file.read(_CHUNK):
-                    check = zlib.crc32(chunk, check)
-            found[path.relative_to(copy).as_posix()] = [path.stat().st_size, check]
+            found[path.relative_to(copy).as_posix()] = [path.stat().st_size, _checksum(path)]
     return found
+
+
+def _checksum(path: Path) -> int:
+    check = 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            check = zlib.crc32(chunk, check)
+    return check

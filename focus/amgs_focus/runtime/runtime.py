@@ -22,6 +22,7 @@ from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.records import (
     Action,
     BranchView,
+    Findings,
     Measurement,
     NodeRef,
     Override,
@@ -97,8 +98,7 @@ class FocusRuntime:
         self._generator = generator or torch.Generator().manual_seed(settings.seed)
         self._measured: dict[NodeRef, Measurement] = {}
         begun = FocusState(lay_out(self._tree, settings), settings, random=self._random_state(settings))
-        polished = tree.catalogue.span_metadata.polished
-        self._state = replace(begun, sealed=tree.catalogue.sealed, polished=polished)
+        self._state = replace(begun, sealed=tree.catalogue.sealed)
         self._timeline = Timeline(self._tree, self._reader, self._state)
 
     @property
@@ -298,16 +298,13 @@ class FocusRuntime:
         return self.snapshot()
 
     def act(self, act: Act) -> FocusView:
-        """Forget what lies below some gists, restore it, or purge it for good; the window then shows no more of it. Or
-        give blocks polished gists.
+        """Forget what lies below some gists, restore it, or purge it for good; the window then shows no more of it.
 
-        Stepping back takes a forgetting, a restoring or a polish back too; before a purge nothing can be stepped back
+        Stepping back takes a forgetting or a restoring back too; before a purge nothing can be stepped back
         to. Raises FocusError for an act that changes nothing.
         """
         self._tree.act(act)
-        known = self._tree.catalogue
-        after = self._state.without(known.sealed)
-        self._take(Move(replace(after, polished=known.span_metadata.polished)))
+        self._take(Move(self._state.without(self._tree.catalogue.sealed)))
         if act.kind == "purge":
             self._timeline = Timeline(self._tree, self._reader, self._state)
         if self._trace is not None:
@@ -371,12 +368,16 @@ class FocusRuntime:
     def _due(self) -> bool:
         return self._state.fresh or self._state.since >= self.settings.cadence
 
-    def _grown(self) -> WorkingContext:
-        """The layout after text came in: anew when it is the first or much of it, else the old one made to
-        fit.
+    def _grown(self, found: Findings | None, turn: int) -> WorkingContext:
+        """The layout after text came in: anew when it is the first or much of it, else the old one made to fit. For a
+        question that the lifetime was searched for it is anew, too: what was found is to be read, and of the latest
+        text only the turn before, from its token on, as far as it takes a quarter of the window.
         """
         state, settings = self._state, self.settings
         known = state.context.lifetime
+        if found is not None and found.blocks:
+            since = max(turn, self._tree.length - settings.window // 4)
+            return lay_out(self._tree, settings, state.allocator.overrides, since)
         if known == 0 or self._tree.length - known > settings.window:
             return lay_out(self._tree, settings, state.allocator.overrides)
         allocator = replace(state.allocator, headroom=0)
@@ -389,6 +390,7 @@ class FocusRuntime:
         After an answer the model's turn is ended first, so that no text stands in it.
         """
         before, state, findings = self._tree.length, self._state, None
+        turns = [span.start for span in self._tree.spans() if span.kind == "question"] if state.answering else []
         try:
             if state.answering:
                 ended = bool(state.answer) and state.answer[-1] in self._model.stops
@@ -400,7 +402,7 @@ class FocusRuntime:
             if self._search is not None:
                 self._search.sync(self._tree, progress)
                 findings = self._search.find(self._tree, question, before) if question else None
-            context = self._grown()
+            context = self._grown(findings, max(turns, default=before))
         except BaseException:
             self._tree.truncate(before)
             raise

@@ -23,7 +23,6 @@ import torch
 from amgs_focus.records import Band, Findings, Keyframe, NodeRef, Refocus
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.node_set import NOTHING, NodeSet
-from amgs_focus.tree.span_metadata import Polished
 from amgs_focus.window.candidates import AllocatorState
 from amgs_focus.window.working_context import Codes, WorkingContext
 
@@ -108,9 +107,6 @@ def common(left: Codes, right: Codes) -> int:
 
 Parts = tuple[tuple[str, float], ...]
 
-_THRESHOLDS = ", Thresholds(lean=0.0, calm=1.0))"
-"""Thresholds could once move; hashes say so still, so that traces of that time replay."""
-
 
 @dataclass(frozen=True)
 class FocusState:
@@ -120,7 +116,7 @@ class FocusState:
     since: tokens decoded after the last refocus. fresh: text came in since. residency: the refocus in which
     each entry took its present level. scores, parts: of each entry at the last refocus. answer: tokens decoded since
     the last text. answering: the model's turn is open. random: state of the generator, where tokens are drawn. sealed:
-    gists whose detail was forgotten. polished: blocks with polished gists. question_share: as FocusView has it.
+    gists whose detail was forgotten. question_share: as FocusView has it.
     findings: of the question, where the lifetime was searched. reads: what the keys and values of the context come
     from.
     """
@@ -144,7 +140,6 @@ class FocusState:
     finished: bool = False
     random: torch.Tensor | None = None
     sealed: NodeSet = NOTHING
-    polished: Polished = field(default_factory=dict)
     question_share: float | None = None
     findings: Findings | None = None
     reads: ReadHistory = NOTHING_READ
@@ -155,18 +150,13 @@ class FocusState:
         entries = self.context.signature
         marks = [
             sorted((str(node), value) for node, value in marked.items())
-            for marked in (allocator.opened, allocator.closed, allocator.flips, allocator.overrides)
+            for marked in (allocator.opened, allocator.closed, allocator.overrides)
         ]
         flags = (self.step, self.since, self.fresh, self.finished, allocator.refocus)
-        # where everything is read in full the history decides nothing; hashes are as they were before these settings
-        reused = self.settings.full_read_every > 1
-        settings = self.settings.for_hashes()
-        sealed = f"|{self.sealed.runs}" if self.sealed.runs else ""
-        if self.polished:
-            sealed += f"|{sorted(self.polished.items())}"
-        found = f"|{[one.block for one in self.findings.blocks]}" if self.findings is not None else ""
-        read = f"|{self.reads.digest}" if reused else ""
-        whole = f"{str(flags)[:-1]}{_THRESHOLDS}|{settings}|{marks}|{entries}|{tokens}{sealed}{found}{read}"
+        found = [hit.block for hit in self.findings.blocks] if self.findings is not None else None
+        read = self.reads.digest if self.settings.full_read_every > 1 else ""  # a full read depends on no history
+        settings = self.settings.model_dump_json()
+        whole = f"{flags}|{settings}|{marks}|{entries}|{tokens}|{self.sealed.runs}|{found}|{read}"
         return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
     def without(self, sealed: NodeSet) -> FocusState:

@@ -32,7 +32,8 @@ def refocus(
     """The state after a refocus and its record; nothing else changes.
 
     After new text there are `question_passes` passes of at most `question_n_diff` actions, else
-    `refinement_passes` of at most `n_diff`; they end early when one applies nothing. Raises FocusError for
+    `refinement_passes` of at most `n_diff`; they end early when one applies nothing. While nothing is asked one pass
+    exchanges a pair. Raises FocusError for
     scores that are none, WindowBudgetError as `allocate` does.
     """
     began = clock.perf()
@@ -46,7 +47,10 @@ def refocus(
     parts: dict[NodeRef, Parts] = {}
     share = None
     passes = settings.refinement_passes
-    if state.fresh:
+    pairs = settings.unasked == "pair" and not state.question
+    if pairs:
+        passes = 1
+    elif state.fresh:
         passes = settings.question_passes
         settings = settings.model_copy(update={"n_diff": settings.question_n_diff})
     for done in range(1, passes + 1):
@@ -54,7 +58,7 @@ def refocus(
         _require_scores(found, context, scorer)
         parts |= _parts(found, context)
         share = found.question_share
-        allocation = allocate(context, found, tree, settings, allocator, prices)
+        allocation = allocate(context, found, tree, settings, allocator, prices, pairs=pairs)
         context, allocator, scores = allocation.context, allocation.state, allocation.scores
         prices = allocation.prices
         edits += len(allocation.edits)

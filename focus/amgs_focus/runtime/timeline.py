@@ -96,7 +96,6 @@ class Timeline:
             span = piece.span
             self._tree.append(piece.tokens, source=span.source, kind=span.kind, label=span.label, about=piece.about)
         self._place += 1
-        self._tree.polish(move.after.polished)
         return move
 
     def back(self) -> Move:
@@ -116,7 +115,6 @@ class Timeline:
         if start < self._tree.length:
             self._reader.forget(self._tree, start)
             self._tree.truncate(start)
-        self._tree.polish(self.state.polished)
         return move
 
     def back_steps(self, n: int) -> None:

@@ -196,7 +196,6 @@ def _entry_view(
         delta_nll_error=measured.error if measured else None,
         source=_main_source(entry, tree),
         inherited=entry.node in state.scores and entry.node not in state.parts,
-        polished=entry.level == 1 and entry.index in state.polished,
     )
 
 

@@ -18,10 +18,9 @@ from amgs_focus.records import (
     StepRecord,
 )
 from amgs_focus.tree.node_set import NodeSet
-from amgs_focus.tree.span_metadata import Act, ActKind, Distances
+from amgs_focus.tree.span_metadata import Act, ActKind
 
-FORMAT = "amgs-focus-trace-3"
-READABLE = ("amgs-focus-trace-2", FORMAT)
+FORMAT = "amgs-focus-trace-4"
 """3 could tell of blocks that stood beside a gist, which are gone; what else it holds is as in 2."""
 
 
@@ -114,9 +113,7 @@ class Switched:
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """Spans were forgotten, restored, purged or polished, and the state after it. nodes: runs (level, first, stop).
-    gists, distances: as Act has them.
-    """
+    """Spans were forgotten, restored or purged, and the state after it. nodes: runs (level, first, stop)."""
 
     id: int
     kind: ActKind
@@ -125,14 +122,11 @@ class Acted:
     by: str
     why: str
     state_hash: str
-    gists: str = ""
-    distances: Distances = ()
 
     @property
     def act(self) -> Act:
         """As it is done again; what the lifetime's own record held of it is not in the trace."""
-        nodes = NodeSet.joined(self.nodes)
-        return Act(self.id, self.kind, nodes, self.at, self.by, self.why, gists=self.gists, distances=self.distances)
+        return Act(self.id, self.kind, NodeSet.joined(self.nodes), self.at, self.by, self.why)
 
 
 @dataclass(frozen=True, slots=True)

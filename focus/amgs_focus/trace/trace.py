@@ -18,16 +18,13 @@ from typing import Annotated, Any, Literal, TextIO, Union
 
 from pydantic import Field, create_model
 
-from amgs_focus import options
 from amgs_focus.codec import compact, parsed, plain, rounded
 from amgs_focus.errors import TraceError
 from amgs_focus.records import BranchView, Keyframe, Measurement, NodeRef, Override, Refocus, Segment, StepRecord
-from amgs_focus.settings import BEFORE, GONE, LENS_NAMES
 from amgs_focus.trace.events import (
     FORMAT,
     KINDS,
     NAMES,
-    READABLE,
     Acted,
     Branched,
     Configured,
@@ -136,7 +133,7 @@ class TraceWriter:
 
     def acted(self, act: Act, state_hash: str) -> None:
         told = act.id, act.kind, act.nodes.runs, act.at, act.by, act.why
-        self._record(Acted(*told, state_hash, act.gists, act.distances))
+        self._record(Acted(*told, state_hash))
 
     def keyframed(self, keyframe: Keyframe) -> None:
         self._record(keyframe)
@@ -225,28 +222,12 @@ def _header(body: bytes) -> TraceHeader:
     try:
         told = parsed(_AnyLine, body)
         found = told.data.get("format", told.kind)
-        if told.kind != "header" or found not in READABLE:
+        if told.kind != "header" or found != FORMAT:
             raise faulty(1, f"this program reads {FORMAT}, not {found}")
         header: TraceHeader = parsed(_HeaderLine, body).data
     except ValueError as error:
         raise faulty(1, "it is not a header") from error
-    search = {**options.EARLIER_SEARCH.told(), **header.search} if header.text_encoder else {}
-    settings = _settings_of_today({**BEFORE, **header.settings})
-    constants = {**options.EARLIER, **header.options}
-    constants = {name: value for name, value in constants.items() if name in options.EARLIER}
-    return dataclasses.replace(header, settings=settings, search=search, options=constants)
-
-
-def _settings_of_today(told: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a header without those that are gone; raises TraceError where they had another value."""
-    for name, value in GONE.items():
-        if told.get(name, value) != value:
-            raise TraceError(
-                f"The trace was made with {name} = {told[name]}, which is gone.",
-                way_out="Read it with the version that made it.",
-            )
-    kept = {name: value for name, value in told.items() if name not in GONE}
-    return {**kept, "lens": LENS_NAMES.get(kept["lens"], kept["lens"])} if "lens" in kept else kept
+    return header
 
 
 def _record(body: bytes, number: int) -> Record:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import bisect
 import hashlib
-import zlib
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from amgs_focus.errors import CtxError, FocusError
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.model.base_model import BaseModel
+from amgs_focus.model.kept_values import values_of
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import BLANK, NodeRef, Segment, SpanAbout, SpanKind, SpanSource
 from amgs_focus.tree.ctx_file import Rows
@@ -30,7 +30,7 @@ from amgs_focus.tree.files import FolderStore, LifetimeStore, MemoryStore, RowSt
 from amgs_focus.tree.journal import add_span, clip
 from amgs_focus.tree.metadata_store import BlockVectors, Catalogue, overlapping
 from amgs_focus.tree.node_set import NodeSet
-from amgs_focus.tree.span_metadata import Act, Polished
+from amgs_focus.tree.span_metadata import Act
 
 PIECE = 1 << 18
 """Tokens between two remembered states: what taking back reads at most."""
@@ -137,10 +137,8 @@ class LifetimeTree:
 
     @property
     def generation(self) -> int:
-        """Changes when gists that were there are made anew, and is what it was once they are as they were."""
-        polished = self.catalogue.span_metadata.polished
-        told = repr((self._generation, sorted(polished.items())))
-        return zlib.crc32(told.encode()) if polished else self._generation
+        """Changes when gists that were there are made anew."""
+        return self._generation
 
     @property
     def truncations(self) -> Sequence[int]:
@@ -186,10 +184,6 @@ class LifetimeTree:
     def gists(self, level: int, start: int, stop: int) -> torch.Tensor:
         """Gists [start, stop) of a level as (n, slots, d), in float32."""
         return self._as_gists(self._store.level(level).rows(start, stop))
-
-    def encoded(self, start: int, stop: int) -> torch.Tensor:
-        """Gists [start, stop) of blocks as the encoder makes them, whatever stands in their place."""
-        return self._as_gists(self._encode(1, start, stop))
 
     def text(self, start: int, end: int) -> str:
         """Tokens [start, end) as text; what was purged is only named."""
@@ -276,14 +270,8 @@ class LifetimeTree:
         )
 
     def act(self, act: Act) -> None:
-        """Forget, restore or purge what lies below some gists, or polish them. Raises FocusError when that changes
-        nothing.
-        """
-        if act.kind == "polish" and not act.gists:
-            self._encode_anew(node.index for node in act.nodes)
+        """Forget, restore or purge what lies below some gists. Raises FocusError when that changes nothing."""
         self.catalogue.act(act)
-        if act.kind == "polish":
-            self._put_back_polished({node.index for node in act.nodes})
         if act.kind == "restore":
             self.catalogue.usage.restored(act.nodes, self.length)
         if act.kind == "purge":
@@ -295,15 +283,6 @@ class LifetimeTree:
     def seal(self, sealed: NodeSet) -> None:
         """Have exactly these gists sealed, beside what was purged."""
         self.catalogue.seal(sealed)
-
-    def polish(self, polished: Polished) -> None:
-        """Have exactly these blocks stand as the gists of these acts, and all others as the encoder makes them."""
-        before = self.catalogue.span_metadata.polished
-        changed = {block for block in {*before, *polished} if before.get(block) != polished.get(block)}
-        if changed:
-            self._encode_anew(block for block in changed if block not in polished)
-            self.catalogue.polish(polished)
-            self._put_back_polished(changed)
 
     def truncate(self, length: int) -> None:
         """Step back to the first `length` tokens; nodes that are no longer complete go."""
@@ -333,8 +312,6 @@ class LifetimeTree:
                     done += stop - at
                 first = high
             self._store.say_version(level, self._gist.version)
-            if level == 1:
-                self._put_back_polished(self.catalogue.span_metadata.polished)
 
     def roll_up(self, progress: ProgressCallback | None = None) -> None:
         """Encode every node whose children are complete, lowest level first."""
@@ -372,35 +349,26 @@ class LifetimeTree:
     def _encode(self, level: int, first: int, last: int) -> Rows:
         """Gists [first, last) of a level as (n, slots * d) float16."""
         size = self._block_size
-        with torch.no_grad():
-            if level == 1:
-                ids = self._store.level(0).rows(first * size, last * size).astype(np.int64)
-                tokens = torch.from_numpy(ids).view(-1, size)
-                made = self._gist.encode_tokens(self._model.embed(tokens), tokens)
-            else:
-                below = self.gists(level - 1, first * size, last * size)
-                made = self._gist.encode_gists(below.view(last - first, size * self.slots, self._width))
-        rows = made.detach().to("cpu", torch.float32).reshape(last - first, -1).numpy()
-        if not np.isfinite(rows).all() or np.abs(rows).max(initial=0.0) > np.finfo(np.float16).max:
-            raise FocusError(
-                f"The gist encoder {self._gist.name!r} returned a value that is not a number.",
-                way_out="Use another checkpoint, or the pointer gist.",
-            )
-        return rows.astype(np.float16)
+        below = self._store.level(level - 1).rows(first * size, last * size).reshape(last - first, -1)
 
-    def _encode_anew(self, blocks: Iterable[int]) -> None:
-        """Write the encoder's gists of these blocks; before the journal says so, so that a process that is killed in
-        between leaves what the journal puts back.
-        """
-        gone = self.catalogue.gone(1)
-        for block in blocks:
-            if block < self.count(1) and not overlapping(gone, block, block + 1):
-                self._store.level(1).overwrite(block, self._encode(1, block, block + 1))
+        def make(places: list[int]) -> Rows:
+            rows = np.ascontiguousarray(below[places])
+            with torch.no_grad():
+                if level == 1:
+                    tokens = torch.from_numpy(rows.astype(np.int64))
+                    made = self._gist.encode_tokens(self._model.embed(tokens), tokens)
+                else:
+                    made = self._gist.encode_gists(self._as_gists(rows).view(len(rows), size * self.slots, -1))
+            found = made.detach().to("cpu", torch.float32).reshape(len(rows), -1).numpy()
+            if not np.isfinite(found).all() or np.abs(found).max(initial=0.0) > np.finfo(np.float16).max:
+                raise FocusError(
+                    f"The gist encoder {self._gist.name!r} returned a value that is not a number.",
+                    way_out="Use another checkpoint, or the pointer gist.",
+                )
+            return found.astype(np.float16)
 
-    def _put_back_polished(self, blocks: Container[int]) -> None:
-        """Write the polished gists of those of the blocks that have one; after the journal has them."""
-        for block, row in self.catalogue.polished_gists(blocks).items():
-            self._store.level(1).overwrite(block, row[None])
+        keys = [(id(self._model), self._gist.version, level == 1, row.tobytes()) for row in below]
+        return np.stack(values_of(self._gist, keys, make))
 
     def _append_tokens(self, ids: Tokens) -> None:
         joined = np.concatenate([np.asarray(self._open, np.uint32), ids])
@@ -461,5 +429,4 @@ class LifetimeTree:
         self.catalogue.begin(span_metadata)
         self._open = open_tokens
         self.roll_up()
-        self._put_back_polished(span_metadata.polished)
         return spans, open_tokens

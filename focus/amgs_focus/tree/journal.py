@@ -76,9 +76,9 @@ class SealedLine:
 
 @dataclass(frozen=True, slots=True)
 class PolishedLine:
-    """Exactly these blocks have polished gists from now on, each that of an act: (block, act)."""
+    """Blocks whose gists were once made better than the encoder's: they stand in the rows, and nothing is done."""
 
-    polished: tuple[tuple[int, int], ...]
+    polished: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,8 +328,6 @@ def changed(span_metadata: SpanMetadata, line: JournalLine, block_size: int) -> 
             return span_metadata.acted(act)
         case SealedLine(sealed):
             return replace(span_metadata, sealed=sealed | span_metadata.purged)
-        case PolishedLine(polished):
-            return replace(span_metadata, polished=dict(polished))
         case BlankedLine():
             return replace(span_metadata, blanked=True)
         case TagLine(tag):
@@ -362,4 +360,6 @@ def _any_line() -> Any:
 
 
 def _kind(line: Any) -> str | None:
+    if isinstance(line, Mapping) and isinstance(act := line.get("act"), Mapping) and act.get("kind") == "polish":
+        return "polished"
     return next((name for name in _LINES if isinstance(line, Mapping) and name in line), None)

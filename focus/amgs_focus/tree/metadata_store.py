@@ -9,21 +9,22 @@ Purged blocks have a row of zeros.
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amgs_focus.codec import plain
-from amgs_focus.errors import CtxError, FocusError
+from amgs_focus.errors import FocusError
+from amgs_focus.model.kept_values import values_of
 from amgs_focus.protocols import ProgressCallback, TextEncoder
 from amgs_focus.records import BLANK, NodeRef, SpanAbout, Tag
 from amgs_focus.tree.files import LifetimeStore
 from amgs_focus.tree.node_set import NodeSet
-from amgs_focus.tree.span_metadata import Act, Polished, SpanMetadata
+from amgs_focus.tree.span_metadata import Act, SpanMetadata
 from amgs_focus.tree.usage import GistUsage
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class BlockVectors:
             made = np.zeros((len(blocks), encoder.dimension), np.float16)
             if kept:
                 texts = [self._text(tree, at) for at in kept]
-                made[[at - first for at in kept]] = encoder.embed(texts).astype(np.float16)
+                made[[at - first for at in kept]] = values_of(encoder, texts, partial(_embedded, encoder, texts))
             rows.append(made)
 
     def cosines(self, vector: NDArray[np.float32], blocks: int) -> Cosines:
@@ -88,6 +89,10 @@ class BlockVectors:
     def _text(tree: LifetimeTree, block: int) -> str:
         size = tree.block_size
         return tree.model.decode(tree.tokens(block * size, (block + 1) * size).tolist())
+
+
+def _embedded(encoder: TextEncoder, texts: Sequence[str], places: Sequence[int]) -> NDArray[np.float16]:
+    return encoder.embed([texts[at] for at in places]).astype(np.float16)
 
 
 Range = tuple[int, int]
@@ -154,14 +159,14 @@ class Catalogue:
         """Forget, restore or purge. Raises FocusError for an act that changes nothing."""
         after = self.span_metadata.acted(act)
         before = self.span_metadata
-        if (after.sealed, after.purged, after.polished) == (before.sealed, before.purged, before.polished):
+        if (after.sealed, after.purged) == (before.sealed, before.purged):
             raise FocusError(
                 f"There is nothing to {act.kind}.",
                 title="Nothing changes",
                 way_out="See what was forgotten, restored and purged.",
                 about="forgotten",
             )
-        self._store.note({"act": {name: value for name, value in plain(act).items() if name != "gists" or value}})
+        self._store.note({"act": plain(act)})
         self.span_metadata = after
         if act.kind == "purge":
             self._blank()
@@ -172,37 +177,6 @@ class Catalogue:
         if wanted != self.span_metadata.sealed:
             self._store.note({"sealed": [list(run) for run in wanted.runs]})
             self.span_metadata = replace(self.span_metadata, sealed=wanted)
-
-    def polish(self, polished: Polished) -> None:
-        """Have exactly these blocks polished: stepping back and forward comes here. The tree writes the rows."""
-        self._store.note({"polished": [list(pair) for pair in sorted(polished.items())]})
-        self.span_metadata = replace(self.span_metadata, polished=polished)
-
-    def polished_gists(self, blocks: Container[int]) -> dict[int, NDArray[np.float16]]:
-        """Those of the blocks that are polished, (slots * d,) each, as far as they were not purged.
-
-        Raises CtxError where the journal holds no gists for them.
-        """
-        polished = self.span_metadata.polished
-        found: dict[int, NDArray[np.float16]] = {}
-        for act in self.span_metadata.acts:
-            held = [node.index for node in act.nodes] if act.kind == "polish" and act.gists else []
-            if not any(polished.get(block) == act.id and block in blocks for block in held):
-                continue
-            try:
-                rows = np.frombuffer(base64.b64decode(act.gists), "<f2").reshape(len(held), -1)
-            except ValueError as error:
-                raise CtxError(
-                    f"The journal's polished gists of act {act.id} cannot be read.",
-                    way_out="Restore the folder from a copy, or rebuild the lifetime.",
-                ) from error
-            found |= {
-                block: row
-                for block, row in zip(held, rows, strict=True)
-                if polished.get(block) == act.id and block in blocks
-            }
-        gone = self.gone(1)
-        return {block: row for block, row in found.items() if not overlapping(gone, block, block + 1)}
 
     def cut(self, length: int) -> None:
         """The lifetime was cut to so many tokens; the journal learns it from the cut."""

@@ -31,7 +31,6 @@ def node_provenance(tree: LifetimeTree, node: NodeRef) -> NodeProvenance:
         use=catalogue.usage.of(node),
         forgotten=tree.is_sealed(node),
         purged=sum(high - low for low, high in overlapping(catalogue.gone(0), start, end)),
-        distances=catalogue.span_metadata.distances(node.index) if node.level < 2 else None,
     )
 
 

@@ -14,10 +14,10 @@ from typing import Annotated, Literal
 
 from pydantic import PlainSerializer, PlainValidator
 
-from amgs_focus.records import NodeRef, SpanAbout, Tag
+from amgs_focus.records import SpanAbout, Tag
 from amgs_focus.tree.node_set import NOTHING, NodeSet
 
-ActKind = Literal["forget", "restore", "purge", "polish"]
+ActKind = Literal["forget", "restore", "purge"]
 Fate = Literal[
     "weak", "forgotten", "recent", "tagged", "pinned", "in_window", "worth", "asked", "finer_first", "strong"
 ]
@@ -64,17 +64,9 @@ class Descriptor:
     sources: tuple[str, ...] = ()
 
 
-Distances = tuple[tuple[float, float, float], ...]
-"""Nats a token, as `gist.polish.polished` measures them."""
-
-
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One change to what is shown: who, when, why and of what. id: from 1, in order.
-
-    gists: of a polish, the gists of its blocks in order, as base64 of float16; "" takes polishing back. distances: of
-    each of its blocks, how far a neighbour's gist, the one before and the polished one are from the block's tokens.
-    """
+    """One change to what is shown: who, when, why and of what. id: from 1, in order."""
 
     id: int
     kind: ActKind
@@ -83,20 +75,13 @@ class Act:
     by: str = ""
     why: str = ""
     record: tuple[Descriptor, ...] = ()
-    gists: str = ""
-    distances: Distances = ()
-
-
-Polished = Mapping[int, int]
-"""Blocks whose gists were polished, with the act that did it last."""
 
 
 @dataclass(frozen=True)
 class SpanMetadata:
     """The whole of it. about: by the start of the span; what comes in is added to it in place, as there may be many.
     sealed: gists whose detail is not shown; purged: those
-    of them whose detail is gone for good. blanked: every purge was carried out to its end. polished: the blocks whose
-    gists are those of an act.
+    of them whose detail is gone for good. blanked: every purge was carried out to its end.
     """
 
     about: dict[int, SpanAbout] = field(default_factory=dict)
@@ -105,18 +90,10 @@ class SpanMetadata:
     sealed: NodeSet = NOTHING
     purged: NodeSet = NOTHING
     blanked: bool = True
-    polished: Polished = field(default_factory=dict)
 
     @property
     def next_id(self) -> int:
         return self.acts[-1].id + 1 if self.acts else 1
-
-    def distances(self, block: int) -> tuple[float, float, float] | None:
-        """Of a block whose gist is polished, as far as the act says it."""
-        act = next((act for act in self.acts if act.id == self.polished.get(block)), None)
-        if act is None or not act.distances:
-            return None
-        return act.distances[[node.index for node in act.nodes].index(block)]
 
     def in_force(self, act: Act) -> bool:
         """Whether anything of a forgetting still is."""
@@ -137,10 +114,6 @@ class SpanMetadata:
             return replace(after, sealed=self.sealed | act.nodes)
         if act.kind == "restore":
             return replace(after, sealed=self.sealed - (act.nodes - self.purged))
-        if act.kind == "polish":
-            kept = {block: made for block, made in self.polished.items() if NodeRef(1, block) not in act.nodes}
-            done = {node.index: act.id for node in act.nodes} if act.gists else {}
-            return replace(after, polished={**kept, **done})
         gone = act.nodes & self.sealed
         return replace(after, purged=self.purged | gone, blanked=False)
 
@@ -152,7 +125,6 @@ class SpanMetadata:
             tags=tuple(replace(tag, end=min(tag.end, length)) for tag in self.tags if tag.start < length),
             sealed=self.sealed.within(length, block_size),
             purged=self.purged.within(length, block_size),
-            polished={block: made for block, made in self.polished.items() if (block + 1) * block_size <= length},
         )
 
     def tags_on(self, start: int, end: int) -> tuple[Tag, ...]:

@@ -10,6 +10,11 @@ kept from what is wanted less.
 In a full read keys and values hold up to the first position that changed, and everything from there on is computed
 anew: an action behind a change that is there already costs only the positions it adds. A read that reuses keys and
 values computes only what is new.
+
+While nothing is asked, a pass exchanges one pair: the gist of level 1 that is wanted most opens, and the raw block
+farthest from the cursor closes, if the first is wanted more by half a deviation of the window's scores. No threshold
+decides; coarser gists stay shut, as opening one shows 32 gists that say nothing; both of a pair rest. It is what was
+found to do no harm (docs/results/focus.md). Room for tokens to come is then made from the farthest, too.
 """
 
 from __future__ import annotations
@@ -17,11 +22,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from amgs_focus.records import Action, Decision, InvalidationCost, NodeRef, Reason, with_sign
 from amgs_focus.settings import FocusSettings
-from amgs_focus.window.candidates import AllocatorState, Unit, WindowState, remembered
+from amgs_focus.window.candidates import REST, AllocatorState, Unit, WindowState
 from amgs_focus.window.layout import too_small
 from amgs_focus.window.working_context import Edit, Scores, TreeShape, WorkingContext, aggregate
+
+FARTHER = 4
+"""Blocks from the cursor within which no pair closes one."""
+MARGIN = 0.5
+"""Deviations of the window's scores by which the gist of a pair is wanted more than the block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +91,11 @@ class Allocation:
 class _Pass:
     """The state of one pass while it runs; `allocate` and `make_room` are its only users."""
 
-    def __init__(self, now: WindowState, scores: Mapping[NodeRef, float], prices: ReadingCosts) -> None:
+    def __init__(
+        self, now: WindowState, scores: Mapping[NodeRef, float], prices: ReadingCosts, *, pairs: bool = False
+    ) -> None:
+        self.pairs = pairs
+        self.freed = 0  # positions that collapses of the pass gave and no expansion took yet
         self.now = now
         self.scores = dict(scores)
         self.prices = prices
@@ -88,7 +104,6 @@ class _Pass:
         self.ranks: dict[tuple[NodeRef, Action], tuple[int, int]] = {}
         self.opened = dict(now.state.opened)
         self.closed = dict(now.state.closed)
-        self.flips = dict(now.state.flips)
         self.promised: set[NodeRef] = set()  # level-1 gists for whose blocks something above them was opened
 
     def run(self) -> None:
@@ -101,7 +116,12 @@ class _Pass:
         units = self.now.units(self.scores)
         for unit in units:
             refused = self.now.refusal(unit)
-            if refused is None:
+            if self.pairs and not unit.asked:
+                if refused is None or refused[0] == "below_threshold":
+                    self.decide(unit, "below_threshold", "nothing is asked, and it is not the pair of this refocus")
+                else:
+                    self.decide(unit, *refused)
+            elif refused is None:
                 (opening if unit.opens else closing).append(unit)
             else:
                 self.decide(unit, *refused)
@@ -109,9 +129,32 @@ class _Pass:
         for queue in (opening, closing):
             self.sort(queue)
             self.ranks |= {(unit.node, unit.kind): (at, len(queue)) for at, unit in enumerate(queue, 1)}
-        spare = self.now.spare(self.scores)
+        spare = [] if self.pairs else self.now.spare(self.scores)
         self.sort(spare)
         self.apply(opening, closing, spare)
+        if self.pairs and len(self.edits) + 1 < self.now.settings.n_diff:
+            self.swap()
+
+    def swap(self) -> None:
+        """Open the gist that is wanted most in the place of the raw block that is farthest from the cursor."""
+        entries = [entry for entry in self.now.context.entries() if entry.end <= self.now.context.tail_start]
+        cost = self.now.context.block_size - self.now.context.slots
+        gists = [Unit(entry.node, "expand", self.scores[entry.node], cost) for entry in entries if entry.level == 1]
+        far = [entry for entry in entries if not entry.level and self.now.context.distance(entry) > FARTHER]
+        raw = [Unit(NodeRef(1, entry.index), "collapse", self.scores[entry.node], -cost) for entry in far]
+        gists, raw = ([unit for unit in units if self.now.may_swap(unit)] for units in (gists, raw))
+        if not gists or not raw:
+            return
+        self.sort(gists)
+        best, block = gists[0], raw[0]
+        spread = float(np.std([self.scores[entry.node] for entry in entries]))
+        if best.score - block.score < MARGIN * spread or best.score == block.score:
+            told = f"{with_sign(best.score)} is not {MARGIN * spread:.2f} above {with_sign(block.score)} of"
+            self.decide(best, "below_threshold", f"its score {told} L0#{block.node.index}, which would close for it")
+            return
+        self.ranks[best.node, best.kind] = (1, len(gists))
+        self.act(block, f"farthest from the cursor, it gave way to {best.node} at {with_sign(best.score)}")
+        self.act(best)
 
     def sort(self, queue: list[Unit]) -> None:
         """Most urgent first; of equals the nearest to the cursor expands, the farthest collapses."""
@@ -168,8 +211,10 @@ class _Pass:
         return self.room_for(unit) + refunds >= unit.cost
 
     def room_for(self, unit: Unit) -> int:
-        """Positions that an opening may take; the operator's may take any that are free."""
-        return self.now.free if unit.asked else self.now.room - self.kept(unit)
+        """Positions that an opening may take: what a collapse gave for it, and free ones beside those for tokens to
+        come; the operator's may take any that are free.
+        """
+        return self.now.free if unit.asked else max(self.now.room, min(self.now.free, self.freed)) - self.kept(unit)
 
     def kept(self, unit: Unit) -> int:
         """Positions that are kept from an opening: for blocks wanted more, on the way to which a gist was opened."""
@@ -206,8 +251,8 @@ class _Pass:
             context, edit = before.collapse(unit.node)
         done, undone = (self.opened, self.closed) if unit.opens else (self.closed, self.opened)
         done[unit.node] = self.now.state.refocus
-        if undone.pop(unit.node, None) is not None:
-            self.flips[unit.node] = self.flips.get(unit.node, 0) + 1
+        self.freed = max(0, self.freed - edit.cost)
+        undone.pop(unit.node, None)
         self.prices = self.prices.after(before, edit)
         self.now = replace(self.now, context=context)
         for entry in edit.inserted:
@@ -247,7 +292,8 @@ class _Pass:
                     continue
                 if spared and (self.now.pinned(parent) or self.now.within(spared, parent)):
                     continue
-                score = sum(self.scores.get(entry.node, 0.0) for entry in members) / len(members)
+                wanted = sum(self.scores.get(entry.node, 0.0) for entry in members) / len(members)
+                score = 0.0 if self.pairs else wanted
                 cost = context.collapse_cost(members)
                 unit = Unit(parent, "collapse", score, cost)
                 awkward = (self.now.pinned(parent), self.now.stale(parent), self.now.cooling(unit) is not None)
@@ -292,17 +338,12 @@ class _Pass:
     def outcome(self) -> Allocation:
         state, context = self.now.state, self.now.context
         overrides = {node: word for node, word in state.overrides.items() if word in ("pin", "forbid")}
-        cooldown = self.now.settings.cooldown
+        rest = max(REST, self.now.settings.cooldown)
         opened, closed = (
-            {
-                node: when
-                for node, when in noted.items()
-                if state.refocus - when <= remembered(self.flips.get(node, 0), cooldown)
-            }
+            {node: when for node, when in noted.items() if state.refocus - when <= rest}
             for noted in (self.opened, self.closed)
         )
-        flips = {node: count for node, count in self.flips.items() if node in opened or node in closed}
-        after = replace(state, opened=opened, closed=closed, flips=flips, overrides=overrides)
+        after = replace(state, opened=opened, closed=closed, overrides=overrides)
         order = sorted(self.decisions.values(), key=lambda d: (d.start, d.level, d.kind))
         context.check()
         present = {entry.node: self.scores.get(entry.node, 0.0) for entry in context.entries()}
@@ -316,12 +357,15 @@ def allocate(
     settings: FocusSettings,
     state: AllocatorState,
     prices: ReadingCosts | None = None,
+    *,
+    pairs: bool = False,
 ) -> Allocation:
     """One pass. The context must be within its window, and the result is, headroom included.
 
     Where the tokens to come need room, more than they need is made, `slack` of the window: each collapse far
     up makes the base model read what stands behind it anew, and several at once cost no more than one.
-    prices: what is cached and how fast the model reads; None for nothing cached. Raises WindowBudgetError when the
+    prices: what is cached and how fast the model reads; None for nothing cached. pairs: nothing is asked, and a pair is
+    exchanged. Raises WindowBudgetError when the
     window cannot hold the lifetime's coarsest form and the headroom.
     """
     values = aggregate(context, scores.values)
@@ -331,7 +375,7 @@ def allocate(
         # the last collapse frees up to a block more than was needed: so much of the slack comes by itself
         headroom += max(0, int(settings.slack * context.window) - context.block_size)
     now = WindowState(context, tree, settings, replace(state, headroom=headroom), scores.inside)
-    work = _Pass(now, by_node, prices or ReadingCosts(0))
+    work = _Pass(now, by_node, prices or ReadingCosts(0), pairs=pairs)
     work.run()
     work.make_room(context.window - headroom, "to make room for the tokens to come", gently=True)
     work.make_room(context.window - state.headroom, "to make room for the tokens to come")

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from amgs_focus.options import OPTIONS
 from amgs_focus.records import Action, NodeRef, Override, Reason, children_cost, parent_of, with_sign
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.working_context import Entry, TreeShape, WorkingContext
 
 Refusal = tuple[Reason, str]
 
+REST = 3
+"""Refocuses for which both of a pair stay as they are."""
 FORGOTTEN = "its detail was forgotten"
 """Why a gist that was pruned may not be opened."""
 
@@ -25,15 +26,13 @@ class AllocatorState:
 
     opened, closed: in which refocus a node was last expanded or collapsed. overrides: of the operator:
     `pin` (never collapse) and `forbid` (never expand) stay, `expand` and `collapse` are asked once.
-    headroom: positions to leave free for the tokens until the next refocus. flips: how often in a row a node was done
-    the opposite of before.
+    headroom: positions to leave free for the tokens until the next refocus.
     """
 
     refocus: int = 0
     opened: Mapping[NodeRef, int] = field(default_factory=dict)
     closed: Mapping[NodeRef, int] = field(default_factory=dict)
     overrides: Mapping[NodeRef, Override] = field(default_factory=dict)
-    flips: Mapping[NodeRef, int] = field(default_factory=dict)
     headroom: int = 0
 
 
@@ -137,16 +136,21 @@ class WindowState:
         """Why a unit is no candidate, or None when it is one."""
         return self._opening_refusal(unit) if unit.opens else self._collapse_refusal(unit)
 
+    def may_swap(self, unit: Unit) -> bool:
+        """Whether a pair may take it: nothing forbids it, and its opposite was not done lately."""
+        if unit.opens:
+            shut = self._may_not_open(unit.node) is not None
+        else:
+            shut = self.pinned(unit.node) or self.stale(unit.node)
+        return not shut and cooldown_left(self.state, unit.node, unit.kind, REST) < 0
+
     def cooling(self, unit: Unit) -> Refusal | None:
         """Whether the opposite was done to it too recently."""
         left = cooldown_left(self.state, unit.node, unit.kind, self.settings.cooldown)
         if left < 0:
             return None
         done = "collapsed" if unit.opens else "expanded"
-        flips = self.state.flips.get(unit.node, 0)
-        when = "in this refocus" if left == wait_of(flips, self.settings.cooldown) else "recently"
-        if flips:
-            when += f", its flip number {flips} in a row"
+        when = "in this refocus" if left == self.settings.cooldown else "recently"
         return "cooldown", f"it was {done} {when}; {left} more to wait"
 
     def pinned(self, node: NodeRef) -> bool:
@@ -242,7 +246,7 @@ class WindowState:
 def cooldown_left(state: AllocatorState, node: NodeRef, kind: Action, cooldown: int) -> int:
     """Refocuses after the present one for which an action on a node stays masked; −1 when it is not."""
     done = (state.opened if kind == "collapse" else state.closed).get(node)
-    return -1 if done is None else max(-1, done + wait_of(state.flips.get(node, 0), cooldown) - state.refocus)
+    return -1 if done is None else max(-1, done + cooldown - state.refocus)
 
 
 def reserve(context: WorkingContext, settings: FocusSettings, headroom: int) -> int:
@@ -251,13 +255,3 @@ def reserve(context: WorkingContext, settings: FocusSettings, headroom: int) -> 
     Without them the budget would force it closed again at once.
     """
     return int(settings.cooldown * -(-headroom // context.block_size) * context.slots)
-
-
-def wait_of(flips: int, cooldown: int) -> int:
-    """Refocuses for which the opposite stays masked: the cooldown, doubled with each flip in a row."""
-    return int(cooldown * 2 ** min(flips, OPTIONS.most_doubled))
-
-
-def remembered(flips: int, cooldown: int) -> int:
-    """Refocuses after which an action is forgotten, and a node that was restless counts as calm again."""
-    return max(OPTIONS.calm_after, 2 * wait_of(flips, cooldown))

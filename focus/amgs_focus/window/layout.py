@@ -15,12 +15,15 @@ from amgs_focus.window.working_context import SINKS, Entry, TreeShape, WorkingCo
 
 
 def lay_out(
-    tree: TreeShape, settings: FocusSettings, overrides: Mapping[NodeRef, Override] = MappingProxyType({})
+    tree: TreeShape,
+    settings: FocusSettings,
+    overrides: Mapping[NodeRef, Override] = MappingProxyType({}),
+    since: int = 0,
 ) -> WorkingContext:
     """The layout that the settings ask for, with room for a cadence. Raises WindowBudgetError like `coarsest`.
 
     overrides: what the operator pinned is at least as fine as they said while there is room for it, and what they
-    forbade stays closed.
+    forbade stays closed. since: what ends before this token keeps its coarsest gists, unless everything fits.
     """
     return assemble(
         tree,
@@ -29,6 +32,7 @@ def lay_out(
         headroom=settings.cadence,
         focus_share=settings.focus_share,
         overrides=overrides,
+        since=since,
     )
 
 
@@ -64,13 +68,14 @@ def assemble(
     headroom: int = 0,
     focus_share: float = 0.0,
     overrides: Mapping[NodeRef, Override] = MappingProxyType({}),
+    since: int = 0,
 ) -> WorkingContext:
     """The first working context: the coarsest cover, then detail from the end backwards while there is room.
 
     The latest tokens tell most about the next ones, so what room there is goes to them first, and what stands
     before them keeps the coarsest gists. headroom: positions kept free for tokens to come. focus_share: part
-    of the window that is left free besides, for the focus to spend, unless everything fits as tokens. overrides: as
-    `lay_out` has them; what is pinned comes before what is recent. Raises WindowBudgetError like `coarsest`.
+    of the window that is left free besides, for the focus to spend, unless everything fits as tokens. overrides, since:
+    as `lay_out` has them; what is pinned comes before what is recent. Raises WindowBudgetError like `coarsest`.
     """
     context = coarsest(tree, window, tail_blocks)
     for node, override in sorted(overrides.items()):
@@ -80,7 +85,7 @@ def assemble(
     everything = SINKS + tree.length + headroom <= window
     reserve = headroom if everything else headroom + int(focus_share * window)
     place = len(context.items) - 1
-    while place >= 0:
+    while place >= 0 and (everything or context.items[place].end > since):
         entry = context.items[place]
         closed = tree.is_sealed(entry.node) or overrides.get(entry.node) == "forbid"
         if entry.level and context.free - reserve >= context.expand_cost(place) and not closed:

@@ -248,6 +248,16 @@ class WorkingContext:
         if self.used > self.window:
             raise _broken(f"{self.used} positions are used of {self.window}")
 
+    def tail_view(self, k: int = 256) -> tuple[Entry, ...]:
+        """The last k entries, which is what a lens is told of the end."""
+        return self.items[-k:] if k > 0 else ()
+
+    def to_tensors(self, tree: LifetimeTree) -> dict[str, torch.Tensor]:
+        """What the model reads: inputs_embeds (W, d), attention_mask and position_ids (W,), sinks included."""
+        places = torch.arange(self.used)
+        rows = self.embeddings(tree, 0, self.used)
+        return {"inputs_embeds": rows, "attention_mask": torch.ones_like(places), "position_ids": places}
+
     def pack(self, tree: LifetimeTree) -> dict[str, torch.Tensor]:
         """What a scorer reads, one row a position, sinks left out (N = W − 4).
 

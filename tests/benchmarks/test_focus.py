@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from amgs.text.embedding import HashingEmbedder
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
 from amgs_focus.model.tiny import TinyModel

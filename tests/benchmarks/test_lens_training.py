@@ -13,7 +13,7 @@ from amgs_focus.lens.lensnet import LensReader
 from amgs_focus.lens.scoring import LensView, TailSimilarity
 from amgs_focus.window.working_context import WorkingContext
 from benchmarks.focus_training.lens_examples import LensExample
-from benchmarks.focus_training.lens_labels import label_runs, opened_blocks, read
+from benchmarks.focus_training.lens_labels import label_runs, opened_blocks, read, with_open
 from benchmarks.focus_training.lens_runs import LensSnapshot, snapshot_at
 from benchmarks.focus_training.lens_training import LensTraining, evaluate, lens_losses, resumed, train
 from benchmarks.focus_training.trainer import StepReport

@@ -27,8 +27,8 @@ ZOOM_FACTOR = 32.0
 """A gist of the tree stands for so many of the level below: a zoom goes one level deeper."""
 LEAST_SHOWN = 32
 """Tokens that the nearest zoom shows."""
-Mark = Literal["", "expand", "collapse", "pinned", "forbidden", "refused", "protected", "polished"]
-_MARKS: tuple[Mark, ...] = ("", "protected", "polished", "refused", "forbidden", "pinned", "collapse", "expand")
+Mark = Literal["", "expand", "collapse", "pinned", "forbidden", "refused", "protected"]
+_MARKS: tuple[Mark, ...] = ("", "protected", "refused", "forbidden", "pinned", "collapse", "expand")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +177,6 @@ def _mark(entry: EntryView) -> Mark:
     finest = entry.level == 0 and entry.reason == "illegal_level"
     if entry.reason and entry.reason != "below_threshold" and not finest:
         return "refused"
-    if entry.polished:
-        return "polished"
     return "protected" if entry.protected else ""
 
 

@@ -274,8 +274,6 @@ def _actions(field: Region, y: int, cut: Columns) -> None:
             field.put(x, y, REASON_LETTERS[reason], ink(palette.warn))
         elif mark == "protected":
             field.put(x, y, "═", ink(palette.faint))
-        elif mark == "polished":
-            field.put(x, y, "+", ink(palette.good))
 
 
 def _gains(field: Region, y: int, cut: Columns) -> None:
@@ -346,7 +344,6 @@ def _legend(region: Region, y: int, cut: Columns, view: FocusView, *, refusals: 
         ("pinned", "◆", palette.accent, "pinned"),
         ("forbidden", "×", palette.bad, "kept shut"),
         ("protected", "═", palette.faint, "latest text"),
-        ("polished", "+", palette.good, "polished"),
     ):
         if mark in marks:
             pieces += [(sign, ink(colour, bold=True)), (f" {word}  ", muted)]

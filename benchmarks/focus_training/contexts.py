@@ -19,7 +19,6 @@ import torch
 from torch import nn
 
 from amgs_focus.errors import TextError
-from amgs_focus.gist.divergence import Divergence
 from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, states_for
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
@@ -31,6 +30,7 @@ from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.working_context import SINKS, WorkingContext
 from benchmarks.focus_evaluation.statistics import resampled
 from benchmarks.focus_training.corpus import TrainingCorpus
+from benchmarks.focus_training.divergence import Divergence
 from benchmarks.focus_training.gistnet import draw_offsets
 from benchmarks.focus_training.records import Effect
 

@@ -15,11 +15,11 @@ from functools import partial
 import torch
 from torch import nn
 
-from amgs_focus.gist.divergence import Divergence
 from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, span_gists, states_for
 from amgs_focus.model.base_model import BaseModel
 from benchmarks.focus_training.corpus import TrainingCorpus
 from benchmarks.focus_training.data_parallel import SINGLE, DataParallel
+from benchmarks.focus_training.divergence import Divergence
 from benchmarks.focus_training.run_config import GistTraining, Phase, phase_at
 
 MOST_WEIGHT = 4.0

@@ -18,10 +18,10 @@ from amgs.types import Progress
 from amgs.wings.recorder.word_search import WordSearch
 from amgs_app.models.transcript import transcript
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.model.likelihood import SentenceLikelihood
 from amgs_focus.model.pretrained import PretrainedModel
 from benchmarks.bench_results import BenchTable
 from benchmarks.recorder.bisection import CALLS, Bisection, WindowMessage, find_cause
+from benchmarks.recorder.likelihood import SentenceLikelihood
 from benchmarks.recorder.planted_causes import PlantedCause, planted_causes
 
 COUNTS: Final = 1.0

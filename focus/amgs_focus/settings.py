@@ -89,13 +89,15 @@ class FocusSettings(RunConstants):
         default="attention",
         min_length=1,
         description="What scores the entries: attention (the LensNet trained for the model, search where there is "
-        "none), linear (the same with features alone), search (likeness to the question and the last tokens), or a "
-        "checkpoint's path.",
+        "none; ranks of unseen snapshots agree by 0.28), linear (features alone; 0.18), search (likeness to the "
+        "question and the last tokens; 0.17; at random 0.03), or a checkpoint's path. Windows built by any of them are "
+        "no better than by chance.",
     )
     unasked: Literal["pair", "thresholds"] = Field(
         default="pair",
         description="What a refocus does while nothing is asked: pair (the gist of level 1 with the highest score "
-        "opens, and the raw block farthest from the cursor closes) or thresholds (the specification's).",
+        "opens, the raw block farthest from the cursor closes; 4 % of entries change, the next tokens cost "
+        "-.001 [-.006, .005] nats more) or thresholds (the specification's; +.017 [-.004, .044]).",
     )
     temperature: float = Field(
         default=0.0, ge=0, description="0 takes the most likely token; above 0, tokens are sampled."

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.checkpoint import for_model, load_checkpoint, save_checkpoint
-from amgs_focus.gist.divergence import Divergence
 from amgs_focus.gist.gistnet import (
     BLOCK,
     SLOTS,
@@ -27,6 +26,7 @@ from amgs_focus.gist.gistnet import (
 )
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.tree.gist_tree import LifetimeTree
+from benchmarks.focus_training.divergence import Divergence
 
 SHAPE = GistShape(width=64, hidden=32, heads=4)
 

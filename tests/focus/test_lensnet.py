@@ -138,4 +138,3 @@ def test_it_scores_bit_for_bit_as_a_net_whose_attention_adds_nothing() -> None:
         assert np.abs(ours.values).max() > 0.1
         assert ours.question_share == theirs.question_share
         assert set(ours.parts) == set(NAMES)
-        assert lens().worth(view) == beside.worth(view)

@@ -7,7 +7,6 @@ before it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +15,7 @@ from torch import nn
 from torch.nn import functional
 
 from amgs_focus.lens.linear import NAMES, LensFeatures
-from amgs_focus.lens.scoring import LensView, SpreadFloors, by_entry, scores_of
-from amgs_focus.records import NodeRef
+from amgs_focus.lens.scoring import LensView, SpreadFloors, scores_of
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.working_context import Scores, Values, WorkingContext
 
@@ -155,13 +153,6 @@ class LensNetScorer:
         self.name = name
         self.version = version
         self._reader = LensReader()
-
-    def worth(self, view: LensView) -> Mapping[NodeRef, float]:
-        """What each entry's detail is predicted to be worth, in the units of the training's targets.
-
-        For a gist: that it is opened; for a block of tokens: that it stays open. Comparable over snapshots.
-        """
-        return by_entry(view, self._named(view))
 
     def score(self, view: LensView) -> Scores:
         """Signed scores, one part for attention and one for each feature."""

@@ -12,9 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs_focus.lens.scoring import LensView, SpreadFloors, by_entry, scores_of
+from amgs_focus.lens.scoring import LensView, SpreadFloors, scores_of
 from amgs_focus.options import OPTIONS
-from amgs_focus.records import NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.span_index import SpanIndex
 from amgs_focus.window.working_context import Entry, Scores, Values
@@ -104,13 +103,6 @@ class LinearLens:
         self.name = name
         self.version = version
         self._features: LensFeatures | None = None
-
-    def worth(self, view: LensView) -> Mapping[NodeRef, float]:
-        """What each entry's detail is predicted to be worth, in the units of the training's targets.
-
-        For a gist: that it is opened; for a block of tokens: that it stays open. Comparable over snapshots.
-        """
-        return by_entry(view, self._summands(self._read(view)))
 
     def score(self, view: LensView) -> Scores:
         """Signed scores, one part for each feature."""

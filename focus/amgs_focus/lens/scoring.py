@@ -83,12 +83,6 @@ class SpreadFloors:
     asked: float = 0.05
 
 
-def by_entry(view: LensView, summands: Mapping[str, Values]) -> dict[NodeRef, float]:
-    """The worth of each entry's detail: its summands added up."""
-    total: Values = np.sum(list(summands.values()), axis=0)
-    return dict(zip((entry.node for entry in view.context.entries()), total.tolist(), strict=True))
-
-
 def scores_of(
     view: LensView, summands: Mapping[str, Values], floors: SpreadFloors, question_words: Values | None
 ) -> Scores:

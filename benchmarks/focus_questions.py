@@ -160,8 +160,8 @@ def _metrics(rows: Mapping[tuple[str, str], Sequence[Row]]) -> dict[str, float]:
     metrics |= {f"right_{system}": float(count) for system, count in right.items()}
     metrics["right_less_retrieval"] = right[FOCUS] - max(right[RETRIEVAL], right[THREE])
     measured = [row for row in whole if "lit" in row]
-    for metric, field in (("lit", "lit"), ("lit_control", "control")):
-        metrics[metric] = float(np.mean([row[field] for row in measured])) if measured else float("nan")
+    for metric, field in (("lit", "lit"), ("lit_control", "control")) if measured else ():
+        metrics[metric] = float(np.mean([row[field] for row in measured]))
     return metrics
 
 

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import torch
 
 import benchmarks.__main__
 from amgs_app.engine import Engine, Options
@@ -17,6 +18,7 @@ from amgs_focus.gist.gistnet import GistNet, GistShape
 from amgs_focus.model.adapter import AdapterShape, attach
 from amgs_focus.model.loading import load
 from amgs_focus.records import Segment
+from benchmarks.focus_training.divergence import Divergence
 from benchmarks.focus_training.run_config import GistConfig, RunConfig, parse_config
 from tests.benchmarks.training_world import LAMPS, keys_of, written_keys
 from tests.focus.model_world import write_model
@@ -86,3 +88,22 @@ def test_what_was_trained_is_used_where_the_settings_name_it(tmp_path: Path) -> 
         header = session.engine.focus_trace().header
         assert (header.gist, session.engine.focus.tree.slots) == ("mine", 2)
         assert header.model.adapter.startswith("small@")
+
+
+def test_divergence_agrees_with_the_plain_formulas() -> None:
+    torch.manual_seed(0)
+    student = torch.randn(70, 50, dtype=torch.float64, requires_grad=True)
+    teacher = torch.randn(70, 50, dtype=torch.float64)
+    targets = torch.randint(50, (70,))
+    kl, nll = Divergence.apply(student, teacher.clone(), targets)  # type: ignore[no-untyped-call]
+    (0.7 * kl.sum() + 0.3 * (nll * torch.arange(70)).sum()).backward()
+    plain = student.detach().clone().requires_grad_(True)
+    log = plain.log_softmax(-1)
+    slow_kl = (teacher.softmax(-1) * (teacher.log_softmax(-1) - log)).sum(-1)
+    slow_nll = -log.gather(1, targets[:, None])[:, 0]
+    slow = 0.7 * slow_kl.sum() + 0.3 * (slow_nll * torch.arange(70)).sum()
+    slow.backward()  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(kl, slow_kl)
+    torch.testing.assert_close(nll, slow_nll)
+    assert student.grad is not None
+    torch.testing.assert_close(student.grad, plain.grad)

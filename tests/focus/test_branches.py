@@ -60,19 +60,6 @@ def do(runtime: FocusRuntime, doing: str, number: int) -> None:
         runtime.switch(names[number % len(names)])
 
 
-@given(st.lists(DOINGS, max_size=10), st.integers(1, 8), st.integers(1, 8))
-def test_decoding_and_stepping_back_ends_where_it_began(doings: list[str], n: int, more: int) -> None:
-    runtime, _ = traced()
-    for number, doing in enumerate(doings):
-        do(runtime, doing, number)
-    before, seen, steps = runtime.state_hash(), runtime.snapshot().entries, runtime.state.step
-    taken = len(runtime.decode(n))
-    if taken:
-        runtime.back(taken)
-    assert (runtime.state_hash(), runtime.state.step) == (before, steps)
-    assert runtime.snapshot().entries == seen
-
-
 @given(st.lists(DOINGS, max_size=6), st.lists(DOINGS.filter(lambda one: one != "switch"), max_size=8))
 def test_a_branch_that_was_left_comes_back_exactly(before: list[str], after: list[str]) -> None:
     runtime, writer = traced()
@@ -123,16 +110,6 @@ def test_a_branch_can_begin_at_any_step_and_names_are_checked() -> None:
     with pytest.raises(FocusError, match="main, early"):
         runtime.switch("late")
     assert (runtime.branch_name, runtime.state_hash()) == ("early", hashes[1])
-
-
-def test_a_branch_that_cannot_be_made_leaves_the_present_where_it_was() -> None:
-    runtime, _ = traced()
-    runtime.decode(6)
-    runtime.back(2)
-    before = runtime.state_hash()
-    with pytest.raises(FocusError, match="name"):
-        runtime.branch(" ", at=1)
-    assert (runtime.state_hash(), runtime.steps_known) == (before, 6)
 
 
 def test_a_setting_holds_from_its_step_on_and_goes_with_stepping_back() -> None:

@@ -11,9 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from amgs_focus.errors import CtxError
 from amgs_focus.tree.ctx_file import BF16, FP16, UINT32, CtxFile, CtxHeader, Rows, repair
@@ -44,17 +41,6 @@ def test_any_row_lies_at_header_plus_index_times_width(tmp_path: Path) -> None:
     rows = np.arange(30, dtype=np.float16).reshape(10, 3)
     raw = written(tmp_path, GISTS, rows).read_bytes()
     assert np.array_equal(np.frombuffer(raw, "<f2", 3, 64 + 7 * 3 * 2), rows[7])
-
-
-@given(hnp.arrays(np.uint32, st.integers(0, 6).map(lambda blocks: blocks * 4)), st.integers(0, 6))
-def test_tokens_come_back_as_they_went_in(tmp_path_factory: pytest.TempPathFactory, ids: Rows, cut: int) -> None:
-    path = tmp_path_factory.mktemp("ctx") / "L0.ctx"
-    with CtxFile.create(path, TOKENS) as file:
-        cut = min(len(ids), cut * 4)
-        file.append(ids[:cut])
-        file.append(ids[cut:])
-    with CtxFile.open(path) as again:
-        assert np.array_equal(again.rows(0, len(again)), ids)
 
 
 def test_bfloat16_rounds_to_nearest_and_reads_as_float32(tmp_path: Path) -> None:

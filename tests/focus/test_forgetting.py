@@ -4,7 +4,6 @@ and files that a killed process leaves in one state or the other.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +26,6 @@ from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.node_set import NodeRun, NodeSet
 from amgs_focus.tree.retention import RetentionContext, act_of, assess, by_hand, plan
 from amgs_focus.tree.span_metadata import Act, Fate
-from amgs_focus.tree.usage import UseTable
 from tests.focus.focus_world import MODEL, SMALL, StillClock, Told, notes, small_runtime, small_tree
 
 EAGER = ForgetRules(half_life=8, recent=12)
@@ -338,27 +336,6 @@ def test_a_tail_that_reaches_into_what_was_purged_is_refused(tmp_path: Path) -> 
     with pytest.raises(FocusError, match="shorter tail"):
         FocusRuntime(MODEL, settings=wide, clock=StillClock(), tree=tree)
     FocusRuntime(MODEL, settings=SMALL, clock=StillClock(), tree=tree)
-
-
-def test_counting_uses_costs_no_room_for_what_was_never_looked_at_and_survives_a_full_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "L1.use"
-    table = UseTable(path)
-    table.add([3_000_000, 5], "dwell", 70)
-    assert path.stat().st_blocks * 512 < 200_000 < path.stat().st_size
-    assert UseTable(path).row(3_000_000).dwell == 1  # on the disk already, as a killed process leaves it
-    assert table.rows(4, 7)["dwell"].tolist() == [0, 1, 0]
-
-    def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    table.add([2_000_000], "opened", 70)
-    assert table.row(2_000_000).opened == 1  # counted, though it will be lost
-    monkeypatch.undo()
-    table.forget(6)
-    assert table.row(3_000_000).dwell == 0 and table.row(5).dwell == 1
 
 
 def test_gists_that_were_lost_over_purged_tokens_are_named(tmp_path: Path) -> None:

@@ -49,19 +49,6 @@ def test_how_tokens_were_portioned_leaves_no_trace(pieces: list[int]) -> None:
     assert same(whole, portioned)
 
 
-@given(st.integers(0, 300))
-def test_a_node_exists_exactly_when_all_its_children_do(length: int) -> None:
-    tree = small_tree(length)
-    for level in range(1, 6):
-        assert tree.count(level) == length // 4**level
-    for level in range(1, tree.depth + 1):
-        node = NodeRef(level, tree.count(level) - 1)
-        assert tree.exists(node)
-        assert not tree.exists(NodeRef(level, tree.count(level)))
-        assert all(tree.exists(child) for child in tree.children(node))
-        assert tree.span(node)[1] <= length
-
-
 @given(st.lists(letters, max_size=6))
 def test_every_token_knows_the_segment_it_came_from(texts: list[str]) -> None:
     tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
@@ -74,17 +61,6 @@ def test_every_token_knows_the_segment_it_came_from(texts: list[str]) -> None:
     for start in range(0, tree.length, 7):
         clipped = tree.sources(start, start + 5)
         assert [s.source for s in clipped for _ in range(s.start, s.end)] == expected[start : start + 5]
-
-
-@given(st.integers(0, 120), st.data())
-def test_stepping_back_leaves_the_tree_as_it_was(length: int, data: st.DataObject) -> None:
-    keep = data.draw(st.integers(0, length))
-    tree = small_tree(length)
-    tree.truncate(keep)
-    fresh = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
-    fresh.append([int(token) for token in small_tree(length).tokens(0, keep)], source="letters")
-    assert same(tree, fresh)
-    assert tree.spans() == fresh.spans()
 
 
 def test_cancelling_leaves_the_lifetime_as_it_was() -> None:

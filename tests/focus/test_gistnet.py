@@ -9,24 +9,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.checkpoint import for_model, load_checkpoint, save_checkpoint
-from amgs_focus.gist.gistnet import (
-    BLOCK,
-    SLOTS,
-    GistNet,
-    GistNetEncoder,
-    GistShape,
-    PointerEncoder,
-    mean_gist,
-    pointer_gist,
-)
+from amgs_focus.gist.gistnet import BLOCK, SLOTS, GistNet, GistShape, PointerEncoder, mean_gist, pointer_gist
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.tree.gist_tree import LifetimeTree
-from benchmarks.focus_training.divergence import Divergence
 
 SHAPE = GistShape(width=64, hidden=32, heads=4)
 
@@ -92,35 +79,3 @@ def test_a_model_without_a_trained_net_gets_pointer_gists() -> None:
     encoder = for_model(TinyModel(seed=7), slots=2)
     assert isinstance(encoder, PointerEncoder)
     assert (encoder.slots, encoder.version) == (2, 0)
-
-
-@given(slots=st.sampled_from(SLOTS), size=st.integers(2, 9), blocks=st.integers(1, 40))
-def test_a_lifetime_of_any_shape_takes_any_slots(slots: int, size: int, blocks: int) -> None:
-    model = TinyModel(seed=7)
-    net = GistNet(SHAPE)
-    tree = LifetimeTree(model, GistNetEncoder(net, net, name="n", version=7).with_slots(slots), block_size=size)
-    tree.append([token % 200 for token in range(size * blocks)])
-    for level in range(1, tree.depth + 1):
-        assert tree.gists(level, 0, tree.count(level)).shape == (blocks // size ** (level - 1), slots, 64)
-    ends = torch.from_numpy(tree.tokens(0, tree.length).astype("int64"))[size - 1 :: size]
-    # an untrained net is its pointer: a block's last entry is its last token with any slots
-    torch.testing.assert_close(tree.gists(1, 0, blocks)[:, -1], model.embed(ends).float(), atol=1e-3, rtol=1e-3)
-
-
-def test_divergence_agrees_with_the_plain_formulas() -> None:
-    torch.manual_seed(0)
-    student = torch.randn(70, 50, dtype=torch.float64, requires_grad=True)
-    teacher = torch.randn(70, 50, dtype=torch.float64)
-    targets = torch.randint(50, (70,))
-    kl, nll = Divergence.apply(student, teacher.clone(), targets)  # type: ignore[no-untyped-call]
-    (0.7 * kl.sum() + 0.3 * (nll * torch.arange(70)).sum()).backward()
-    plain = student.detach().clone().requires_grad_(True)
-    log = plain.log_softmax(-1)
-    slow_kl = (teacher.softmax(-1) * (teacher.log_softmax(-1) - log)).sum(-1)
-    slow_nll = -log.gather(1, targets[:, None])[:, 0]
-    slow = 0.7 * slow_kl.sum() + 0.3 * (slow_nll * torch.arange(70)).sum()
-    slow.backward()  # type: ignore[no-untyped-call]
-    torch.testing.assert_close(kl, slow_kl)
-    torch.testing.assert_close(nll, slow_nll)
-    assert student.grad is not None
-    torch.testing.assert_close(student.grad, plain.grad)

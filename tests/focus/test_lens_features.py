@@ -38,13 +38,3 @@ def test_the_words_of_the_question_are_found_where_they_stand() -> None:
     before = [entry.end <= view.context.tail_start for entry in view.context.entries()]
     best = view.context.entries()[int(np.argmax(np.where(before, column, -1)))]
     assert "k" in view.tree.text(best.start, best.end)
-
-
-def test_where_there_is_a_question_the_text_alone_tells_nothing() -> None:
-    view = asked("is the lamp red?")
-    features = LensFeatures(view.tree)
-    alone = [NAMES.index(name) for name in NAMES if name.startswith(("level", "width", "far", "near"))]
-    about = [NAMES.index(name) for name in NAMES if name.startswith("question")]
-    unasked, found = features.of(LensView(view.context, view.tree)), features.of(view)
-    assert not found[:, alone].any() and unasked[:, alone].any()
-    assert found[:, about].any(axis=0).all() and not unasked[:, about].any()

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.checkpoint import load_checkpoint, save_net
-from amgs_focus.lens.lensnet import LensNet, LensNetScorer, LensReader
+from amgs_focus.lens.lensnet import LensReader
 from amgs_focus.lens.linear import NAMES
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.model.tiny import TinyModel
@@ -23,8 +23,7 @@ from amgs_focus.runtime.replay import header_of
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest
 from tests.focus.focus_world import MODEL, notes, small_runtime, small_tree
-from tests.focus.lens_samples import SHAPE, net, scorer
-from tests.focus.test_linear_lens import WEIGHTS, lens, views
+from tests.focus.lens_samples import net, scorer
 
 
 def asked(question: str, *, window: int = 10**6) -> LensView:
@@ -52,18 +51,6 @@ def test_the_question_at_the_end_decides_about_what_stood_before_it() -> None:
     first, second = (scorer().score(view).values for view in (one, other))
     assert len(first) == len(second)
     assert not np.allclose(first, second)
-
-
-@settings(max_examples=15)
-@given(st.integers(0, 200), st.integers(0, 200), st.integers(0, 60))
-def test_stepping_back_and_on_again_gives_the_same_scores(length: int, back: int, more: int) -> None:
-    tree = small_tree(length)
-    used = scorer()
-    used.score(LensView(coarsest(tree, 10**6, 2), tree, (100, 101)))
-    tree.truncate(max(0, length - back))
-    tree.append([100 + number % 7 for number in range(more)])
-    view = LensView(coarsest(tree, 10**6, 2), tree, (100, 101))
-    assert np.array_equal(used.score(view).values, scorer().score(view).values)
 
 
 def test_an_open_block_is_read_as_its_own_gist() -> None:
@@ -125,16 +112,3 @@ def test_a_runtime_decodes_with_a_lens_and_its_trace_names_it() -> None:
     assert runtime.state.last is not None
     assert set(dict(runtime.state.last.scores[0].parts)) == {"attention", *NAMES}
     assert (header_of(runtime).scorer, header_of(runtime).scorer_version) == ("small", 7)
-
-
-def test_it_scores_bit_for_bit_as_a_net_whose_attention_adds_nothing() -> None:
-    net = LensNet(SHAPE)
-    with torch.no_grad():
-        net.weights.copy_(torch.tensor(list(WEIGHTS.values())))
-    beside = LensNetScorer(net, name="net", version=1)
-    for view in views():
-        ours, theirs = lens().score(view), beside.score(view)
-        assert np.array_equal(ours.values, theirs.values)
-        assert np.abs(ours.values).max() > 0.1
-        assert ours.question_share == theirs.question_share
-        assert set(ours.parts) == set(NAMES)

@@ -52,10 +52,3 @@ def test_what_stands_nearly_everywhere_is_neither_kept_nor_looked_at(monkeypatch
     before = held.visited
     assert held.search({rare: 1.0})[0].tolist() == [333]
     assert held.visited - before == 1
-
-
-def test_a_cut_deeper_than_what_is_remembered_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    held = BlockPostings(MODEL)
-    held.add(np.full((3000, 4), 97), 3000)
-    assert held.forget(3000 - module.RECENT)
-    assert not held.forget(10)

@@ -22,7 +22,7 @@ from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest, open_down_to
-from amgs_focus.window.working_context import SINKS, Scores
+from amgs_focus.window.working_context import Scores
 from tests.focus.focus_world import MODEL, SMALL, StillClock, Told, notes, small_runtime
 from tests.focus.read_world import next_reads, read_now, recomputed
 
@@ -38,43 +38,6 @@ def asked(question: str = "which lamp was lit?", count: int = 6) -> FocusRuntime
     runtime.ingest(notes(count))
     runtime.question(question)
     return runtime
-
-
-@settings(max_examples=15)
-@given(st.integers(0, 8), st.lists(st.sampled_from(["step", "refocus", "back", "ask", "ingest"]), max_size=12))
-def test_reading_from_the_cache_equals_reading_everything(count: int, doings: list[str]) -> None:
-    runtime = small_runtime()
-    runtime.ingest(notes(count))
-    for doing in doings:
-        if doing == "step":
-            runtime.step()
-        elif doing == "refocus":
-            runtime.refocus()
-        elif doing == "back" and runtime.state.step:
-            runtime.back(min(2, runtime.state.step))
-        elif doing == "ask":
-            runtime.question("where?")
-        elif doing == "ingest":
-            runtime.ingest([Segment("a note more. ")])
-        runtime.context.check()
-        assert runtime.context.lifetime == runtime.tree.length
-        assert torch.allclose(read_now(runtime).logits, recomputed(runtime), atol=1e-5)
-
-
-def test_a_full_read_computes_what_lies_behind_the_first_change_and_no_more() -> None:
-    runtime = small_runtime(settings=SMALL.model_copy(update={"full_read_every": 1}))
-    runtime.ingest(notes())
-    runtime.question("which lamp was lit?")
-    first = runtime.step()
-    assert first.dirty == first.used - 1
-    assert [record.dirty for record in runtime.decode(SMALL.cadence - 1)] == [1, 1, 1]
-    place = next(at for at, entry in enumerate(runtime.context.entries()) if entry.level == 1)
-    runtime.override(runtime.context.entries()[place].node, "expand")
-    before = SINKS + sum(entry.cost for entry in runtime.context.entries()[:place])
-    record = runtime.step()
-    assert record.refocus is not None
-    assert record.refocus.applied[0].start <= runtime.context.entries()[place].end
-    assert record.dirty == record.refocus.dirty >= record.used - 1 - before
 
 
 def test_a_refocus_leaves_room_for_the_tokens_until_the_next() -> None:
@@ -432,13 +395,3 @@ def test_an_answer_that_ended_by_itself_is_not_ended_again() -> None:
     assert [span.source for span in runtime.tree.sources(cut, runtime.tree.length)] == [None, "later"]
     runtime.question("and now?")  # the word is the user's already
     assert said(runtime, cut).count("<|user|>") == 1
-
-
-def test_two_runtimes_on_one_model_do_not_disturb_each_other() -> None:
-    alone = told(asked().decode(8)), told(asked("what now?").decode(8))
-    one, two = asked(), asked("what now?")
-    together: tuple[list[StepRecord], list[StepRecord]] = ([], [])
-    for _ in range(8):
-        together[0].append(one.step())
-        together[1].append(two.step())
-    assert (told(together[0]), told(together[1])) == alone

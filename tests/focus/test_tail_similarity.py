@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.gist.gistnet import PointerEncoder
@@ -54,43 +54,6 @@ def test_the_span_that_holds_the_question_s_words_scores_highest_at_every_level(
     assert values.max() > 0.2
     others = [value for value, entry in zip(values, context.entries(), strict=True) if entry is not best]
     assert max(others) < values.max()
-
-
-@settings(max_examples=20)
-@given(st.integers(0, 200), st.integers(0, 200), st.integers(0, 60))
-def test_stepping_back_and_on_again_gives_the_same_scores(length: int, back: int, more: int) -> None:
-    tree = small_tree(length)
-    scorer = TailSimilarity()
-    scorer.score(LensView(coarsest(tree, 10**6, 2), tree, (100, 101)))
-    tree.truncate(max(0, length - back))
-    tree.append([100 + number % 7 for number in range(more)])
-    view = LensView(coarsest(tree, 10**6, 2), tree, (100, 101))
-    assert np.array_equal(scorer.score(view).values, TailSimilarity().score(view).values)
-
-
-@settings(max_examples=20)
-@given(st.integers(8, 300), st.data())
-def test_growing_step_by_step_gives_the_sums_of_all_at_once(length: int, data: st.DataObject) -> None:
-    whole = small_tree(length)
-    ids = [int(token) for token in whole.tokens(0, length)]
-    grown = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
-    index = SpanIndex(grown)
-    while ids:
-        take = data.draw(st.integers(1, len(ids)))
-        grown.append(ids[:take])
-        ids = ids[take:]
-        index.sync()
-    fresh = SpanIndex(whole)
-    fresh.sync()
-    nodes = [NodeRef(level, i) for level in range(whole.depth + 1) for i in range(whole.count(level))]
-    for one, other in zip(
-        *(held.similarity(held.query([97, 105], [1, 1]), nodes) for held in (index, fresh)), strict=True
-    ):
-        assert one == pytest.approx(other)
-    assert (
-        index.lexical(index.query([97, 105], [1, 1]), nodes).tolist()
-        == fresh.lexical(fresh.query([97, 105], [1, 1]), nodes).tolist()
-    )
 
 
 def test_a_high_level_s_similarity_is_that_of_all_its_tokens() -> None:

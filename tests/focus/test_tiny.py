@@ -35,20 +35,6 @@ def test_what_it_says_is_fixed_for_good() -> None:
 GOLDEN = "hoooooofrsjcyqhqhqyuosomcbzigaujyuuuyoqo"
 
 
-@given(st.lists(st.integers(0, 255), min_size=2, max_size=30), st.data())
-def test_a_cached_pass_equals_a_whole_one(tokens: list[int], data: st.DataObject) -> None:
-    rows = MODEL.embed(torch.tensor([tokens]))
-    whole = MODEL.forward(rows)
-    cut = data.draw(st.integers(1, len(tokens) - 1))
-    cache = MODEL.new_cache()
-    MODEL.forward(rows, cache)
-    cache.crop(cut)
-    assert cache.length == cut
-    rest = MODEL.forward(rows[:, cut:], cache)
-    assert torch.allclose(rest, whole[:, cut:])
-    assert cache.length == len(tokens)
-
-
 def test_it_is_causal_and_uses_every_entry() -> None:
     tokens = torch.tensor([[65 + number for number in range(12)]])
     rows = MODEL.embed(tokens)

@@ -79,15 +79,6 @@ def test_any_edits_keep_every_invariant_and_undo_exactly(length: int, tail: int,
         assert all(left.level != right.level for left, right in pairwise(bands))
 
 
-@given(st.integers(100, 400), st.data())
-def test_two_entries_stand_in_the_same_order_in_every_context(length: int, data: st.DataObject) -> None:
-    """Keys and values that are kept from one context to the next rely on it."""
-    chain = edited(wide(length), data, 8)
-    one, other = (data.draw(st.sampled_from(chain)).codes().tolist() for _ in range(2))
-    both = set(one) & set(other)
-    assert [code for code in one if code in both] == [code for code in other if code in both]
-
-
 @given(lengths, st.integers(1, 200), st.integers(0, 20), st.sampled_from([0.0, 0.5]))
 def test_a_layout_fits_its_window_or_says_that_nothing_would(
     length: int, window: int, headroom: int, share: float
@@ -155,17 +146,6 @@ def test_a_broken_invariant_is_named(change: str) -> None:
     coarsest(Shape(86), 100, 2).check()
     with pytest.raises(FocusError, match="broke an invariant"):
         broken(change).check()
-
-
-@given(st.integers(0, 200), st.data())
-def test_finding_an_entry_agrees_with_looking_at_all_of_them(length: int, data: st.DataObject) -> None:
-    context = edited(wide(length), data)[-1]
-    for token in range(-1, length + 1):
-        looked = [place for place, e in enumerate(context.entries()) if e.start <= token < e.end]
-        assert context.covering(token) == (looked[0] if looked else None)
-    for place, entry in enumerate(context.entries()):
-        assert context.position(entry.node) == place
-    assert context.position(NodeRef(9, 9)) is None
 
 
 @given(st.integers(0, 200), st.data())

@@ -83,7 +83,7 @@ def test_questions_are_answered_by_every_system_and_the_rows_are_kept(text: Path
     kinds = {fact.kind for fact in facts}
     assert len(facts) == 32 and all(len({f.answer for f in facts if f.kind == kind}) == 8 for kind in kinds)
     rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-questions"))
-    settings, sizes = FocusSettings(window=384), {"7k": 6500, "65k": 10**6}
+    settings, sizes = FocusSettings(window=384), {"7k": 4096, "65k": 10**6}
     found = focus_questions.run(rig, facts, HashingEmbedder(), sizes=sizes, asked=2, settings=settings)
     again = focus_questions.run(rig, facts, HashingEmbedder(), sizes=sizes, asked=2, settings=settings)
     assert again.metrics == found.metrics and found.metrics["asked_own_7k"] == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import UsageError
@@ -203,7 +202,7 @@ def _list_acts(runtime: FocusRuntime) -> ForgottenList:
     for act in span_metadata.acts:
         held = act.nodes & span_metadata.sealed if act.kind == "forget" else NOTHING
         wanted = sum(catalogue.usage.of(node).wanted > 0 for node in held)
-        rows.append(ActRow(replace(act, gists=""), len(held), wanted))
+        rows.append(ActRow(act, len(held), wanted))
     sealed, purged = len(span_metadata.sealed), len(span_metadata.purged)
     return ForgottenList(tuple(rows), sealed, purged, runtime.snapshot())
 

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs_app.render.canvas import Canvas, Figure
+from amgs_app.render.catalogue import list_of
 from amgs_app.render.empty_state import notice
 from amgs_app.views import packs
-from amgs_app.views.packs import rows as pages
+from amgs_app.views.packs.rows import about_pack, list_routed, named
 from amgs_tui.keys import show
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
     from amgs.wings.packs.values import PackContent
     from amgs_app.calls.call import Call
-    from amgs_app.panes.row_filter import Row
+    from amgs_app.render.rows import RowList
     from amgs_tui.host import Host
 
 View = Literal["packs", "members", "question", "proposals"]
+SHOWN: Final[dict[str, View]] = {
+    "PackList": "packs",
+    "PackContent": "members",
+    "PackAssembly": "question",
+    "PackProposals": "proposals",
+}
 NO_PACK = "A pack keeps what answered a question once, to be read again for the next."
 
 
 class PacksPane(ListPane):
     """One of four lists: all packs, the members of one, the packs for a question, or what could be done with packs.
 
-    pages: what each list shows. results: what it was made of. content: of the pack under the cursor.
+    results, lists: what each view shows. content: of the pack under the cursor.
     """
 
     NAME = "packs"
@@ -68,8 +76,8 @@ undoes it."""
     def __init__(self, host: Host) -> None:
         super().__init__(host)
         self.view: View = "packs"
-        self.pages: dict[View, pages.PackPage] = {}
         self.results: dict[View, Any] = {}
+        self.lists: dict[View, RowList[Any]] = {}
         self.content: PackContent | None = None
         self._outer = 0
         self._typing: Literal["name", "question"] = "name"
@@ -89,24 +97,20 @@ undoes it."""
                 self.ask(call, origin="screen")
 
     def take(self, result: Any) -> None:
-        name = self.name_at_cursor
-        match type(result).__name__:
-            case "PackList":
-                self._keep("packs", result, pages.list_page(result))
-                if self.view == "packs":
-                    self.place_on(one == name for one in self.names)
-                self._ask_chosen()
-            case "PackContent":
-                self.content = result
-                self._keep("members", result, pages.content_page(result))
-            case "PackAssembly":
-                self._keep("question", result, pages.assembly_page(result))
-            case "PackProposals":
-                self._keep("proposals", result, pages.proposals_page(result))
+        name, view = self.name_at_cursor, SHOWN.get(type(result).__name__)
+        if view is None:
+            return
+        self.results[view] = result
+        listed = list_routed(result) if view == "question" else list_of(result)
+        if listed is not None:
+            self.lists[view] = listed
+        if view == "members":
+            self.content = result
+        if view == "packs":
+            if self.view == view:
+                self.place_on(usage.pack.name == name for usage in self.items)
+            self._ask_chosen()
         self.clip_cursor()
-
-    def _keep(self, view: View, result: Any, page: pages.PackPage) -> None:
-        self.results[view], self.pages[view] = result, page
 
     def _ask_chosen(self) -> None:
         """Ask what stands in the pack under the cursor."""
@@ -115,16 +119,10 @@ undoes it."""
             self.ask(packs.commands.packs(name), origin="screen")
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """What the operator asked for themselves comes to the front."""
+        """What was asked for comes to the front."""
         del command
-        views: Mapping[str, View] = {
-            "PackList": "packs",
-            "PackContent": "members",
-            "PackAssembly": "question",
-            "PackProposals": "proposals",
-        }
         if getattr(result, "done", None) is None:  # what was done is said; the operator goes on where they are
-            self._turn_to(views[type(result).__name__])
+            self._turn_to(SHOWN[type(result).__name__])
 
     def _turn_to(self, view: View) -> None:
         if view != self.view:
@@ -138,53 +136,29 @@ undoes it."""
 
     @property
     def empty(self) -> bool:
-        return not self.pages["packs"].ids if "packs" in self.pages else True
+        return "packs" not in self.results or not self.results["packs"].packs
 
     @property
-    def listed(self) -> pages.PackPage | None:
-        """What the list shows; None while it is read."""
-        return self.pages.get(self.view)
-
-    @property
-    def shown(self) -> Sequence[int]:
-        """The places of the rows that the filter leaves."""
-        if self.listed is None:
-            return ()
-        return self.places if self.sift else range(len(self.listed.table.rows))
-
-    @property
-    def names(self) -> Sequence[str]:
-        """What the rows are of: packs, or blocks."""
-        page = self.listed
-        return [] if page is None else [page.ids[place] for place in self.shown]
+    def page(self) -> RowList[Any] | None:
+        return self.lists.get(self.view)
 
     @property
     def name_at_cursor(self) -> str:
         """The name of the pack that is looked at, "" for none."""
         if self.view == "members":
             return self.content.usage.pack.name if self.content is not None else ""
-        return self.at_cursor(self.names) or ""
-
-    def all_rows(self) -> Sequence[Row]:
-        return self.listed.fields if self.listed is not None else ()
-
-    @property
-    def rows(self) -> int:
-        return len(self.shown)
+        row = self.row
+        if row is None:
+            return ""
+        return row.packs[0].rpartition("@")[0] if self.view == "proposals" else str(row.pack.name)
 
     def follow_cursor(self) -> None:
         """Inside a pack the member is selected everywhere; in the list what stands in the pack is read."""
-        block = self.at_cursor(self.names)
-        if self.view == "members" and block:
-            self.post_message(self.Picked(block))
-        elif self.view == "packs":
+        super().follow_cursor()
+        if self.view == "packs":
             self._ask_chosen()
 
     # --- the picture ----------------------------------------------------------------------------------------
-
-    def rows_on_screen(self) -> Mapping[int, int] | None:
-        figure = self._figure(self.canvas())
-        return figure.rows if figure is not None else {}
 
     def subtitle(self) -> str:
         if self.view == "proposals":
@@ -193,23 +167,20 @@ undoes it."""
             return f"{plural(self.rows, 'row')} · ← back"
         return "" if self.empty else "e asks · P proposals"
 
+    def figure(self, canvas: Canvas) -> Figure | None:
+        """The list; below it what is known of the pack under the cursor."""
+        known = self.content is not None and self.content.usage.pack.name == self.name_at_cursor
+        if self.view != "packs" or self.kept is None or self.content is None or not known:
+            return super().figure(canvas)
+        about = [(named(self.content.usage.pack), ""), *about_pack(self.content)]
+        kept = replace(self.kept, kind=replace(self.kept.kind, detail=lambda _: about))
+        return kept.draw(canvas, self.cursor, filtered=bool(self.sift))
+
     def draw(self, canvas: Canvas) -> Text:
-        if "packs" in self.pages and self.empty:
+        if "packs" in self.results and self.empty:
             ways = ("K  keep the present frame", ":pack keep NAME “a question”")
             return notice(canvas, "No pack yet", ways, NO_PACK)
-        if self.view == "proposals" and self.listed is not None and not self.rows and not self.sift:
-            words = "There is nothing to add, update, delete or merge."
-            return notice(canvas, "No proposal", ("←  all packs",), words)
-        figure = self._figure(canvas)
-        return notice(canvas, "Packs", (), self.waits) if figure is None else figure.render()
-
-    def _figure(self, canvas: Canvas) -> Figure | None:
-        """The picture of the list; None while it is read, or empty."""
-        if self.listed is None or self.empty:
-            return None
-        known = self.content is not None and self.content.usage.pack.name == self.name_at_cursor
-        about = pages.about_pack(self.content) if self.view == "packs" and known and self.content is not None else None
-        return pages.draw_page(canvas, self.listed, self.shown, self.cursor, about)
+        return super().draw(canvas)
 
     # --- what the keys do -----------------------------------------------------------------------------------
 
@@ -220,7 +191,7 @@ undoes it."""
             case "judge":
                 return bool(self.rows if self.view == "proposals" else self._readings())
             case "open":
-                return bool(self.names) and self.view != "proposals"
+                return bool(self.rows) and self.view != "proposals"
             case "use" | "retire":
                 return bool(self.name_at_cursor) and self.view != "proposals"
             case "ask":
@@ -235,13 +206,13 @@ undoes it."""
 
     def action_open(self) -> None:
         """Into the pack; there, the member is read in full, and of a question the text."""
-        block = self.at_cursor(self.names)
-        if self.view == "question" and self.listed is not None:
+        block = self.block_at_cursor()
+        if self.view == "question" and self.row is not None:
             self.host.show_page("Pack assemble", self.results["question"])
         elif self.view == "members" and block:
             self.host.pick(block)
             self.host.read_block()
-        elif "members" in self.pages:
+        elif "members" in self.lists:
             self._turn_to("members")
 
     def action_back(self) -> None:
@@ -279,7 +250,7 @@ undoes it."""
     def action_judge(self, useful: bool) -> None:
         """The verdict on the last reading; of proposals, the one under the cursor is carried out or rejected."""
         if self.view == "proposals":
-            own = self.results["proposals"].proposals[self.shown[self.cursor]].id
+            own = self.row.id
             self.ask(packs.commands.change(accept=own) if useful else packs.commands.change(reject=own))
         elif readings := self._readings():
             self.ask(packs.commands.outcome(list(readings), score=float(useful)))

@@ -159,7 +159,7 @@ def annotate(
     What is done by hand outlasts a later reading of the block's source. Raises UnknownBlockError, and UsageError for a
     tag that is none, for one that is both added and removed, and for a note that is too long.
     """
-    added, removed = ([checked_tag(tag) for tag in tags] for tags in (add, remove))
+    added, removed = (list(dict.fromkeys(map(checked_tag, tags))) for tags in (add, remove))
     if both := set(added) & set(removed):
         raise UsageError(f"The tag {min(both)} is both added and removed.", way_out="Choose one of them.")
     if note is not None and len(note) > _LONGEST_NOTE:

@@ -69,6 +69,8 @@ class PlainFirst:
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         """The value as the operation takes it; raises what Typer raises for one that is wrong."""
+        if float in (self._annotation, *get_args(self._annotation)):
+            value = [_no_nan(each) for each in value] if isinstance(value, list | tuple) else _no_nan(value)
         read = self._read(value, several=param.multiple or param.nargs == -1)
         return self._otherwise().coerce(value, param=param, ctx=ctx) if read is _NOT_PLAIN else read
 
@@ -100,6 +102,11 @@ class PlainFirst:
         low = self._least is not None and value < self._least
         high = self._most is not None and value > self._most
         return _NOT_PLAIN if low or high else value
+
+
+def _no_nan(value: Any) -> Any:
+    """A number that is none, as a text that is none: no bound holds it, so that each reader would say another thing."""
+    return "" if isinstance(value, str) and value.lstrip("+-").casefold() in ("nan", "inf", "infinity") else value
 
 
 def _plainly(parameters: Iterable[Any]) -> list[Any]:

@@ -174,7 +174,7 @@ def review(
         return lifecycle.reject(reject)
     if scan and (plan := lifecycle.plan_review(progress=progress)).found:
         lifecycle.apply_review(plan)
-    return ReviewList(lifecycle.reviews(every=every, limit=limit))
+    return ReviewList(lifecycle.reviews(every=every, limit=limit), scan)
 
 
 @operation(

@@ -151,7 +151,9 @@ def review_list(result: ReviewList) -> ResultTable:
         )
         for i in result.items
     ]
-    notes = _suggestions([i.review for i in result.items]) if rows else ("`review --scan` looks for findings.",)
+    looked = "No two blocks contradict each other or say the same."
+    empty = looked if result.scanned else "`review --scan` looks for findings."
+    notes = _suggestions([i.review for i in result.items]) if rows else (empty,)
     return sheet(plural(len(rows), "finding"), "#:n kind sure:score state older* newer* because*", rows, notes)
 
 

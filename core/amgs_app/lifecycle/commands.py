@@ -189,7 +189,7 @@ def given_metadata(speaker: str, tags: Sequence[str], pairs: Sequence[str]) -> d
     if speaker.strip():
         made["speaker"] = speaker.strip()
     if tags:
-        made["tags"] = [checked_tag(one) for one in tags]
+        made["tags"] = list(dict.fromkeys(map(checked_tag, tags)))
     return made
 
 

@@ -78,7 +78,7 @@ def simulate(
     if synthetic is not None:
         from amgs.memory.synthetic import synthetic_memory
 
-        invented = synthetic_memory(synthetic, seed, engine.memory.settings)
+        invented = synthetic_memory(synthetic, seed, engine.settings.memory)
     with invented or nullcontext(engine.memory) as memory:
         what: SimulatedChange
         if change == "enhance":

@@ -181,9 +181,10 @@ class Enhanced:
 
 @dataclass(frozen=True, slots=True)
 class ReviewList:
-    """`review`: findings that wait for a verdict, the surest first."""
+    """`review`: findings that wait for a verdict, the surest first. scanned: whether it just looked for new ones."""
 
     items: tuple[ReviewItem, ...]
+    scanned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

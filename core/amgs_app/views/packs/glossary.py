@@ -1,17 +1,9 @@
-"""The words of the pictures of packs, and what the rows of their lists are filtered and sorted by."""
+"""The words of the pictures of packs."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from amgs_app.panes.row_filter import Listing
-
-LISTING: Final = Listing(
-    ("pack", "member", "state", "role", "action", "keywords", "because"),
-    ("needed", "worth", "sure", "useful", "weight", "uses", "tokens", "members"),
-    ("needed", "worth", "uses", "tokens", "pack"),
-)
-"""The columns of all four lists: of packs, of the members of one, of the packs for a question, of proposals."""
 WORDS: Final = (
     ("source, learning", "A member that was taken in as it is; one that was made from other blocks and cites them."),
     ("uses, useful", "How often a version was read; the mean outcome of the readings that have one."),

@@ -42,7 +42,7 @@ async def test_a_frame_is_kept_read_judged_and_retired_and_that_is_undone() -> N
         await driven.press("9", "K")
         await driven.type("dome", "enter")
         pane = pane_of(driven)
-        assert pane.names == ["dome"] and "dome@1" in driven.text
+        assert [one.pack.name for one in pane.items] == ["dome"] and "dome@1" in driven.text
         assert pane.content is not None and pane.content.usage.pack.title == "the dome motor"
         await driven.press("r")
         assert pane.view == "question" and "as 1 reading" in driven.text
@@ -57,18 +57,18 @@ async def test_a_frame_is_kept_read_judged_and_retired_and_that_is_undone() -> N
         await driven.press("colon")
         await driven.type("undo", "enter")
         await driven.press("enter")
-        assert pane_of(driven).names == ["dome"]
+        assert [one.pack.name for one in pane_of(driven).items] == ["dome"]
 
 
 async def test_a_pack_is_opened_down_to_a_member_and_says_what_links_it() -> None:
     async with drive(kept(), (120, 40)) as driven:
         await driven.press("9")
         pane = pane_of(driven)
-        assert pane.names == ["dome", "school"] and "semantic" in driven.text
+        assert [one.pack.name for one in pane.items] == ["dome", "school"] and "semantic" in driven.text
         await driven.press("enter")
         assert pane.view == "members" and "learning" in driven.text
         await driven.press("down")
-        assert driven.app.selected == pane.names[1] and "In cold nights" in driven.text
+        assert driven.app.selected == pane.block_at_cursor() and "In cold nights" in driven.text
         await driven.press("enter")
         assert isinstance(driven.app.screen, TextReader)
         await driven.press("escape", "9", "left")
@@ -96,4 +96,4 @@ async def test_a_question_is_asked_and_what_is_proposed_is_rejected_reopened_and
         await driven.press("u")
         assert not pane_of(driven).rows
         await driven.press("left")
-        assert len(pane.names) == 3
+        assert len(pane.items) == 3

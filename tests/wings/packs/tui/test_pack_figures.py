@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from amgs_app.views.packs import rows
-from tests.tui.picture_checks import Draw, check_picture
+from amgs_app.render.catalogue import list_of
+from amgs_app.views.packs.rows import list_routed
+from tests.tui.picture_checks import check_picture
 from tests.wings.packs.tui import pack_samples
 
-PAGES = {
-    "packs": rows.list_page(pack_samples.listed()),
-    "members": rows.content_page(pack_samples.content()),
-    "question": rows.assembly_page(pack_samples.assembly()),
-    "proposals": rows.proposals_page(pack_samples.proposals()),
-}
+LISTS = (
+    *map(list_of, (pack_samples.listed(), pack_samples.content(), pack_samples.proposals())),
+    list_routed(pack_samples.assembly()),
+)
 
 
-def drawn(page: rows.PackPage) -> Draw:
-    return lambda canvas: rows.draw_page(canvas, page, cursor=3).render()
-
-
-PICTURES: dict[str, Draw] = {
-    **{name: drawn(page) for name, page in PAGES.items()},
-    "content": lambda c: rows.draw_page(
-        c, PAGES["packs"], cursor=4, below=rows.about_pack(pack_samples.content())
-    ).render(),
-}
-
-
-@pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
-def test_a_picture_of_packs_is_whole_at_every_size_and_hides_no_text(draw: Draw) -> None:
-    check_picture(draw)
+@pytest.mark.parametrize("place", range(4))
+def test_a_picture_of_packs_is_whole_at_every_size_and_hides_no_text(place: int) -> None:
+    listed = LISTS[place]
+    assert listed is not None
+    check_picture(lambda canvas: listed.draw(canvas, 3).render())

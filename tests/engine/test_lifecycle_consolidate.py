@@ -66,21 +66,6 @@ def test_content_id_and_clock_are_untouched(tmp_path: Path) -> None:
             )
 
 
-def test_undo_puts_back_blocks_edges_and_embeddings(tmp_path: Path) -> None:
-    with open_memory() as memory:
-        memory.ingest_folder(write_notes(tmp_path))
-        before = snapshot(memory)
-        operation = memory.apply_consolidation(memory.plan_consolidation())
-        assert memory.undo(operation.id).undone
-        assert snapshot(memory) == before
-        assert memory.verify().ok
-        assert memory.search("dome", filter=EVERYTHING).hits
-        with pytest.raises(UsageError, match="already undone"):
-            memory.undo(operation.id)
-        again = memory.apply_consolidation(memory.plan_consolidation())
-        assert again.blocks == 6
-
-
 def test_consolidating_in_pieces_gives_the_edges_of_sequence_links_and_names(tmp_path: Path) -> None:
     with consolidated(tmp_path / "a") as whole, open_memory() as pieces:
         pieces.ingest_folder(write_notes(tmp_path / "b"))
@@ -150,17 +135,6 @@ def test_equal_runs_give_equal_memories(tmp_path: Path) -> None:
 
 
 # --- editing by hand --------------------------------------------------------------------------------------
-
-
-def test_an_edit_is_journalled_and_undone(tmp_path: Path) -> None:
-    with consolidated(tmp_path) as memory:
-        before = snapshot(memory)
-        (ilse,) = memory.resolve_source("people/ilse.md")
-        changed = memory.set_metadata(ilse[:10], category="friend", decay_lambda=0.0, confidence=1.0)
-        assert (changed.category, changed.decay_lambda, changed.confidence) == ("friend", 0.0, 1.0)
-        assert memory.block(ilse) == changed
-        memory.undo(memory.operations()[0].id)
-        assert snapshot(memory) == before
 
 
 def test_an_older_operation_waits_until_the_later_one_is_undone(tmp_path: Path) -> None:
@@ -242,21 +216,6 @@ def test_the_decay_curve_jumps_back_to_one_when_reinforced(tmp_path: Path) -> No
         at_now = [r for h, r in zip(curve.hours, curve.relevance, strict=True) if h == 0.0]
         assert max(at_now) == 1.0
         assert min(at_now) < 0.6
-
-
-def test_the_forecast_agrees_with_the_curve(tmp_path: Path) -> None:
-    with consolidated(tmp_path) as memory:
-        forecast = memory.forecast(days=60, threshold=0.3)
-        assert sum(forecast.histogram_now) == 6
-        assert [row.falls_at for row in forecast.rows] == sorted(row.falls_at for row in forecast.rows)
-        for row in forecast.rows:
-            assert row.relevance_now >= 0.3 > row.relevance_then
-            assert row.falls_at > NOW
-        for wrong in (float("nan"), 0.0, 1.0):
-            with pytest.raises(UsageError):
-                memory.forecast(threshold=wrong)
-        with pytest.raises(UsageError):
-            memory.forecast(days=-1)
 
 
 IN_TWOS = Settings(consolidation=ConsolidationSettings(transaction=2, batch=1))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
@@ -15,7 +13,7 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle.proposals import Proposal
 from amgs.memory import Memory
 from amgs.types import BlockFilter
-from tests.engine.lifecycle_world import OTHERS, OWL, OWL_AGAIN, OWL_COPY, TWO_CONCEPTS, content, lively
+from tests.engine.lifecycle_world import OTHERS, OWL, OWL_AGAIN, OWL_COPY, TWO_CONCEPTS, lively
 from tests.engine.memory_world import open_memory
 
 
@@ -126,21 +124,6 @@ def test_a_subset_by_id_an_unknown_id_and_a_plan_out_of_date() -> None:
             memory.lifecycle.apply_enhancement(plan, only=[one.id])
 
 
-@settings(max_examples=8)
-@given(st.data())
-def test_any_subset_applied_and_undone_leaves_the_store_as_it_was(data: st.DataObject) -> None:
-    with lively() as memory:
-        memory.set_metadata(block_id(OWL_AGAIN), confidence=0.1)
-        plan = memory.lifecycle.plan_enhancement()
-        only = data.draw(st.lists(st.sampled_from([p.id for p in plan.proposals]), unique=True, min_size=1))
-        before = content(memory)
-        operation = memory.lifecycle.apply_enhancement(plan, only)
-        assert memory.verify().ok
-        memory.undo(operation.id)
-        assert content(memory) == before
-        assert memory.verify().ok
-
-
 def test_what_was_merged_undone_and_merged_again_is_sound_after_it_was_used() -> None:
     with lively() as memory:
         for _ in range(2):
@@ -189,21 +172,6 @@ def test_an_edge_is_used_when_it_led_to_something_useful_and_not_when_it_was_onl
         memory.undo(memory.operations(1)[0].id)
         assert memory.lifecycle.walks() == {}
         assert all(e.last_reinforced_at < later for e in memory.edges(reached[0]))
-
-
-def test_two_frames_of_what_nobody_found_useful_strengthen_no_edge() -> None:
-    with lively() as memory:
-        useful = set[str]()
-        for judged in (False, True):
-            for _ in range(2):
-                frame = memory.assemble("SESSION", query="owl")
-                for one in frame.selected if judged else ():
-                    useful.add(one.block.id)
-                    memory.feedback(one.block.id, useful=True, assembly_id=frame.id)
-                memory.clock = FixedClock(memory.clock.now() + timedelta(hours=1))
-            stronger = _of(memory, "strengthen")
-            assert bool(stronger) == judged
-            assert all(set(p.subjects) <= useful for p in stronger)
 
 
 def test_what_differs_in_a_value_is_not_merged_and_stays_a_finding() -> None:

@@ -7,8 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
@@ -92,26 +90,6 @@ def test_no_edge_ends_at_a_pruned_block_and_undo_brings_all_of_them_back() -> No
         done = memory.lifecycle.apply_pruning(memory.lifecycle.plan_pruning())
         assert memory.status().blocks == {"pruned": 8}
         assert memory.edges() == ()
-        assert memory.verify().ok
-        memory.undo(done.operation.id)
-        assert content(memory) == before
-        assert memory.verify().ok
-
-
-@settings(max_examples=6)
-@given(st.integers(min_value=1, max_value=8), st.booleans())
-def test_pruning_and_its_undo_leave_the_store_as_it_was(limit: int, hard: bool) -> None:
-    with _old() as memory:
-        loose = memory.settings.pruning.model_copy(update={"centrality": 1.0})
-        memory.settings = memory.settings.model_copy(update={"pruning": loose})
-        memory.reinforce([_odd(memory).id], event_type="looked", source="x")
-        if hard:
-            memory.clock = FixedClock(LATER + timedelta(days=400))
-            memory.lifecycle.apply_pruning(memory.lifecycle.plan_pruning())
-        before = content(memory)
-        plan = memory.lifecycle.plan_pruning(hard=hard, limit=limit)
-        assert len(plan.candidates) <= limit
-        done = memory.lifecycle.apply_pruning(plan)
         assert memory.verify().ok
         memory.undo(done.operation.id)
         assert content(memory) == before

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from amgs.errors import UsageError
 from amgs.ingest.raw_blocks import RawBlock
@@ -49,12 +47,6 @@ def test_a_value_that_a_later_note_replaces_and_two_that_disagree_are_found_apar
         assert found[CHIEF, NEW_CHIEF] == "supersedes"
         assert found[TOWER_A, TOWER_B] == "contradicts"
         assert not any(text in OTHER for pair in found for text in pair)
-
-
-def test_the_reason_names_both_values() -> None:
-    with _harbour() as memory:
-        because = {r.because for r in memory.lifecycle.plan_review().found if "135" in r.because}
-        assert because and all("120" in text for text in because)
 
 
 def test_nothing_is_resolved_by_finding_it() -> None:
@@ -108,21 +100,6 @@ def test_undoing_the_look_empties_the_queue_and_a_new_look_fills_it() -> None:
         assert len(memory.lifecycle.reviews()) == count
         with pytest.raises(UsageError, match="no finding"):
             memory.lifecycle.accept(999)
-
-
-@settings(max_examples=6)
-@given(st.lists(st.booleans(), min_size=3, max_size=3))
-def test_verdicts_and_their_undo_leave_the_store_as_it_was(verdicts: list[bool]) -> None:
-    with _harbour() as memory:
-        memory.lifecycle.apply_review(memory.lifecycle.plan_review())
-        before = content(memory), memory.lifecycle.reviews(every=True)
-        done = [
-            memory.lifecycle.accept(item.review.id) if verdict else memory.lifecycle.reject(item.review.id)
-            for item, verdict in zip(memory.lifecycle.reviews(), verdicts, strict=False)
-        ]
-        for operation in reversed(done):
-            memory.undo(operation.id)
-        assert (content(memory), memory.lifecycle.reviews(every=True)) == before
 
 
 def test_two_observations_of_different_weeks_do_not_contradict() -> None:
@@ -182,15 +159,6 @@ def test_alike_events_of_different_weeks_are_not_merged() -> None:
             memory.ingest_many([RawBlock(OWL + more, at, {"source": f"{days}.md", "tags": ["observation"]})])
         memory.apply_consolidation(memory.plan_consolidation())
         assert not memory.lifecycle.plan_review().found
-
-
-def test_a_rejected_merge_is_not_proposed_again() -> None:
-    with lively() as memory:
-        door = memory.lifecycle
-        door.apply_review(door.plan_review())
-        item = next(i for i in door.reviews() if i.review.kind == "merges")
-        door.reject(item.review.id)
-        assert not door.plan_review().found
 
 
 def test_a_merge_of_what_was_archived_is_refused_with_a_way_out() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -165,15 +164,6 @@ def test_a_filter_passes_what_the_obvious_reading_of_it_passes(
     assert {b.id for b in storage.blocks.select(wanted)} & {b.id for b in some} == expected
     with storage.transaction():
         storage.blocks.delete([b.id for b in some])
-
-
-def test_selecting_pages_in_the_order_asked_for(storage: Storage) -> None:
-    some = [block(letter, created_at=NOON + timedelta(hours=i)) for i, letter in enumerate(string.ascii_lowercase)]
-    put(storage, *some)
-    newest_first = [b.content for b in storage.blocks.select(ANY)]
-    assert newest_first == sorted(string.ascii_lowercase, reverse=True)
-    assert [b.content for b in storage.blocks.select(ANY, limit=2, offset=1)] == ["y", "x"]
-    assert [b.id for b in storage.blocks.select(ANY, order="id")] == sorted(b.id for b in some)
 
 
 def test_sources_are_found_whole_by_part_and_where_a_text_stands_again(storage: Storage) -> None:

@@ -65,7 +65,7 @@ class Assembler(MemoryPart):
         return frame
 
     def _written(self, frame: Frame, definition: FrameDefinition, model: TextModel) -> Frame:
-        """A summary in the words of the user's language model, as far as they are founded."""
+        """Return a summary in the words of the user's language model, as far as they are founded."""
         chosen = [candidate.block for candidate in frame.selected]
         told = summarise_notes([block.content for block in chosen], frame.query, frame.budget, model) if chosen else {}
         written = {chosen[place].id: text for place, text in told.items()}
@@ -101,8 +101,8 @@ class Assembler(MemoryPart):
     def _assembled(
         self, definition: FrameDefinition, request: pipeline.FrameRequest, known: Definitions, sources: Sources
     ) -> tuple[Frame, dict[str, KeptPool]]:
-        """A frame, and the pools of those children that have a refresh cadence: fresh ones are taken over, and the
-        frame's remarks say so.
+        """Return a frame, and the pools of those children that have a refresh cadence: fresh ones are taken over, and
+        the frame's remarks say so.
         """
         context = self._context
         pools = {
@@ -166,7 +166,7 @@ class Assembler(MemoryPart):
         return cache.stale(held, now, definition, hours=definition.refresh_hours, of_self=of_self)
 
     def _identity(self) -> dict[str, float]:
-        """The centrality of every self-tagged block, by id."""
+        """Return the centrality of every self-tagged block, by id."""
         with self._context.derived.reading() as state:
             numbers = state.blocks.numbers(BlockFilter(self_only=True, current=True))
             importance = state.graph.importances(numbers)
@@ -243,7 +243,7 @@ class Assembler(MemoryPart):
 
 
 def _blocks(ids: Sequence[str], sources: Sources) -> dict[str, Block]:
-    """The blocks with these ids, as far as there are such; by id."""
+    """Return the blocks with these ids, as far as there are such; by id."""
     numbers = list(sources.blocks.numbers_of(ids).values())
     return {one.block.id: one.block for one in sources.blocks.stored(numbers)}
 

@@ -36,13 +36,13 @@ class Calibration(MemoryPart):
     # --- outcomes (AMGS §7.3) ---------------------------------------------------------------------------
 
     def verdicts(self, frame: str, query: str) -> Mapping[str, float]:
-        """The verdicts on the blocks that a frame selects for a query, by id: 1 useful, 0 useless. A block whose
+        """Return the verdicts on the blocks that a frame selects for a query, by id: 1 useful, 0 useless. A block whose
         latest forecast there is still open has none.
         """
         return self._storage.forecasts.verdicts(frame, query)
 
     def usefulness(self, ids: Sequence[str]) -> Mapping[str, Usefulness]:
-        """What verdicts say of these blocks, by id; one without a verdict is left out."""
+        """Return what verdicts say of these blocks, by id; one without a verdict is left out."""
         return forecasts.usefulness(self._storage, [self._context.whole_id(i) for i in ids])
 
     def settle(
@@ -83,8 +83,8 @@ class Calibration(MemoryPart):
         return self._titled(answers.note(storage, answer, query, shown, beside, keep=keep, now=now))
 
     def answers(self, limit: int = 100) -> tuple[BlockUse, ...]:
-        """The latest blocks that models had in front of them when they answered, the newest first: with a forecast
-        whether they were used or not, else those that were.
+        """Return the latest blocks that models had in front of them when they answered, the newest first: with a
+        forecast whether they were used or not, else those that were.
         """
         return self._titled(self._storage.block_uses.latest(bounds.count("A limit", limit)))
 
@@ -126,7 +126,7 @@ class Calibration(MemoryPart):
         return OutcomeGroups(tuple(OutcomeGroup(*row) for row in rows))
 
     def plan(self, method: Method = "isotonic") -> CalibrationPlan:
-        """What recalibrating forecasts would do; raises UsageError for too few outcomes."""
+        """Return what recalibrating forecasts would do; raises UsageError for too few outcomes."""
         context = self._context
         return planning.make(context.storage, method, context.settings.calibration, context.clock.now())
 
@@ -135,7 +135,7 @@ class Calibration(MemoryPart):
         return Calibrated(plan, planning.apply(self._storage, plan, self._now))
 
     def forecast(self, scores: Sequence[float]) -> list[float]:
-        """The chances of being useful that blocks with these composite scores have, by what is known now."""
+        """Return the chances of being useful that blocks with these composite scores have, by what is known now."""
         return forecasts.of_scores(self._storage, scores)
 
     # --- tuning -----------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ class Calibration(MemoryPart):
     def _asked(
         self, frame: str, questions: Sequence[Question], progress: Progress | None
     ) -> tuple[FrameDefinition, list[tuning.ScoredQuestion]]:
-        """The frame, and every question that has an answer in the store with its candidates."""
+        """Return the frame, and every question that has an answer in the store with its candidates."""
         context = self._context
         definition = registry.find(frame, context.definitions())
         if definition.is_composite:
@@ -189,8 +189,8 @@ class Calibration(MemoryPart):
     # --- metrics and monitors ---------------------------------------------------------------------------
 
     def metrics(self, questions: Sequence[Question] = (), *, seed: int = 0, record: bool = False) -> Metrics:
-        """The six success metrics (AMGS §13.1) and the monitors (§13.3), each beside what was recorded last; precision
-        and recall need labelled questions. record: keep the values for the next look.
+        """Return the six success metrics (AMGS §13.1) and the monitors (§13.3), each beside what was recorded last;
+        precision and recall need labelled questions. record: keep the values for the next look.
         """
         storage, now = self._storage, self._now
         every = storage.assemblies.latest()
@@ -226,7 +226,7 @@ class Calibration(MemoryPart):
         return [hit.block.id for hit in found.hits]
 
     def _importance(self) -> dict[str, float]:
-        """The centrality of the most central blocks, by id."""
+        """Return the centrality of the most central blocks, by id."""
         context = self._context
         with context.derived.reading() as state:
             view, scores = state.graph.view(), state.graph.measures().importance()

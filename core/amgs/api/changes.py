@@ -19,7 +19,7 @@ class Changes:
         return self._storage.shared
 
     def since(self, counter: int, limit: int = 500) -> tuple[StoreChange, ...]:
-        """The first changes after a value of the change counter, as far as they are kept; in a file none are."""
+        """Return the first changes after a value of the change counter, as far as they are kept; in a file none are."""
         return self._storage.changes(counter, bounds.count("A limit", limit) or 0)
 
     def wait(self, seconds: float) -> None:

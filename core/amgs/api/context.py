@@ -49,12 +49,12 @@ class MemoryContext:
     model: TextModel | None = None
 
     def definitions(self) -> Definitions:
-        """The registered frames by name, children before their parents."""
+        """Return the registered frames by name, children before their parents."""
         known = registry.by_name(self.storage.frames.everything() or shipping.DEFAULTS)
         return {name: known[name] for name in registry.order(known)}
 
     def whole_id(self, prefix: str) -> str:
-        """The only id that begins so; raises UnknownBlockError, or AmbiguousIdError naming those that match."""
+        """Return the only id that begins so; raises UnknownBlockError, or AmbiguousIdError naming those that match."""
         wanted = prefix.strip().lower()
         matches = self.storage.blocks.expand(wanted, 6) if _PREFIX.fullmatch(wanted) else ()
         if not matches:
@@ -73,7 +73,7 @@ class MemoryContext:
         return matches[0]
 
     def block(self, id_or_prefix: str) -> Block:
-        """The block with an id or with the only id that begins so, with its embedding; raises like whole_id."""
+        """Return the block with an id or with the only id that begins so, with its embedding; raises like whole_id."""
         whole = self.whole_id(id_or_prefix)
         return self.storage.blocks.get([whole], embeddings=True)[whole]
 

@@ -54,16 +54,17 @@ class Conversations(ConversationContexts):
             return keeping.add(storage, conversation, found.messages, now, before, notes)
 
     def list(self) -> tuple[ConversationSummary, ...]:
-        """The conversations that are held, by name."""
+        """Return the conversations that are held, by name."""
         return self._storage.messages.conversations()
 
     def show(self, conversation: str, handle: str = "") -> tuple[Message, ...]:
-        """The messages of a conversation, or those that a handle names."""
+        """Return the messages of a conversation, or those that a handle names."""
         first, last = citing.numbers(handle) if handle else (1, None)
         return tuple(one.message for one in keeping.read_held(self._storage, conversation, first, last))
 
     def validate(self, conversation: str, text: str, handle: str = "") -> ConversationSurvival:
-        """What of a conversation is in a text that somebody else made of it, as a summary, and what that makes up.
+        """Return what of a conversation is in a text that somebody else made of it, as a summary, and what that makes
+        up.
 
         A handle (`#12-15`) in the text brings its messages back. handle: of the messages that the text stands for; all
         unless given. Names, numbers, dates, paths, commands and ids that no message has are invented; sentences are
@@ -88,8 +89,8 @@ class Conversations(ConversationContexts):
     def restore(
         self, conversation: str, handle: str, level: RestoreLevel = "complete", *, most: int = 12
     ) -> RestoredSpan:
-        """The messages that a handle names: byte for byte as they were said, or at a shorter level in their own words,
-        each piece cited and every class of words held against the originals.
+        """Return the messages that a handle names: byte for byte as they were said, or at a shorter level in their own
+        words, each piece cited and every class of words held against the originals.
 
         most: of a shorter level, sentences of a session and findings of a class. Raises UsageError for another level,
         UnknownConversationError for a handle that names no messages.
@@ -152,7 +153,7 @@ class Conversations(ConversationContexts):
         return made
 
     def stats(self, conversation: str) -> ConversationStats:
-        """What a conversation holds, by role and in tokens."""
+        """Return what a conversation holds, by role and in tokens."""
         storage = self._storage
         stored = keeping.read_held(storage, conversation)
         counter = MessageCounter.of(self._context.count_tokens)

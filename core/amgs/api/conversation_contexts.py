@@ -65,15 +65,15 @@ class ConversationContents(MemoryPart):
     """The part of `memory.conversation` that reads one conversation whole; only `resolve` writes."""
 
     def topics(self, conversation: str) -> ConversationTopics:
-        """What is talked of, in the order of time, and which topics are on the same thing."""
+        """Return what is talked of, in the order of time, and which topics are on the same thing."""
         with self._storage.snapshot():
             stored = keeping.read_held(self._storage, conversation)
             vectors = self._vectors(stored)
         return views.topics(conversation, stored, vectors)
 
     def memories(self, conversation: str, *, recent: int = 20) -> ConversationMemories:
-        """What is at hand, what is open, what is held for long and which episodes there were; and the state of the
-        conversation: turns, topic, calls that are done, whether the user is asked back. Writes nothing.
+        """Return what is at hand, what is open, what is held for long and which episodes there were; and the state of
+        the conversation: turns, topic, calls that are done, whether the user is asked back. Writes nothing.
 
         recent: messages at hand.
         """
@@ -101,7 +101,8 @@ class ConversationContents(MemoryPart):
     def summary(
         self, conversation: str, level: SummaryLevel = "cumulative", *, sentences: int = 5
     ) -> ConversationExtract:
-        """A summary in the words of a conversation, by turn, topic, session or of all; always from the originals.
+        """Return a summary in the words of a conversation, by turn, topic, session or of all; always from the
+        originals.
 
         sentences: of a part, at most. Raises UsageError for another level.
         """
@@ -129,7 +130,8 @@ class ConversationContents(MemoryPart):
     def mentions(
         self, conversation: str, handle: str = "", *, least: float = ABSTAINS_BELOW
     ) -> tuple[ResolvedMention, ...]:
-        """What words of a conversation mean, of all its messages or of those a handle names, in the order of the words.
+        """Return what words of a conversation mean, of all its messages or of those a handle names, in the order of the
+        words.
 
         least: confidence in [0, 1] below which nothing is said. Raises UnknownConversationError, or UsageError for
         another confidence.
@@ -144,7 +146,7 @@ class ConversationContents(MemoryPart):
     def entities(
         self, conversation: str, *, type: MentionType | None = None, least: float = ABSTAINS_BELOW
     ) -> ConversationEntities:
-        """What a conversation speaks of, the most often mentioned first, with each mention; writes nothing.
+        """Return what a conversation speaks of, the most often mentioned first, with each mention; writes nothing.
 
         type: only entities of this type. least: as in `mentions`. What only the parser finds is told of messages that
         `resolve` has read. Raises what `mentions` raises, and UsageError for a type that is none.

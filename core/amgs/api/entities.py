@@ -45,7 +45,7 @@ class Entities(MemoryPart):
         *,
         progress: Progress | None = None,
     ) -> tuple[EntitySummary, ...]:
-        """The entities that are named at least so often, the most often named first.
+        """Return the entities that are named at least so often, the most often named first.
 
         Raises UsageError for a type that is none.
         """
@@ -58,7 +58,7 @@ class Entities(MemoryPart):
             return tuple(_summary(thing, known) for thing in found[:limit])
 
     def count(self, type: EntityType | None = None, min_mentions: int = 2) -> int:
-        """How many entities are named at least so often."""
+        """Return how many entities are named at least so often."""
         with self._known() as known:
             return sum(t.mentions >= min_mentions and type in (None, t.type) for t in known.index.things)
 
@@ -71,8 +71,8 @@ class Entities(MemoryPart):
         related: int = 10,
         progress: Progress | None = None,
     ) -> EntityKnowledge:
-        """What is known of an entity, by its name or an alias: the blocks that name it, each with the passage, and the
-        entities beside it.
+        """Return what is known of an entity, by its name or an alias: the blocks that name it, each with the passage,
+        and the entities beside it.
 
         order: relevance (often named in a short text and what still holds first) or time (the earliest first). Raises
         UnknownEntityError, which tells names near to it.

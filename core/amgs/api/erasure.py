@@ -18,7 +18,7 @@ class Erasure(MemoryPart):
     """Erasure in one open memory. It cannot be undone: `plan` says beforehand what it takes."""
 
     def plan(self, ids: Sequence[str]) -> ErasurePlan:
-        """What erasing blocks would take; changes nothing."""
+        """Return what erasing blocks would take; changes nothing."""
         return erasing.plan(self._storage, self._whole(ids), self._size())
 
     def erase(self, ids: Sequence[str], progress: Progress | None = None) -> ErasureReceipt:
@@ -72,7 +72,7 @@ class Erasure(MemoryPart):
         return 0 if file is None else file.stat().st_size
 
     def scan_secrets(self) -> SecretScan:
-        """What secrets stand in the store; changes nothing."""
+        """Return what secrets stand in the store; changes nothing."""
         return masking.scan(self._storage)[0]
 
     def mask_secrets(self) -> SecretScan:

@@ -116,7 +116,7 @@ class Exchange(MemoryPart):
 
     @staticmethod
     def is_export(path: Path) -> bool:
-        """Whether a file begins as those that `export` writes; raises InputError for one that cannot be read."""
+        """Return whether a file begins as those that `export` writes; raises InputError for one that cannot be read."""
         return _looks_like_xml(path) or document.is_document(path)
 
     def load(self, path: Path, progress: Progress | None = None) -> Imported:
@@ -252,7 +252,7 @@ class Exchange(MemoryPart):
 
 
 def _nothing(path: str, found: ForeignRecords) -> InputError:
-    """What is raised where no record of files becomes a block."""
+    """Return what is raised where no record of files becomes a block."""
     reasons = list(dict.fromkeys(f"{one.kind}: {one.reason}" for one in found.left_out))
     more = f"; {len(reasons) - 5:,} more reasons" if len(reasons) > 5 else ""
     why = f": {'; '.join(reasons[:5])}{more}" if reasons else ": no file is there"
@@ -264,13 +264,13 @@ def _nothing(path: str, found: ForeignRecords) -> InputError:
 
 
 def _still_valid(drafts: Sequence[RawBlock]) -> list[RawBlock]:
-    """The drafts, where a text that one record says is over and another says holds is one that holds."""
+    """Return the drafts, where a text that one record says is over and another says holds is one that holds."""
     holds = {block_id(one.content) for one in drafts if one.valid_to is None}
     return [replace(one, valid_to=None) if block_id(one.content) in holds else one for one in drafts]
 
 
 def _counts(found: ForeignRecords, stored: set[str] | None) -> tuple[RecordCount, ...]:
-    """The records of each kind. stored: the ids of those blocks of them that the memory holds."""
+    """Return the records of each kind. stored: the ids of those blocks of them that the memory holds."""
     made: list[RecordCount] = []
     for kind, count in found.found.items():
         ids = {block_id(one.content) for one in found.drafts[kind]}

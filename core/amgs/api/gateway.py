@@ -32,7 +32,7 @@ class GatewayLog(MemoryPart):
     """
 
     def exchanges(self, limit: int = 50) -> tuple[GatewayExchange, ...]:
-        """The latest requests, the newest first, without what was sent."""
+        """Return the latest requests, the newest first, without what was sent."""
         storage = self._storage
         with storage.snapshot():
             rows = storage.exchanges.latest(bounds.count("A limit", limit))
@@ -46,8 +46,8 @@ class GatewayLog(MemoryPart):
         return tuple(replace(one, changed=changed.get(one.number, ())) for one in found)
 
     def exchange(self, number: int) -> GatewayExchange:
-        """A request with what its model read, put together from the conversation and held against the digest of what
-        was sent, and beside the request before it. Raises NotFoundError for a request that is not kept.
+        """Return a request with what its model read, put together from the conversation and held against the digest of
+        what was sent, and beside the request before it. Raises NotFoundError for a request that is not kept.
         """
         storage = self._storage
         counter = MessageCounter.of(self._context.count_tokens)
@@ -113,12 +113,14 @@ class GatewayLog(MemoryPart):
         return answers.note(storage, answer, asked.text, shown, beside, keep=keep, now=context.clock.now())
 
     def last_plan(self, conversation: str) -> str:
-        """The plan of what was sent last of a conversation, which `optimise` takes as `previous`; "" for none."""
+        """Return the plan of what was sent last of a conversation, which `optimise` takes as `previous`; "" for
+        none.
+        """
         rows = self._storage.exchanges.latest(_LATEST, conversation)
         return next((found for row in rows if (found := exchanges.plan(row))), "")
 
     def _rebuilt(self, row: ExchangeRow, counter: MessageCounter) -> GatewayExchange:
-        """A request with what its model read."""
+        """Return a request with what its model read."""
         storage = self._storage
         stored = storage.messages.held(row.conversation, 1, row.last) if row.last else ()
         exchange = exchanges.rebuild(row, {one.message.number: one.message for one in stored})
@@ -126,8 +128,8 @@ class GatewayLog(MemoryPart):
         return count_prompts(replace(exchange, prompts=prompts), counter)
 
     def _changed(self, rows: Sequence[ExchangeRow]) -> dict[int, tuple[PromptKind, ...]]:
-        """Which prompts of requests differ from those of the request before, by number; those of which they were kept
-        of both.
+        """Return which prompts of requests differ from those of the request before, by number; those of which they were
+        kept of both.
         """
         named = {row.conversation for row in rows} - {""}
         by_number: dict[int, tuple[PromptKind, ...]] = {}

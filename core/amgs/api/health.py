@@ -57,7 +57,7 @@ def status(context: MemoryContext) -> StoreStatus:
 
 
 def health(context: MemoryContext) -> Health:
-    """How each side of the memory stands: inbox, consolidation, graph, diversity, decay, review, calibration,
+    """Return how each side of the memory stands: inbox, consolidation, graph, diversity, decay, review, calibration,
     budget.
     """
     now, storage, threshold = context.clock.now(), context.storage, context.settings.decay.threshold
@@ -81,14 +81,14 @@ def health(context: MemoryContext) -> Health:
 
 
 def of_inbox(due: Due) -> HealthLine:
-    """Whether something waits, and whether it has waited too long."""
+    """Return whether something waits, and whether it has waited too long."""
     standing: Standing = "act" if due.due else "watch" if due.waiting else "well"
     told = due.because if due.waiting else "empty"
     return HealthLine("inbox", standing, told, "consolidate plan" if due.waiting else "ingest")
 
 
 def of_consolidation(due: Due, now: datetime) -> HealthLine:
-    """When the inbox was worked on last."""
+    """Return when the inbox was worked on last."""
     if due.last is None:
         return HealthLine("consolidation", "act" if due.waiting else "unknown", "never", "consolidate")
     return HealthLine("consolidation", "watch" if due.due else "well", _ago(due.last, now), "operations")
@@ -100,7 +100,7 @@ def _ago(at: datetime, now: datetime) -> str:
 
 
 def of_graph(blocks: int, edges: int, alone: int, faded: int) -> HealthLine:
-    """Whether blocks hang together: those that no edge touches, and the edges too weak to lead anywhere."""
+    """Return whether blocks hang together: those that no edge touches, and the edges too weak to lead anywhere."""
     if not blocks:
         return HealthLine("graph", "unknown", "no blocks yet", "consolidate")
     if not edges:
@@ -111,7 +111,9 @@ def of_graph(blocks: int, edges: int, alone: int, faded: int) -> HealthLine:
 
 
 def of_diversity(categories: Mapping[str, int]) -> HealthLine:
-    """How evenly the blocks are spread over their categories, by the entropy and the most it could be (AMGS §7.5)."""
+    """Return how evenly the blocks are spread over their categories, by the entropy and the most it could be (AMGS
+    §7.5).
+    """
     if not categories:
         return HealthLine("diversity", "unknown", "no blocks yet", "consolidate")
     spread, blocks = entropy(categories.values()), sum(categories.values())
@@ -122,8 +124,8 @@ def of_diversity(categories: Mapping[str, int]) -> HealthLine:
 
 
 def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
-    """How much is above the threshold, and what drops below it next: worth a look if it was of use, or if
-    more has faded than not.
+    """Return how much is above the threshold, and what drops below it next: worth a look if it was of use, or if more
+    has faded than not.
     """
     if not blocks:
         return HealthLine("decay", "unknown", "no blocks yet", "consolidate")
@@ -160,7 +162,7 @@ def of_review(waiting: int) -> HealthLine:
 
 
 def of_calibration(score: float | None, outcomes: int, fewest: int) -> HealthLine:
-    """Whether forecasts come true, by the Brier score and its goal; fewer than `fewest` verdicts say nothing."""
+    """Return whether forecasts come true, by the Brier score and its goal; fewer than `fewest` verdicts say nothing."""
     if score is None:
         return HealthLine("calibration", "unknown", "no verdict yet", "feedback useful")
     if outcomes < fewest:
@@ -172,7 +174,7 @@ def of_calibration(score: float | None, outcomes: int, fewest: int) -> HealthLin
 
 
 def of_budget(last: AssemblyRecord | None) -> HealthLine:
-    """How full the frame assembled last was."""
+    """Return how full the frame assembled last was."""
     if last is None:
         return HealthLine("budget", "unknown", "no frame yet", "frame assemble SESSION")
     share = last.tokens / max(1, last.budget)
@@ -195,7 +197,7 @@ def verify(context: MemoryContext, progress: Progress | None = None) -> Verifica
 
 
 def _lost(storage: Storage) -> list[Fault]:
-    """What was gone when the store was opened; it was accepted, so the next look is clean."""
+    """Return what was gone when the store was opened; it was accepted, so the next look is clean."""
     return (
         [Fault("store", f"{storage.lost} are gone; what is left was accepted", repairable=True)] if storage.lost else []
     )

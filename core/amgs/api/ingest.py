@@ -258,7 +258,7 @@ class Intake(MemoryPart):
         )
 
     def _to_nowhere(self, reading: FolderContents) -> int:
-        """How many of the links in what was read lead to no file that the memory holds."""
+        """Return how many of the links in what was read lead to no file that the memory holds."""
         from amgs.text.links import referred, slugs_of
 
         wanted = [target for draft in reading.drafts for target in referred(draft.meta)]
@@ -269,7 +269,7 @@ class Intake(MemoryPart):
 
 
 def marked(reading: FolderContents, given: Mapping[str, Any]) -> FolderContents:
-    """What was read, with metadata that is given beside."""
+    """Return what was read, with metadata that is given beside."""
     if not given:
         return reading
     from amgs.ingest.metadata import tagged

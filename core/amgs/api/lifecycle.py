@@ -49,7 +49,7 @@ class Lifecycle(MemoryPart):
     # --- consolidation and its trigger (AMGS §8.2) -------------------------------------------------------
 
     def due(self) -> Due:
-        """Whether the inbox should be consolidated now, by its volume and by the time since the last one."""
+        """Return whether the inbox should be consolidated now, by its volume and by the time since the last one."""
         raw = BlockFilter(statuses=("raw",))
         earliest = self._storage.blocks.select(raw, order="arrival", limit=1)
         last = self._storage.journal.last_of(consolidate.KIND)
@@ -64,7 +64,8 @@ class Lifecycle(MemoryPart):
     def draft_consolidation(
         self, *, limit: int | None = None, before: PlanDraft | None = None, progress: Progress | None = None
     ) -> PlanDraft:
-        """What consolidating the inbox (its `limit` oldest arrivals) would do, open for corrections; changes nothing.
+        """Return what consolidating the inbox (its `limit` oldest arrivals) would do, open for corrections; changes
+        nothing.
 
         before: an earlier draft, which is kept while the same blocks wait, and
         whose corrections go over into the new one where they still fit.
@@ -103,8 +104,8 @@ class Lifecycle(MemoryPart):
         keep: Sequence[str] = (),
         sure: Mapping[str, float] | None = None,
     ) -> PlanDraft:
-        """The draft with one block corrected, see `revise.edited`; nothing is written. new: the category may be one
-        that no block has yet.
+        """Return the draft with one block corrected, see `revise.edited`; nothing is written. new: the category may be
+        one that no block has yet.
         """
         return plan_editing.edited(
             draft,
@@ -137,7 +138,7 @@ class Lifecycle(MemoryPart):
         return self._storage.block_columns.numbers(consolidate.RAW)[:limit]
 
     def means(self) -> ConsolidationInputs:
-        """What consolidation plans with; raises StoreError where the store was embedded by another embedder."""
+        """Return what consolidation plans with; raises StoreError where the store was embedded by another embedder."""
         check_space(self._storage, self._context.embedder)
         settings = self._context.settings.consolidation
 
@@ -169,7 +170,7 @@ class Lifecycle(MemoryPart):
     def plan_enhancement(
         self, *, kinds: Sequence[str] = (), limit: int | None = None, progress: Progress | None = None
     ) -> EnhancementPlan:
-        """What could be better: of the kinds asked for, at most `limit` of each; changes nothing."""
+        """Return what could be better: of the kinds asked for, at most `limit` of each; changes nothing."""
         check_space(self._storage, self._context.embedder)
         counter = self._storage.change_counter
         return enhance.plan(
@@ -184,7 +185,7 @@ class Lifecycle(MemoryPart):
         )
 
     def choose(self, plan: EnhancementPlan, only: Sequence[str]) -> tuple[Proposal, ...]:
-        """The proposals with these ids, all without any; raises UsageError for an unknown one."""
+        """Return the proposals with these ids, all without any; raises UsageError for an unknown one."""
         return chosen(plan, only)
 
     def apply_enhancement(self, plan: EnhancementPlan, only: Sequence[str] = ()) -> JournalEntry:
@@ -192,11 +193,11 @@ class Lifecycle(MemoryPart):
         return enhance.apply(self._storage, chosen(plan, only), self._now)
 
     def walks(self) -> dict[tuple[str, str, str], int]:
-        """How often each edge (source, target, relation) led to a block that a verdict calls useful."""
+        """Return how often each edge (source, target, relation) led to a block that a verdict calls useful."""
         return self._storage.reinforcements.walks()
 
     def most_used(self, limit: int = 20) -> tuple[tuple[Block, int], ...]:
-        """The blocks that were reinforced most often, with how often; ties in the order of their ids."""
+        """Return the blocks that were reinforced most often, with how often; ties in the order of their ids."""
         storage = self._storage
         counts = storage.reinforcements.counts()
         best = sorted(counts, key=lambda one: (-counts[one], one))[: bounds.count("A limit", limit)]
@@ -206,7 +207,7 @@ class Lifecycle(MemoryPart):
     # --- supersession and contradiction -----------------------------------------------------------------
 
     def plan_review(self, *, progress: Progress | None = None) -> ReviewPlan:
-        """What may be superseded, contradicted or merged and is not in the queue yet; changes nothing."""
+        """Return what may be superseded, contradicted or merged and is not in the queue yet; changes nothing."""
         counter, now = self._storage.change_counter, self._now
         return supersede.plan(self._storage, now=now, change_counter=counter, progress=progress)
 
@@ -215,7 +216,7 @@ class Lifecycle(MemoryPart):
         return supersede.enqueue(self._storage, plan, self._now)
 
     def reviews(self, *, every: bool = False, limit: int | None = None) -> tuple[ReviewItem, ...]:
-        """The queue: open findings, the surest first; every: also those decided."""
+        """Return the queue: open findings, the surest first; every: also those decided."""
         return supersede.queue(self._storage, every=every, limit=bounds.count("A limit", limit))
 
     def accept(self, review_id: int) -> JournalEntry:
@@ -248,7 +249,7 @@ class Lifecycle(MemoryPart):
         )
 
     def explain_pruning(self, block_id: str, *, threshold: float | None = None) -> PruneAssessment:
-        """How a block stands to the four limits: which of them keep it, and when it will have faded."""
+        """Return how a block stands to the four limits: which of them keep it, and when it will have faded."""
         limits, wanted = self._pruning(threshold), self._context.whole_id(block_id)
         return prune.explain(self._storage, wanted, self._centrality(), limits, now=self._now)
 
@@ -274,7 +275,7 @@ class Lifecycle(MemoryPart):
         return erasing.delete(self._storage, whole, self._now)
 
     def preview_decay(self, block_id: str, decay_lambda: float, *, days: float = 30.0) -> DecayPreview:
-        """What another λ (0 pins) would do to a block; changes nothing."""
+        """Return what another λ (0 pins) would do to a block; changes nothing."""
         wanted = self._context.whole_id(block_id)
         return preview(
             self._storage.blocks.get([wanted])[wanted],
@@ -288,11 +289,11 @@ class Lifecycle(MemoryPart):
     # --- journal ----------------------------------------------------------------------------------------
 
     def operation(self, operation_id: int, limit: int = 200) -> JournalEntryDetail:
-        """What an operation did to its first `limit` blocks and to edges, and which ones stand on it."""
+        """Return what an operation did to its first `limit` blocks and to edges, and which ones stand on it."""
         return journal.detail(self._storage, operation_id, bounds.count("A limit", limit) or 0)
 
     def plan_undo(self, operation_id: int | None = None) -> UndoPlan:
-        """What undoing an operation (the latest that stands) would take back; changes nothing."""
+        """Return what undoing an operation (the latest that stands) would take back; changes nothing."""
         return undoing.plan(self._storage, operation_id)
 
     # --- decay (AMGS §7.1) ------------------------------------------------------------------------------

@@ -35,8 +35,8 @@ class Retrieval(MemoryPart):
         as_of: datetime | None = None,
         keep: bool = False,
     ) -> SearchResult:
-        """The blocks that answer a query best, `.hits` in falling score, each with the passage that does; changes
-        nothing.
+        """Return the blocks that answer a query best, `.hits` in falling score, each with the passage that does;
+        changes nothing.
 
         Raw blocks are found by their words until they are consolidated; `hit.block.status` tells them. What was
         superseded ranks behind, and `hit.block.superseded` tells it. top_k: how many at most. layers: of prefilter,
@@ -72,12 +72,12 @@ class Retrieval(MemoryPart):
             return result
 
     def searches(self, limit: int = 20) -> tuple[PastSearch, ...]:
-        """The latest searches that were kept, the newest first."""
+        """Return the latest searches that were kept, the newest first."""
         found = self._context.searches.latest(bounds.count("A limit", limit))
         return tuple(PastSearch(each.serial, each.at, each.query, each.places, each.pool) for each in found)
 
     def why_then(self, number: int, block: str) -> Explanation:
-        """Why a block was a hit of a search that was kept or not: its scores, rank and finders of then.
+        """Return why a block was a hit of a search that was kept or not: its scores, rank and finders of then.
 
         Raises UsageError for a number that is not kept, UnknownBlockError or AmbiguousIdError for the block.
         """
@@ -112,7 +112,7 @@ class Retrieval(MemoryPart):
     def why(
         self, query: str, block: str, *, top_k: int, filter: BlockFilter | None, weights: Weights | None
     ) -> Explanation:
-        """Why a block is among the `top_k` hits, or at which layer it fell out. Leaves no trace."""
+        """Return why a block is among the `top_k` hits, or at which layer it fell out. Leaves no trace."""
         context = self._context
         asked = waterfall.RetrievalRequest(query, filter or SEARCHED, weights or SEARCH_WEIGHTS)
         with context.derived.searching() as sources:

@@ -191,7 +191,9 @@ def _planned(
     live: Mapping[str, Block],
     now: datetime,
 ) -> tuple[Block, Sequence[Edge]]:
-    """The block that a text would be and the links that consolidation would give it; no new ones where it is there."""
+    """Return the block that a text would be and the links that consolidation would give it; no new ones where it is
+    there.
+    """
     if not (content := canonical(text)):
         raise UsageError("An empty text cannot be inserted.", way_out="Give some words.")
     key = block_id(content)

@@ -44,7 +44,7 @@ class SourceLibrary(MemoryPart):
     # --- looking ----------------------------------------------------------------------------------------
 
     def list(self, below: str = "") -> tuple[SourceSummary, ...]:
-        """The sources that hold something, by name; below: of those, the ones whose name begins so."""
+        """Return the sources that hold something, by name; below: of those, the ones whose name begins so."""
         places = {one.name: one.place for one in self._storage.sources.names()}
         found: dict[str, list[SourcePiece]] = {}
         for piece in self._storage.sources.held():
@@ -56,11 +56,11 @@ class SourceLibrary(MemoryPart):
         )
 
     def pieces(self, name: str) -> tuple[SourcePiece, ...]:
-        """What a source holds now, in order; raises UsageError for one that holds nothing."""
+        """Return what a source holds now, in order; raises UsageError for one that holds nothing."""
         return self._storage.sources.held([self._known(name)])
 
     def file_of(self, name: str) -> Path:
-        """The file of a source; raises UsageError for one that has none."""
+        """Return the file of a source; raises UsageError for one that has none."""
         known = self._known(name)
         place = next((one.place for one in self._storage.sources.names() if one.name == known), "")
         if not place:
@@ -68,11 +68,11 @@ class SourceLibrary(MemoryPart):
         return Path(place)
 
     def history(self, name: str) -> tuple[SourcePiece, ...]:
-        """What a source ever held, the earliest first; raises UsageError for one that holds nothing."""
+        """Return what a source ever held, the earliest first; raises UsageError for one that holds nothing."""
         return self._storage.sources.history(self._known(name))
 
     def knows(self, path: Path) -> bool:
-        """Whether a file, or something in a folder, is a source already."""
+        """Return whether a file, or something in a folder, is a source already."""
         whole = str(real_path(path))
         held = {piece.source for piece in self._storage.sources.held()}
         return any(
@@ -93,7 +93,7 @@ class SourceLibrary(MemoryPart):
         return len(moved)
 
     def plan_folder(self, folder: Path, progress: Progress | None = None) -> RevisionPlan:
-        """What taking in a folder again would do: its files as they are now, and those that are gone.
+        """Return what taking in a folder again would do: its files as they are now, and those that are gone.
 
         A file that cannot be read is refused by name, and what it said stays. Raises InputError for a folder that is
         missing.
@@ -114,7 +114,7 @@ class SourceLibrary(MemoryPart):
         return self._plan(named, whole.name, file_of, gone)
 
     def plan_file(self, path: Path) -> RevisionPlan:
-        """What taking in a file again would do; raises InputError for one that is missing or unfit."""
+        """Return what taking in a file again would do; raises InputError for one that is missing or unfit."""
         reading = read_file(path, path.name, self._context.settings.ingest)
         if reading.refused:
             raise InputError(
@@ -125,7 +125,7 @@ class SourceLibrary(MemoryPart):
         return self._plan(named, path.name, lambda _: named.names[0].name)
 
     def plan_text(self, name: str, text: str) -> RevisionPlan:
-        """What giving a source another text would do; raises UsageError for a source that holds nothing."""
+        """Return what giving a source another text would do; raises UsageError for a source that holds nothing."""
         known, now = self._known(name), local_now(self._context.clock)
         reading = read_note(text, known, now, self._context.settings.ingest)
         if reading.refused:
@@ -136,7 +136,7 @@ class SourceLibrary(MemoryPart):
         return self._plan(NamedReading(reading, ()), known, lambda _: known)
 
     def plan_delete(self, names: Sequence[str]) -> RevisionPlan:
-        """What taking sources out would do: what no other source holds is archived."""
+        """Return what taking sources out would do: what no other source holds is archived."""
         known = [self._known(name) for name in names]
         return self._plan(NamedReading(FolderContents(()), ()), ", ".join(known), file_of, known)
 
@@ -185,11 +185,11 @@ class SourceLibrary(MemoryPart):
         )
 
     def _names(self, path: Path) -> tuple[SourceName, ...]:
-        """The sources, those of a folder that was moved at its new place."""
+        """Return the sources, those of a folder that was moved at its new place."""
         return source_names.followed(self._storage, real_path(path))
 
     def _known(self, name: str) -> str:
-        """The source with a name, or the only one at a place or whose name ends so."""
+        """Return the source with a name, or the only one at a place or whose name ends so."""
         held = {piece.source for piece in self._storage.sources.held()}
         if name in held:
             return name
@@ -215,7 +215,7 @@ def _files(folder: Path) -> frozenset[tuple[str, int, int]]:
 
 
 def _written(place: str) -> datetime | None:
-    """When a file was last written; None where there is none."""
+    """Return when a file was last written; None where there is none."""
     try:
         return changed_at(Path(place).stat().st_mtime) if place else None
     except OSError:

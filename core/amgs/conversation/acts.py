@@ -94,12 +94,12 @@ def _acts(act: re.Pattern[str], sentence: str) -> bool:
 
 
 def _only_asks(text: str) -> bool:
-    """Whether a message says nothing beside its questions."""
+    """Return whether a message says nothing beside its questions."""
     return all(is_question(text[a:b]) for a, b in sentences(text))
 
 
 def _nods(text: str) -> bool:
-    """Whether a message only shows that its speaker listens."""
+    """Return whether a message only shows that its speaker listens."""
     return not set(question_words(text.replace("-", " "))) - _NODS
 
 
@@ -139,7 +139,9 @@ _ASKS_UNMARKED = 0.8
 
 
 def question_chance(sentence: str) -> float:
-    """How likely a sentence asks: 1 with a question mark; without any mark by the word after its fillers; else 0."""
+    """Return how likely a sentence asks: 1 with a question mark; without any mark by the word after its fillers; else
+    0.
+    """
     if _ASKED.search(sentence):
         return 1.0
     words = after_fillers(question_words(sentence))
@@ -156,7 +158,7 @@ def question_words(sentence: str) -> list[str]:
 
 
 def after_fillers(words: Sequence[str]) -> Sequence[str]:
-    """The words after "well", "okay so", "you know" and their like; at least one is left."""
+    """Return the words after "well", "okay so", "you know" and their like; at least one is left."""
     at = 0
     while at < len(words) - 1:
         if words[at] in _FILLERS:

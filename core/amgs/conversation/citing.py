@@ -19,7 +19,9 @@ GAP = " … "
 
 
 def source(message: Message | ContextMessage) -> str:
-    """What a message says: its text, then its calls of tools, a line each; the text's characters keep their places."""
+    """Return what a message says: its text, then its calls of tools, a line each; the text's characters keep their
+    places.
+    """
     calls = [f"{call.name} {call.arguments}" for call in message.calls]
     return "\n".join([message.text, *calls]) if calls else message.text
 
@@ -30,12 +32,12 @@ def cite(message: Message, start: int, end: int) -> TextPiece:
 
 
 def glue(text: str) -> TextPiece:
-    """What is no message's."""
+    """Return what is no message's."""
     return TextPiece(text)
 
 
 def heading(message: Message) -> TextPiece:
-    """Who speaks, and where: `#12 Mara: `."""
+    """Return who speaks, and where: `#12 Mara: `."""
     who = message.speaker or message.role
     return glue(f"{handle(message.number, message.number)} {who}: ")
 
@@ -64,7 +66,7 @@ def extract(message: Message, spans: Iterable[tuple[int, int]]) -> list[TextPiec
 
 
 def text_of(pieces: Sequence[TextPiece]) -> str:
-    """The text that pieces make."""
+    """Return the text that pieces make."""
     return "".join(piece.text for piece in pieces)
 
 
@@ -72,12 +74,12 @@ _HANDLE = re.compile(r"\s*#?(\d{1,12})(?:\s*[-–]\s*#?(\d{1,12}))?\s*")
 
 
 def handle(first: int, last: int) -> str:
-    """The handle of messages from one number to another, both included."""
+    """Return the handle of messages from one number to another, both included."""
     return f"#{first}" if first == last else f"#{first}-{last}"
 
 
 def numbers(text: str) -> tuple[int, int]:
-    """The first and last number that a handle names; raises UnknownConversationError for a text that is none."""
+    """Return the first and last number that a handle names; raises UnknownConversationError for a text that is none."""
     found = _HANDLE.fullmatch(text)
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
     if not 1 <= first <= last:
@@ -115,7 +117,7 @@ Piece = tuple[Slot, int, int]
 
 @lru_cache(maxsize=_HELD)
 def pieces_of(text: str, at: datetime | None) -> tuple[Piece, ...]:
-    """The pieces of a message that was said at an instant: a slot is "sentence", or a kind of finding."""
+    """Return the pieces of a message that was said at an instant: a slot is "sentence", or a kind of finding."""
     text = text[:_LONGEST]
     made: list[Piece] = [("sentence", start, end) for start, end in units(text)]
     found = (one for one in find_slots(text, at) if one[0] != "decision")

@@ -44,7 +44,9 @@ class Cohesion:
 
 
 def cohesion(texts: Sequence[str], vectors: Vector, expected: float) -> Cohesion:
-    """The cohesion at each gap between n messages. vectors: (n, d), of unit length. expected: messages of a topic."""
+    """Return the cohesion at each gap between n messages. vectors: (n, d), of unit length. expected: messages of a
+    topic.
+    """
     meanings = centre(texts, vectors)
     words = word_vectors(texts)
     apart = max(4, round(expected))
@@ -57,7 +59,7 @@ def cohesion(texts: Sequence[str], vectors: Vector, expected: float) -> Cohesion
 
 
 def depths(values: Floats) -> Floats:
-    """How far each value lies below the nearest peak on its left and on its right, together: (m,)."""
+    """Return how far each value lies below the nearest peak on its left and on its right, together: (m,)."""
     return _falls(values) + _falls(values[::-1])[::-1]
 
 
@@ -75,13 +77,13 @@ def word_vectors(texts: Sequence[str]) -> Vector:
 
 
 def stems(text: str) -> Counter[str]:
-    """The stemmed words of a text that say what it is about, counted."""
+    """Return the stemmed words of a text that say what it is about, counted."""
     common = _common()
     return Counter(word for word in _analyzer().analyze(make_storable(text)) if len(word) > 1 and word not in common)
 
 
 def centre(texts: Sequence[str], vectors: Vector) -> Vector:
-    """What each message is about beyond what all are: (n, d), of length √(1 + words)."""
+    """Return what each message is about beyond what all are: (n, d), of length √(1 + words)."""
     if not len(texts):
         return vectors
     lengths = np.sqrt([1.0 + len(text[:_LONGEST].split()) for text in texts])
@@ -90,7 +92,7 @@ def centre(texts: Sequence[str], vectors: Vector) -> Vector:
 
 
 def _between(vectors: Vector, width: int, apart: int) -> tuple[Floats, float]:
-    """The cosine of the `width` messages before each gap and those after it, and its mean over windows that are
+    """Return the cosine of the `width` messages before each gap and those after it, and its mean over windows that are
     `apart` or more from each other.
     """
     n = len(vectors)
@@ -120,7 +122,7 @@ def _unit(vectors: NDArray[Any]) -> NDArray[Any]:
 
 
 def spell_stem(text: str, stem: str) -> str:
-    """The commonest word of a text with this stem, as it stands there in lower case."""
+    """Return the commonest word of a text with this stem, as it stands there in lower case."""
     words = Counter(word.lower() for word in _WORD.findall(text[:_LONGEST]))
     return next((word for word, _ in words.most_common() if _analyzer().analyze(make_storable(word)) == [stem]), stem)
 

@@ -59,13 +59,13 @@ _Said = tuple[str, str, list[list[str]], str]
 
 
 def digest(messages: Sequence[ContextMessage]) -> str:
-    """The SHA-256 of what a model reads of messages, as JSON in UTF-8."""
+    """Return the SHA-256 of what a model reads of messages, as JSON in UTF-8."""
     told = json.dumps([_list_content(one) for one in messages], ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def row(exchange: GatewayExchange, held: Mapping[int, Message]) -> ExchangeRow:
-    """An exchange as it is kept. held: the messages of its conversation by number, as far as there are any."""
+    """Return an exchange as it is kept. held: the messages of its conversation by number, as far as there are any."""
     last = max(exchange.until, exchange.answered)
     sent = exchange.messages
     told = {name: getattr(exchange, name) for name in _TOLD} | {"digest": digest(sent) if sent else ""}
@@ -92,25 +92,25 @@ def row(exchange: GatewayExchange, held: Mapping[int, Message]) -> ExchangeRow:
 
 
 def numbers(row: ExchangeRow) -> tuple[int, ...]:
-    """The numbers of the question and of the answer's messages."""
+    """Return the numbers of the question and of the answer's messages."""
     told = _read(row)
     asked, until, answered = (int(told.get(name, 0)) for name in ("asked", "until", "answered"))
     return (*([asked] if asked else []), *range(until + 1, answered + 1))
 
 
 def plan(row: ExchangeRow) -> str:
-    """The plan of what was sent; "" where everything was."""
+    """Return the plan of what was sent; "" where everything was."""
     return str((_read(row).get("context") or {}).get("plan", ""))
 
 
 def summarise(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
-    """An exchange without what was sent. held: the messages that `numbers` names."""
+    """Return an exchange without what was sent. held: the messages that `numbers` names."""
     made = _exchange(row, held)
     return replace(made, asked=made.asked[:_SHOWN], said=made.said[:_SHOWN])
 
 
 def rebuild(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
-    """An exchange with what the model was sent, but for its prompts. held: the messages of its conversation; see
+    """Return an exchange with what the model was sent, but for its prompts. held: the messages of its conversation; see
     `GatewayExchange.missing` for what cannot be put together again.
     """
     told, made = _read(row), _exchange(row, held)

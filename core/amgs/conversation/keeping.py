@@ -36,12 +36,12 @@ LONGEST_NAME = 120
 
 
 def source_of(conversation: str, session: int) -> str:
-    """The name of the source that a session of a conversation is."""
+    """Return the name of the source that a session of a conversation is."""
     return f"conversation/{conversation}/{session}"
 
 
 def sources_of(storage: Storage, conversation: str) -> list[str]:
-    """The sources that hold something of a conversation."""
+    """Return the sources that hold something of a conversation."""
     start = source_of(conversation, 0)[:-1]
     named = [one.name for one in storage.sources.names() if one.name.startswith(start)]
     wanted = [name for name in named if name[len(start) :].isdecimal()]
@@ -98,7 +98,7 @@ def add(
 def read_held(
     storage: Storage, conversation: str, first: int = 1, last: int | None = None
 ) -> tuple[StoredMessage, ...]:
-    """The messages of a conversation; raises UnknownConversationError for one that is not held."""
+    """Return the messages of a conversation; raises UnknownConversationError for one that is not held."""
     found = storage.messages.held(conversation, first, last)
     if not found and not storage.messages.count(conversation):
         known = [one.name for one in storage.messages.conversations()]
@@ -122,13 +122,13 @@ def check_name(conversation: str) -> None:
 
 
 def _last_place(storage: Storage, source: str) -> str:
-    """The name of the last piece of a session; empty where there is none."""
+    """Return the name of the last piece of a session; empty where there is none."""
     found = storage.sources.held([source])
     return found[-1].locator if found else ""
 
 
 def _drafts(conversation: str, source: str, message: Message, before: str) -> Iterator[RawBlock]:
-    """A message in pieces that an embedder reads whole, `Name: text`, each of which follows the one before it."""
+    """Yield a message in pieces that an embedder reads whole, `Name: text`, each of which follows the one before it."""
     who = message.speaker or speaker(message.role)
     calls = [call_text(call.name, call.arguments) for call in message.calls]
     parts = pieces("\n\n".join(part for part in (message.text, *calls) if part.strip()))
@@ -151,7 +151,7 @@ def _drafts(conversation: str, source: str, message: Message, before: str) -> It
 
 
 def pieces(text: str) -> tuple[str, ...]:
-    """A text in parts that an embedder reads whole."""
+    """Return a text in parts that an embedder reads whole."""
     found: list[str] = []
     for part in cut(text, _PIECE):
         size = approximate_tokens(part)
@@ -209,6 +209,6 @@ def _same(held: Message, found: Message) -> bool:
 
 
 def _fit(name: str) -> str:
-    """A name that a conversation can have."""
+    """Return a name that a conversation can have."""
     told = "".join(one if one.isprintable() and one != "#" else " " for one in name)
     return " ".join(told.split())[:_LONGEST].strip() or "conversation"

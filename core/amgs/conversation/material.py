@@ -28,7 +28,7 @@ class MessageCounter:
 
     @classmethod
     def of(cls, count: CountTokens) -> MessageCounter:
-        """The counter behind a function that counts the tokens of a text."""
+        """Return the counter behind a function that counts the tokens of a text."""
         if count is approximate_tokens:
             return cls()
         name = str(getattr(count, "name", "the given tokenizer"))
@@ -89,7 +89,7 @@ class Material:
     _piece_costs: dict[tuple[int, int], int] = field(default_factory=dict, compare=False)
 
     def level(self, atom: Atom) -> Protection:
-        """An atom is kept as firmly as its firmest message."""
+        """Return how firmly an atom is kept: as firmly as its firmest message."""
         return max(self.protected[place].level for place in atom)
 
     def reason(self, atom: Atom) -> str:
@@ -97,7 +97,7 @@ class Material:
         return next(own.because for own in map(self.protected.__getitem__, atom) if own.level == self.level(atom))
 
     def protect(self, atom: Atom) -> dict[int, Fate]:
-        """The fates of an atom that is protected: whole, but of one that would take much of the budget only the
+        """Return the fates of an atom that is protected: whole, but of one that would take much of the budget only the
         sentences for which it is.
         """
         whole = dict.fromkeys(atom, KEPT)
@@ -120,11 +120,11 @@ class Material:
         return {place: MASKED if self.masked[place] < self.costs[place] else KEPT for place in atom}
 
     def value(self, atom: Sequence[int]) -> float:
-        """What an atom gives."""
+        """Return what an atom gives."""
         return sum(self.rates[place] * self.costs[place] for place in atom)
 
     def pieces(self, place: int) -> tuple[Piece, ...]:
-        """What may be cited of a message; nothing of one that calls tools, which is whole or not there."""
+        """Return what may be cited of a message; nothing of one that calls tools, which is whole or not there."""
         message = self.messages[place]
         return () if message.calls else pieces_of(message.text, message.at)
 

@@ -37,7 +37,7 @@ class ReadConversation:
 
 
 def read_messages(given: Sequence[GivenMessage], now: datetime, before: Sequence[Message] = ()) -> ReadConversation:
-    """The messages that follow on others of the conversation.
+    """Return the messages that follow on others of the conversation.
 
     A result follows its call, and a call has one result. A time that no message can have is left out and noted.
     Raises MessageError, which names the message, for what is no conversation.
@@ -49,7 +49,7 @@ def read_messages(given: Sequence[GivenMessage], now: datetime, before: Sequence
 
 
 def messages_in(data: Any) -> list[Any]:
-    """The messages of a document of JSON: a list, or an object that holds one; a `system` beside it comes first.
+    """Return the messages of a document of JSON: a list, or an object that holds one; a `system` beside it comes first.
 
     Raises MessageError for any other.
     """
@@ -105,7 +105,7 @@ class _Reading:
             self._add(replace(self._message(each, said, place), at=at), place)
 
     def notes(self) -> Iterator[str]:
-        """What was not taken as it was given: a line for each reason, however many messages it befell."""
+        """Yield what was not taken as it was given: a line for each reason, however many messages it befell."""
         for reason, found in self._left.items():
             place, example = found[0]
             more = f" and {len(found) - 1:,} more" if found[1:] else ""
@@ -144,7 +144,7 @@ class _Reading:
         return at
 
     def _last_call(self, speaker: str) -> str:
-        """The latest open call of a tool, for a result in the old style, which names the tool alone."""
+        """Return the latest open call of a tool, for a result in the old style, which names the tool alone."""
         named = [call for call, tool in self.open.items() if tool == speaker and call not in self.answered]
         return named[-1] if named else ""
 

@@ -37,7 +37,7 @@ _PLAN = re.compile(r"(\d{1,9})(?:@\d{1,9})?:(?:k([\d,-]*))?(?:;m([\d,-]*))?(?:;d
 
 
 def encode(messages: Sequence[Message], fates: Sequence[Fate]) -> str:
-    """The fates of all messages of a conversation."""
+    """Return the fates of all messages of a conversation."""
     told = list(zip(messages, fates, strict=True))
     kept, masked = (write_spans(runs(m.number for m, own in told if own == fate)) for fate in (KEPT, MASKED))
     cites = [".".join(map(str, (m.number, *own[1]))) for m, own in told if own[0] == "digested"]
@@ -46,7 +46,9 @@ def encode(messages: Sequence[Message], fates: Sequence[Fate]) -> str:
 
 
 def decode(plan: str, messages: Sequence[Message]) -> list[Fate]:
-    """The fates of the messages; those that came after the plan was made are kept. Raises UsageError for no plan."""
+    """Return the fates of the messages; those that came after the plan was made are kept. Raises UsageError for no
+    plan.
+    """
     found = _PLAN.fullmatch(plan)
     if found is None:
         raise UsageError(
@@ -67,7 +69,7 @@ def decode(plan: str, messages: Sequence[Message]) -> list[Fate]:
 
 
 def until(plan: str) -> int:
-    """The number of the last message that a plan knows."""
+    """Return the number of the last message that a plan knows."""
     return int(plan.partition(":")[0].partition("@")[0])
 
 
@@ -258,7 +260,7 @@ def _recall(draft: Draft, most: int) -> int:
 
 
 def _lines(messages: Sequence[Message], costs: Sequence[int], counter: MessageCounter) -> dict[int, ContextMessage]:
-    """The outputs of tools as one line each, where that is shorter, by place."""
+    """Return the outputs of tools as one line each, where that is shorter, by place."""
     tools = {call.id: call.name for message in messages for call in message.calls}
     made = {
         place: mask_output(message, tools.get(message.answers, ""), costs[place], counter)

@@ -96,8 +96,8 @@ _PREFERENCE = re.compile(
 
 
 def find_personal(messages: Sequence[Message]) -> dict[int, Protected]:
-    """Where users say who they are, each where they said it last, and what they prefer, by place: rules that know
-    English.
+    """Return where users say who they are, each where they said it last, and what they prefer, by place: rules that
+    know English.
     """
     who: dict[str, tuple[int, tuple[int, int]]] = {}
     prefers: dict[int, list[tuple[int, int]]] = {}
@@ -125,7 +125,7 @@ _ASKS = ("?", "？", "؟", "¿")
 
 
 def atoms(messages: Sequence[Message]) -> tuple[tuple[int, ...], ...]:
-    """The messages in atoms, by their places in the sequence: rising within each, by the first of each.
+    """Return the messages in atoms, by their places in the sequence: rising within each, by the first of each.
 
     Calls and results whose counterpart is not among the messages are atoms of what is there.
     """
@@ -156,7 +156,7 @@ def atoms(messages: Sequence[Message]) -> tuple[tuple[int, ...], ...]:
 
 
 def asks(text: str) -> bool:
-    """Whether a text ends with a question."""
+    """Return whether a text ends with a question."""
     return text.rstrip(" \t\r\n\"'”’)]*_").endswith(_ASKS)
 
 
@@ -164,7 +164,7 @@ _OPEN = {"question": "an open question", "goal": "a goal", "commitment": "a comm
 
 
 def find_important(messages: Sequence[Message]) -> dict[int, str]:
-    """Why messages matter, by their places: a decision, or a question, goal or commitment that is open.
+    """Return why messages matter, by their places: a decision, or a question, goal or commitment that is open.
 
     Only of those who speak: what a tool puts out decides and promises nothing.
     """
@@ -186,7 +186,7 @@ KIND = "keep"
 
 
 def handles_of(storage: Storage, conversation: str) -> tuple[str, ...]:
-    """What is kept, as handles in order."""
+    """Return what is kept, as handles in order."""
     return tuple(handle(*span) for span in runs(sorted(storage.messages.standing(conversation))))
 
 
@@ -210,7 +210,8 @@ def change(
 def keep_what_fits(
     choose: Callable[[Collection[int]], OptimisedContext], must: frozenset[int], standing: frozenset[int]
 ) -> OptimisedContext:
-    """The context that keeps both; without the standing messages, and saying so, where the budget holds none such.
+    """Return the context that keeps both; without the standing messages, and saying so, where the budget holds none
+    such.
 
     Raises ImpossibleBudgetError where it does not hold even what must be kept.
     """

@@ -51,7 +51,9 @@ def reconstruct(
 
 
 def _sentences(messages: Sequence[Message], most: int) -> dict[int, list[tuple[int, int]]]:
-    """The sentences that weigh most in each session and the questions that are open, by the number of their message."""
+    """Return the sentences that weigh most in each session and the questions that are open, by the number of their
+    message.
+    """
     texts = [source(message) for message in messages]
     said = [place for place, message in enumerate(messages) if message.role in _SPOKEN]
     speakers = [messages[place].speaker or messages[place].role for place in said]
@@ -72,7 +74,7 @@ def _share(messages: int) -> int:
 
 
 def _around(message: Message, one: Element) -> Iterator[tuple[int, int]]:
-    """The sentences or lines that hold a finding."""
+    """Yield the sentences or lines that hold a finding."""
     found = False
     for start, end in units(source(message)):
         if start < one.end and one.start < end:
@@ -83,7 +85,7 @@ def _around(message: Message, one: Element) -> Iterator[tuple[int, int]]:
 
 
 def _list_findings(kind: str, found: Sequence[Element], messages: dict[int, Message], most: int) -> Iterator[TextPiece]:
-    """A line with the latest findings of a class, each once, and the handle of its message."""
+    """Yield a line with the latest findings of a class, each once, and the handle of its message."""
     latest: dict[str, Element] = {}
     for one in found:
         latest.pop(one.text, None)

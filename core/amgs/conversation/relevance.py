@@ -126,7 +126,7 @@ def relevance(
     sources: Sources,
     settings: Settings,
 ) -> Relevance:
-    """How likely each message is needed to answer a query, for each token. costs: tokens of each.
+    """Return how likely each message is needed to answer a query, for each token. costs: tokens of each.
 
     Every message is weighed, found by a layer of the search or not. All zeros for a query without words.
     """
@@ -155,7 +155,7 @@ def relevance(
 def passages(
     evidence: MessageEvidence, costs: Floats, of: Sequence[int], meanings: Vector, asked: Vector
 ) -> dict[str, Floats]:
-    """What the passages say that n messages stand in, a column (n,) for each of the last WEIGHTS.
+    """Return what the passages say that n messages stand in, a column (n,) for each of the last WEIGHTS.
 
     of: sessions. meanings: (n, d), of the messages, see `centre`. asked: (d,), of the query.
     passage_meaning: how near the query is to what was meant around a message, in deviations. floor: the share of what
@@ -194,8 +194,8 @@ def decay(model: str, age: Floats, linear: Floats) -> Floats:
 
 
 def density(evidence: MessageEvidence, costs: Floats, of: Sequence[int]) -> dict[str, Floats]:
-    """The logarithm (n,) of what there is of the evidence for each token, over the mean: around each message, and in
-    itself.
+    """Return the logarithm (n,) of what there is of the evidence for each token, over the mean: around each message,
+    and in itself.
     """
     likely = np.exp(evidence.linear - evidence.linear.max())
     likely *= costs.sum() / likely.sum()
@@ -204,7 +204,7 @@ def density(evidence: MessageEvidence, costs: Floats, of: Sequence[int]) -> dict
 
 
 def weigh(evidence: MessageEvidence, costs: Floats, of: Sequence[int], columns: Mapping[str, Floats]) -> Relevance:
-    """The layers put together; a decay only takes: without it the best of the messages is worth what it was."""
+    """Return the layers put together; a decay only takes: without it the best of the messages is worth what it was."""
     near = density(evidence, costs, of)
     adds = {name: WEIGHTS[name] * column for name, column in {**near, **columns}.items()}
     total = sum(adds.values(), np.zeros(costs.size))

@@ -17,14 +17,14 @@ from amgs.types.conversation import ContextMessage, Message
 
 
 def gap(first: int, last: int, counter: MessageCounter) -> ContextMessage:
-    """The line that stands for messages that were left out."""
+    """Return the line that stands for messages that were left out."""
     return _add_cost(
         ContextMessage((first, last), "system", f"[{handle(first, last)} left out]", "dropped", 0), counter
     )
 
 
 def mask_output(message: Message, tool: str, tokens: int, counter: MessageCounter) -> ContextMessage:
-    """An output of a tool as one line."""
+    """Return an output of a tool as one line."""
     told = f"[output of {tool or 'a tool'} left out, {tokens:,} tokens: {handle(message.number, message.number)}]"
     return _add_cost(
         ContextMessage(
@@ -35,7 +35,7 @@ def mask_output(message: Message, tool: str, tokens: int, counter: MessageCounte
 
 
 def keep_whole(message: Message, tokens: int) -> ContextMessage:
-    """A message as it was said."""
+    """Return a message as it was said."""
     here = (message.number, message.number)
     return ContextMessage(
         here, message.role, message.text, "kept", tokens, message.speaker, message.calls, message.answers
@@ -54,7 +54,8 @@ def digest(
     counter: MessageCounter,
     summariser: AbstractiveSummariser | None = None,
 ) -> ContextMessage:
-    """The line that stands for messages from first to last, of which those of one role are cited by their pieces.
+    """Return the line that stands for messages from first to last, of which those of one role are cited by their
+    pieces.
 
     summariser: writes it in words of its own, which the mark says, in no more tokens than the citations; where it does
     not, the citations stand.
@@ -102,7 +103,7 @@ def render(
     counter: MessageCounter,
     summariser: AbstractiveSummariser | None = None,
 ) -> tuple[ContextMessage, ...]:
-    """The messages with their fates. lines: those that are masked, by place. summariser: see `digest`."""
+    """Return the messages with their fates. lines: those that are masked, by place. summariser: see `digest`."""
     made: list[ContextMessage] = []
     cites: list[tuple[Message, tuple[int, ...]]] = []
     start = 0  # of what stands nowhere yet

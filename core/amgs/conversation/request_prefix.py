@@ -27,7 +27,7 @@ class _RequestPart:
 
 
 def count_prompts(exchange: GatewayExchange, counter: MessageCounter) -> GatewayExchange:
-    """The exchange with the tokens of its prompts."""
+    """Return the exchange with the tokens of its prompts."""
     if exchange.prompts is None:
         return exchange
     prompts = tuple(replace(one, tokens=OVERHEAD + counter.count(one.text)) for one in exchange.prompts)
@@ -37,14 +37,14 @@ def count_prompts(exchange: GatewayExchange, counter: MessageCounter) -> Gateway
 def changed_prompts(
     before: Mapping[PromptKind, Sequence[str]], after: Mapping[PromptKind, Sequence[str]]
 ) -> tuple[PromptKind, ...]:
-    """Which prompts differ. before, after: their ids by kind, in the order of the request."""
+    """Return which prompts differ. before, after: their ids by kind, in the order of the request."""
     kinds: tuple[PromptKind, ...] = ("tools", "system prompt")
     return tuple(kind for kind in kinds if tuple(before.get(kind, ())) != tuple(after.get(kind, ())))
 
 
 def compare(before: GatewayExchange, exchange: GatewayExchange, counter: MessageCounter) -> PrefixComparison | None:
-    """A request beside the one before it, both with what was sent and their prompts; None where that of one of them is
-    not known.
+    """Return a request beside the one before it, both with what was sent and their prompts; None where that of one of
+    them is not known.
     """
     unknown = [one for one in (before, exchange) if one.missing or not one.messages or one.prompts is None]
     if unknown:
@@ -69,7 +69,7 @@ def compare(before: GatewayExchange, exchange: GatewayExchange, counter: Message
 
 
 def _parts(exchange: GatewayExchange, counter: MessageCounter) -> Iterator[_RequestPart]:
-    """What the model read, in its order."""
+    """Yield what the model read, in its order."""
     waiting = list(exchange.prompts or ())
     for one in [prompt for prompt in waiting if prompt.kind == "tools"]:
         waiting.remove(one)
@@ -92,6 +92,6 @@ def _reads_alike(one: _RequestPart, other: _RequestPart) -> bool:
 
 
 def _first(*kinds: PrefixPart) -> PrefixPart:
-    """What came or went, where one of two requests has something else at a place."""
+    """Return what came or went, where one of two requests has something else at a place."""
     order: tuple[PrefixPart, ...] = ("tools", "system prompt", "message")
     return min(kinds, key=order.index)

@@ -86,7 +86,7 @@ _CUE_LENGTH = 4_000
 
 
 def expected_topics(messages: int) -> float:
-    """How many topics a conversation of so many messages has, before it is read: 1 + ln n.
+    """Return how many topics a conversation of so many messages has, before it is read: 1 + ln n.
 
     Nobody divides a talk of a thousand turns into three hundred topics: people divide it at the grain of the whole.
     """
@@ -113,7 +113,7 @@ def weigh_gaps(texts: Sequence[str], found: Cohesion) -> Floats:
 
 
 def prior_log_odds(messages: int) -> float:
-    """The log odds of a boundary at any one gap, before a word is read."""
+    """Return the log odds of a boundary at any one gap, before a word is read."""
     share = min(0.9, math.log(messages) / (messages - 1))
     return math.log(share / (1.0 - share))
 

@@ -146,7 +146,7 @@ _NO_NAME = re.compile(
 
 
 def names_of(texts: Sequence[str], speakers: Sequence[str] = ()) -> re.Pattern[str]:
-    """What finds the names of a conversation in its texts. speakers: who says each, whose names are known."""
+    """Return what finds the names of a conversation in its texts. speakers: who says each, whose names are known."""
     small: Counter[str] = Counter()
     readings = {}
     for number, text in enumerate(texts):
@@ -162,7 +162,7 @@ def names_of(texts: Sequence[str], speakers: Sequence[str] = ()) -> re.Pattern[s
 
 
 def find_names(text: str) -> list[str]:
-    """What one text alone may name: its runs of capitalised words, without a word that only opens a sentence."""
+    """Return what one text alone may name: its runs of capitalised words, without a word that only opens a sentence."""
     found = []
     for use in read_names(text)[0].uses:
         rest = use.text.partition(" ")[2] if use.opens else use.text
@@ -201,7 +201,7 @@ def elements_of(said: str, written: datetime | None, names: re.Pattern[str]) -> 
 
 
 def denies(sentence: str) -> bool:
-    """Whether a sentence denies something."""
+    """Return whether a sentence denies something."""
     return _NEGATION.search(sentence) is not None
 
 

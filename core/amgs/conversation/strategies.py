@@ -156,7 +156,7 @@ def _sentence_weights(material: Material) -> Weigh:
 
 
 def _value(material: Material, cites: Mapping[int, Cited], weigh: Weigh) -> float:
-    """What citations give: their share of their messages; a finding by its length."""
+    """Return what citations give: their share of their messages; a finding by its length."""
     total = 0.0
     for place, pieces in cites.items():
         shares, cost = weigh(place), max(material.costs[place], 1)
@@ -166,8 +166,8 @@ def _value(material: Material, cites: Mapping[int, Cited], weigh: Weigh) -> floa
 
 
 def _by_topic(draft: Draft) -> list[list[Atom]]:
-    """The atoms of each topic that are not kept, in parts no larger than _LARGEST; an atom belongs to the topic of its
-    first message.
+    """Return the atoms of each topic that are not kept, in parts no larger than _LARGEST; an atom belongs to the topic
+    of its first message.
     """
     material = draft.material
     topics = material.topics()
@@ -191,7 +191,7 @@ def _parts(material: Material, atoms: list[Atom], most: int) -> Iterator[list[At
 
 
 def _extract(material: Material, topic: Sequence[Atom], weigh: Weigh) -> dict[int, Cited]:
-    """The sentences that give most for their tokens, within the share of an extract."""
+    """Return the sentences that give most for their tokens, within the share of an extract."""
     places = [place for atom in topic for place in atom]
     room = int(sum(material.costs[place] for place in places) * _EXTRACT)
 
@@ -210,7 +210,7 @@ def _extract(material: Material, topic: Sequence[Atom], weigh: Weigh) -> dict[in
 
 
 def _findings(material: Material, topic: Sequence[Atom]) -> dict[int, Cited]:
-    """The latest numbers, dates, paths, commands and names, each text once."""
+    """Return the latest numbers, dates, paths, commands and names, each text once."""
     latest: dict[tuple[str, str], tuple[int, int]] = {}
     for place in sorted(place for atom in topic for place in atom):
         text = material.messages[place].text
@@ -308,7 +308,7 @@ _BLAND = frozenset(COMMON_WORDS) | frozenset(
 
 
 def asked_classes(query: str) -> frozenset[ElementClass]:
-    """The classes of words that a question names where it names no subject; none for any other."""
+    """Return the classes of words that a question names where it names no subject; none for any other."""
     found = frozenset(kind for kind, form in _ASKED.items() if form.search(query))
     rest = query
     for form in _ASKED.values():

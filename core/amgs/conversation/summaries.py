@@ -45,7 +45,7 @@ class AbstractiveSummariser(Protocol):
     def name(self) -> str: ...
 
     def summarise(self, texts: Sequence[str], most_tokens: int) -> str:
-        """A summary of messages in the order of time, in at most so many tokens."""
+        """Return a summary of messages in the order of time, in at most so many tokens."""
         ...
 
 
@@ -90,7 +90,7 @@ def key_sentences(texts: Sequence[str], parts: Sequence[tuple[int, int]], most: 
 
 
 def _sentences(texts: Sequence[str], start: int, end: int, weight: dict[str, float], most: int) -> list[CitedSpan]:
-    """The sentences that weigh most, none that repeats another."""
+    """Return the sentences that weigh most, none that repeats another."""
     held: list[tuple[float, CitedSpan, frozenset[str]]] = []
     for place in range(start, end):
         for a, b in sentences(texts[place]):
@@ -111,7 +111,7 @@ def _sentences(texts: Sequence[str], start: int, end: int, weight: dict[str, flo
 def _findings(
     texts: Sequence[str], times: Sequence[datetime | None], start: int, end: int, names: re.Pattern[str]
 ) -> list[CitedSpan]:
-    """The latest findings of each slot, each text once."""
+    """Return the latest findings of each slot, each text once."""
     latest: dict[tuple[Slot, str], CitedSpan] = {}
     for place in range(start, end):
         for slot, a, b in find_slots(texts[place], times[place] if times else None, names):

@@ -32,7 +32,7 @@ class Element:
 
 
 def elements(messages: Sequence[Message], names: re.Pattern[str] | None = None) -> list[Element]:
-    """The findings of messages in order. names: see `names_of`; learned from these messages unless given."""
+    """Return the findings of messages in order. names: see `names_of`; learned from these messages unless given."""
     said = [source(message) for message in messages]
     known = names or names_of(said, [message.speaker for message in messages])
     return [
@@ -45,7 +45,7 @@ def elements(messages: Sequence[Message], names: re.Pattern[str] | None = None) 
 def survival(
     found: Sequence[Element], originals: Sequence[Message], window: str, reached: Collection[int]
 ) -> tuple[ClassSurvival, ...]:
-    """What became of findings in a window that is made of messages, or says to be. found: of the originals.
+    """Return what became of findings in a window that is made of messages, or says to be. found: of the originals.
 
     reached: numbers of the messages that a handle in the window brings back. Different findings are counted, not how
     often each is told; one is in the window where it stands there word for word, white space aside.
@@ -76,7 +76,7 @@ def survival(
 
 
 def holds(text: str, value: str) -> bool:
-    """Whether a value stands in a text, and not only as a part of a longer word or number."""
+    """Return whether a value stands in a text, and not only as a part of a longer word or number."""
     at = text.find(value)
     while at >= 0:
         end = at + len(value)
@@ -87,20 +87,22 @@ def holds(text: str, value: str) -> bool:
 
 
 def of_context(messages: Sequence[ContextMessage]) -> tuple[str, frozenset[int]]:
-    """The window of a context, without the lines that only mark a gap, and the numbers that its handles bring back."""
+    """Return the window of a context, without the lines that only mark a gap, and the numbers that its handles bring
+    back.
+    """
     window = "\n".join(source(one) for one in messages if one.fate not in ("dropped", "masked"))
     reached = {n for one in messages if one.fate != "kept" for n in range(one.numbers[0], one.numbers[1] + 1)}
     return window, frozenset(reached)
 
 
 def of_pieces(pieces: Sequence[TextPiece]) -> tuple[str, frozenset[int]]:
-    """The window that cited pieces make, and the numbers that the handles between them bring back."""
+    """Return the window that cited pieces make, and the numbers that the handles between them bring back."""
     window = "\n".join(piece.text for piece in pieces if piece.number)
     return window, read_handles("\n".join(piece.text for piece in pieces if not piece.number))
 
 
 def read_handles(text: str) -> frozenset[int]:
-    """The numbers of the messages whose handles a text names."""
+    """Return the numbers of the messages whose handles a text names."""
     spans = [numbers(found[0]) for found in _HANDLE.finditer(text) if _rises(found[0])]
     return frozenset(n for first, last in spans for n in range(first, min(last, first + 1_000_000) + 1))
 
@@ -111,7 +113,7 @@ def _rises(text: str) -> bool:
 
 
 def _goes_on(text: str, edge: int, step: int) -> bool:
-    """Whether a word, or a number with its point, goes on beyond the character at its edge."""
+    """Return whether a word, or a number with its point, goes on beyond the character at its edge."""
 
     def at(place: int) -> str:
         return text[place] if 0 <= place < len(text) else ""

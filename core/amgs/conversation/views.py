@@ -154,7 +154,9 @@ def memories(
     counter: MessageCounter,
     recent: int,
 ) -> ConversationMemories:
-    """The memories of stored messages. acts: the open ones. statuses: of the blocks. recent: messages at hand."""
+    """Return the memories of stored messages. acts: the open ones. statuses: of the blocks. recent: messages at
+    hand.
+    """
     messages = [one.message for one in stored]
     costs = {message.number: counter.cost(message) for message in messages}
     answered = {message.answers for message in messages if message.answers}

@@ -45,8 +45,8 @@ class ModelSummariser:
         return self.model.name
 
     def summarise(self, texts: Sequence[str], most_tokens: int) -> str:
-        """A summary of messages in the order of time, "" where the model does not answer or nothing it says is founded:
-        citations stand there then.
+        """Return a summary of messages in the order of time, "" where the model does not answer or nothing it says is
+        founded: citations stand there then.
         """
         prompt = _PROMPT.format(words=max(1, most_tokens * 2 // 3), messages="\n\n".join(texts))
         try:
@@ -56,8 +56,8 @@ class ModelSummariser:
 
 
 def summarise_notes(texts: Sequence[str], query: str, most_tokens: int, model: TextModel) -> dict[int, str]:
-    """What a model writes of notes for a question, as far as it is founded: by the place of the note that each sentence
-    is most like.
+    """Return what a model writes of notes for a question, as far as it is founded: by the place of the note that each
+    sentence is most like.
     """
     asked = f", for the question “{query}”" if query else ""
     prompt = _OF_NOTES.format(words=max(1, most_tokens * 2 // 3), asked=asked, notes="\n\n".join(texts))
@@ -72,15 +72,15 @@ def summarise_notes(texts: Sequence[str], query: str, most_tokens: int, model: T
 
 
 def founded(text: str, sources: Sequence[str]) -> str:
-    """The sentences of a text whose words stand in the sources, and whose names, numbers, dates, paths, commands and
-    ids all do; and that deny something where the sentence of the sources that is most like them does. It cannot be told
-    whether they are put together as the sources do.
+    """Return the sentences of a text whose words stand in the sources, and whose names, numbers, dates, paths, commands
+    and ids all do; and that deny something where the sentence of the sources that is most like them does. It cannot be
+    told whether they are put together as the sources do.
     """
     return " ".join(sentence for sentence, _ in _founded(text, sources))
 
 
 def _founded(text: str, sources: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """The founded sentences, each with the place of the source that has the sentence most like it."""
+    """Yield the founded sentences, each with the place of the source that has the sentence most like it."""
     from amgs.conversation.cohesion import stems
     from amgs.conversation.slots import denies
     from amgs.conversation.survival import find_invented

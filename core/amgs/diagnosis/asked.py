@@ -25,7 +25,7 @@ _LATEST = 50
 
 
 def of_call(context: MemoryContext, number: int) -> DiagnosedRequest:
-    """A call that was recorded by the gateway; raises NotFoundError for one that is not kept."""
+    """Return a call that was recorded by the gateway; raises NotFoundError for one that is not kept."""
     found = GatewayLog(context).exchange(number)
     made = _call(found.number, found.asked, found.conversation, found.at, "the one that was named")
     return made if found.context is None else replace(made, budget=found.context.budget)
@@ -34,8 +34,8 @@ def of_call(context: MemoryContext, number: int) -> DiagnosedRequest:
 def of_question(
     context: MemoryContext, question: str, frame: str, budget: int | None, weights: Weights | None
 ) -> DiagnosedRequest:
-    """The latest logged request with this question; without one the question as it would be asked now. frame: only
-    requests for it. A budget or weights are those of a request that is not logged.
+    """Return the latest logged request with this question; without one the question as it would be asked now. frame:
+    only requests for it. A budget or weights are those of a request that is not logged.
     """
     wanted = plain(question)
     name = frame and registry.find(frame, context.definitions()).name
@@ -49,7 +49,7 @@ def of_question(
 
 
 def of_answer(context: MemoryContext, answer: str) -> DiagnosedRequest:
-    """The latest call, assembly or search that led to an answer. Raises UsageError where nothing is logged."""
+    """Return the latest call, assembly or search that led to an answer. Raises UsageError where nothing is logged."""
     if answer.strip():
         for row in context.storage.exchanges.latest(_LATEST):
             stored = context.storage.messages.some(row.conversation, set(exchanges.numbers(row)))
@@ -75,12 +75,12 @@ def of_answer(context: MemoryContext, answer: str) -> DiagnosedRequest:
 
 
 def logged(context: MemoryContext, limit: int) -> Iterator[DiagnosedRequest]:
-    """The latest logged assemblies and searches, the latest first."""
+    """Yield the latest logged assemblies and searches, the latest first."""
     return (_request(one, "logged") for one in _rows(context, limit))
 
 
 def calls_of(context: MemoryContext, conversation: str, limit: int) -> Iterator[DiagnosedRequest]:
-    """The latest calls that were recorded of a conversation, with the budget that each had."""
+    """Yield the latest calls that were recorded of a conversation, with the budget that each had."""
     for one in GatewayLog(context).exchanges(limit):
         if one.conversation == conversation and one.asked:
             whole = GatewayLog(context).exchange(one.number)
@@ -89,7 +89,7 @@ def calls_of(context: MemoryContext, conversation: str, limit: int) -> Iterator[
 
 
 def _place(blocks: Sequence[Block], answer: str) -> int:
-    """The place of the first block that says an answer."""
+    """Return the place of the first block that says an answer."""
     return next((n for n, block in enumerate(blocks) if facts.says(block.content, answer)), _NOWHERE)
 
 
@@ -124,14 +124,14 @@ def _call(number: int, asked: str, conversation: str, at: datetime, because: str
 
 
 def _ids(one: AssemblyRecord | SearchRow) -> tuple[str, ...]:
-    """The ids, or their beginnings, of the blocks that a logged request gave, the best first."""
+    """Return the ids, or their beginnings, of the blocks that a logged request gave, the best first."""
     if isinstance(one, AssemblyRecord):
         return one.selected
     return tuple(each.block for each in unpack(one.candidates)[0][: one.places])
 
 
 def given(context: MemoryContext, request: DiagnosedRequest) -> list[Block]:
-    """The blocks that a logged request gave, the best first, as far as they are there."""
+    """Return the blocks that a logged request gave, the best first, as far as they are there."""
     if request.kind == "assembly":
         record = context.storage.assemblies.matching(request.id)
         return _blocks(context, record[0]) if record else []
@@ -146,5 +146,5 @@ def _blocks(context: MemoryContext, one: AssemblyRecord | SearchRow) -> list[Blo
 
 
 def plain(text: str) -> str:
-    """A question as it is compared: whatever its case and the sign at its end."""
+    """Return a question as it is compared: whatever its case and the sign at its end."""
     return " ".join(text.casefold().split()).rstrip("?!. ")

@@ -61,8 +61,8 @@ def check(case: QuestionCase, memory: Answering) -> CaseOutcome:
 
 
 def holding(case: QuestionCase, memory: Answering) -> QuestionCase | None:
-    """A case with those of its texts that hold of the memory as it is; None where none does. A test that fails from its
-    first day on says nothing of what changed since.
+    """Return a case with those of its texts that hold of the memory as it is; None where none does. A test that fails
+    from its first day on says nothing of what changed since.
     """
     texts = _answered(case, memory).texts
     kept = replace(
@@ -124,8 +124,8 @@ _MOST = 3
 
 
 def judged(context: MemoryContext, limit: int) -> tuple[QuestionCase, ...]:
-    """The questions of the latest `limit` verdicts, the latest first: each frame and question once, with words of the
-    blocks that were judged useful, and of those that were judged useless. Of several verdicts the latest counts.
+    """Return the questions of the latest `limit` verdicts, the latest first: each frame and question once, with words
+    of the blocks that were judged useful, and of those that were judged useless. Of several verdicts the latest counts.
     """
     rows = context.storage.forecasts.cases(decided=True, limit=limit)
     blocks = context.storage.blocks.get({outcome.block_id for outcome, *_ in rows})
@@ -147,7 +147,9 @@ def judged(context: MemoryContext, limit: int) -> tuple[QuestionCase, ...]:
 
 
 def _telling(block: Block, question: str) -> str:
-    """The words of a block that stand for it: of its sentence that says most of the question, the first dozen."""
+    """Return the words of a block that stand for it: of its sentence that says most of the question, the first
+    dozen.
+    """
     start, end = facts.place_in(block.content, question)
     length = len(block.content)
     sentence = block.content[round(start * length) : round(end * length)] or block.content
@@ -176,7 +178,9 @@ def compare(before: Sequence[CaseOutcome], after: Sequence[CaseOutcome]) -> Case
 
 
 def reasons(before: CaseOutcome, after: CaseOutcome) -> tuple[str, ...]:
-    """Why a case moved: where its wanted block was and is, what part of its score moved most, and what passed it."""
+    """Return why a case moved: where its wanted block was and is, what part of its score moved most, and what passed
+    it.
+    """
     was, now = _wanted(before), _wanted(after)
     known = {hit.block for hit in before.hits}
     told: list[str] = []
@@ -196,7 +200,7 @@ def reasons(before: CaseOutcome, after: CaseOutcome) -> tuple[str, ...]:
 
 
 def _wanted(outcome: CaseOutcome) -> CaseHit | None:
-    """The block at the outcome's rank, else the first that contains one of the wanted texts."""
+    """Return the block at the outcome's rank, else the first that contains one of the wanted texts."""
     return next((hit for hit in outcome.hits if (hit.rank == outcome.rank if outcome.rank else hit.wanted)), None)
 
 
@@ -209,8 +213,8 @@ def _course(was: CaseHit, now: CaseHit | None, given: int) -> str:
 
 
 def _parts(was: CaseHit, now: CaseHit) -> list[str]:
-    """What moved a block the way that it went: the layers that no longer find it, or find it now, and the part of its
-    score that fell, or rose, most. What moved the other way explains nothing.
+    """Return what moved a block the way that it went: the layers that no longer find it, or find it now, and the part
+    of its score that fell, or rose, most. What moved the other way explains nothing.
     """
     fell = now.rank > was.rank
     told = []
@@ -226,7 +230,9 @@ def _parts(was: CaseHit, now: CaseHit) -> list[str]:
 
 
 def _passed(before: CaseOutcome, after: CaseOutcome, was: CaseHit, now: CaseHit | None) -> list[CaseHit]:
-    """What is before the wanted block now and was not: the best first; where it is gone, as far as its place was."""
+    """Return what is before the wanted block now and was not: the best first; where it is gone, as far as its place
+    was.
+    """
     ahead = {hit.block for hit in before.hits if hit.rank < was.rank}
     end = len(after.hits) + 1 if now is None else now.rank
     return [hit for hit in after.hits if hit.rank < end and hit.block not in {*ahead, was.block}][:_PASSED]

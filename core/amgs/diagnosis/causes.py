@@ -33,7 +33,7 @@ class FactFate:
 
 
 def find(context: MemoryContext, request: DiagnosedRequest, fact: str, block: Block) -> FactFate:
-    """What became of a block in a request, then and now."""
+    """Return what became of a block in a request, then and now."""
     steps = [_state(block)]
     now, shown = _now(context, request, block)
     then = _then(context, request, block)
@@ -52,7 +52,7 @@ def find(context: MemoryContext, request: DiagnosedRequest, fact: str, block: Bl
 
 
 def _now(context: MemoryContext, request: DiagnosedRequest, block: Block) -> tuple[Explanation, Candidate | None]:
-    """The block in the request as it would go now, and as a candidate of it; leaves no trace."""
+    """Return the block in the request as it would go now, and as a candidate of it; leaves no trace."""
     if not request.frame:
         found = Retrieval(context).why(
             request.query, block.id, top_k=request.places, filter=None, weights=request.weights
@@ -69,7 +69,7 @@ def _now(context: MemoryContext, request: DiagnosedRequest, block: Block) -> tup
 
 
 def look(context: MemoryContext, request: DiagnosedRequest, *, budget: int | None = None) -> Frame:
-    """The frame of a request as it would be now, without a trace. budget: another one than the request's."""
+    """Return the frame of a request as it would be now, without a trace. budget: another one than the request's."""
     return Assembler(context).assemble(
         request.frame,
         query=request.query,
@@ -80,14 +80,14 @@ def look(context: MemoryContext, request: DiagnosedRequest, *, budget: int | Non
 
 
 def asking(context: MemoryContext, frame: str) -> FrameDefinition:
-    """The part of a frame that asks by the query; its first part where none does."""
+    """Return the part of a frame that asks by the query; its first part where none does."""
     known = context.definitions()
     atoms = registry.leaves(registry.find(frame, known), known)
     return next((atom for atom in atoms if atom.rule.asks), atoms[0])
 
 
 def _then(context: MemoryContext, request: DiagnosedRequest, block: Block) -> Explanation | None:
-    """The block in the request as it went; None where that is not kept."""
+    """Return the block in the request as it went; None where that is not kept."""
     try:
         if request.kind == "assembly":
             return Frames(context).why_then(request.id, block.id)
@@ -188,14 +188,14 @@ def _fallen(
 
 
 def _doubled(context: MemoryContext, request: DiagnosedRequest) -> int:
-    """The largest budget that counts as more of the same: the frame's own, or twice the one that was given."""
+    """Return the largest budget that counts as more of the same: the frame's own, or twice the one that was given."""
     own = registry.find(request.frame, context.definitions()).budget
     return max(own, _MORE * (request.budget or own))
 
 
 def _budget_needed(context: MemoryContext, request: DiagnosedRequest, fact: str, block: Block) -> int | None:
-    """The smallest budget, to a few tokens, under which the frame takes the block; None where none does that is no
-    more than the frame's own or twice the one given.
+    """Return the smallest budget, to a few tokens, under which the frame takes the block; None where none does that is
+    no more than the frame's own or twice the one given.
     """
 
     def taken(budget: int) -> bool:
@@ -219,8 +219,8 @@ _MOST = 0.5
 def find_decoded(
     context: MemoryContext, finding: FactFate, block: Block, fact: str, reading: DecodedContext
 ) -> FactFate:
-    """The finding about a block that was in the context; "collapsed" where the tokens of it that were left do not say
-    what its sentence that carries the fact says.
+    """Return the finding about a block that was in the context; "collapsed" where the tokens of it that were left do
+    not say what its sentence that carries the fact says.
     """
     spans = [one for one in reading.spans if one.block == block.id]
     start, end = facts.place(fact, block, context)

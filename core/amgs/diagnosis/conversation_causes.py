@@ -44,7 +44,7 @@ class ConversationFate:
 
 
 def sent(context: MemoryContext, request: DiagnosedRequest) -> SentConversation:
-    """What was sent in a recorded call, or what a conversation would be made into now for a question."""
+    """Return what was sent in a recorded call, or what a conversation would be made into now for a question."""
     if request.kind == "gateway call":
         found = GatewayLog(context).exchange(int(request.id))
         spans = () if found.context is None else found.context.spans
@@ -56,7 +56,7 @@ def sent(context: MemoryContext, request: DiagnosedRequest) -> SentConversation:
 def in_words(
     context: MemoryContext, request: DiagnosedRequest, fact: str, given: SentConversation
 ) -> ConversationFate | None:
-    """What became of the message that says a fact in its words, or in most of them; None where none does."""
+    """Return what became of the message that says a fact in its words, or in most of them; None where none does."""
     if given.missing:
         return None
     here = next((one for one in given.messages if facts.says(one.text, fact)), None)
@@ -71,7 +71,7 @@ def in_words(
 def in_blocks(
     context: MemoryContext, request: DiagnosedRequest, fact: str, given: SentConversation, matches: Sequence[FactMatch]
 ) -> ConversationFate | None:
-    """What became of the message that the likeliest of some blocks is a piece of; None where no message has one.
+    """Return what became of the message that the likeliest of some blocks is a piece of; None where no message has one.
     matches: blocks that are taken to hold the fact, the likeliest first.
     """
     if given.missing:
@@ -96,7 +96,7 @@ def _sent(told: str) -> ConversationFate:
 
 
 def _left_out(saying: Message, given: SentConversation, how: str) -> ConversationFate:
-    """The fate of a message that was not sent, or not what it says. how: it says the fact."""
+    """Return the fate of a message that was not sent, or not what it says. how: it says the fact."""
     span = next((s for s in given.spans if s.first <= saying.number <= s.last), None)
     fate = "dropped" if span is None else span.fate
     because = span.because if span is not None else ""

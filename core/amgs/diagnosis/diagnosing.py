@@ -126,32 +126,32 @@ class Diagnosing:
         return fixes.apply(self._context, fix)
 
     def hits(self, fact: str) -> tuple[Candidate, ...]:
-        """The best hits for a fact among blocks in every state: those that `judged` tells apart."""
+        """Return the best hits for a fact among blocks in every state: those that `judged` tells apart."""
         return facts.hits(fact, self._context)
 
     def judged(self, fact: str, found: Sequence[Candidate]) -> tuple[FactMatch, ...]:
-        """Each of some hits by how it says a fact, the best first."""
+        """Return each of some hits by how it says a fact, the best first."""
         return facts.judged(fact, found)
 
     def judged_questions(self, limit: int = 2000) -> tuple[QuestionCase, ...]:
-        """The questions of the latest verdicts as cases of a test: what was judged useful must be in the answer, what
-        was judged useless must not. Whether they hold of the memory as it is was not looked at.
+        """Return the questions of the latest verdicts as cases of a test: what was judged useful must be in the answer,
+        what was judged useless must not. Whether they hold of the memory as it is was not looked at.
         """
         return cases.judged(self._context, bounds.count("A limit", limit))
 
     def calibrated(
         self, plan: CalibrationPlan, cases: Sequence[QuestionCase], *, progress: Progress | None = None
     ) -> CaseComparison:
-        """Which cases of a file of questions would move if a recalibration were carried out; asked in a copy of the
-        memory, which itself stays as it is.
+        """Return which cases of a file of questions would move if a recalibration were carried out; asked in a copy of
+        the memory, which itself stays as it is.
 
         Raises UsageError where the plan is out of date, UnknownFrameError where a case names a frame that is not there.
         """
         return trial.calibrated(self._context, plan, cases, progress)
 
     def needs(self, cases: Sequence[QuestionCase] = (), *, progress: Progress | None = None) -> tuple[FrameNeeds, ...]:
-        """How many tokens the labelled questions need of their frames: the cases of a file, and the latest questions
-        that verdicts or answers tell of. Leaves no trace.
+        """Return how many tokens the labelled questions need of their frames: the cases of a file, and the latest
+        questions that verdicts or answers tell of. Leaves no trace.
         """
         return needs.of_frames(self._context, cases, progress)
 
@@ -172,7 +172,7 @@ class Diagnosing:
         return asked.of_answer(self._context, answer)
 
     def _found(self, request: DiagnosedRequest, missed: str, block: str) -> _Found:
-        """Where the fact fell out: of the conversation that was asked of, or of the memory."""
+        """Return where the fact fell out: of the conversation that was asked of, or of the memory."""
         sent = conversation_causes.sent(self._context, request) if request.conversation else None
         if sent is not None and not block:
             told = conversation_causes.in_words(self._context, request, missed, sent)
@@ -196,7 +196,7 @@ class Diagnosing:
         return _Found(replace(finding, steps=(step, *finding.steps)), match.block, matches)
 
     def _answered_from(self, request: DiagnosedRequest, answer: str) -> Block | None:
-        """The block of what the request gave that says the answer, the best first."""
+        """Return the block of what the request gave that says the answer, the best first."""
         if not answer.strip() or request.conversation or request.kind == "question":
             return None
         given = asked.given(self._context, request)
@@ -210,8 +210,8 @@ class Diagnosing:
         questions: int,
         progress: Progress | None,
     ) -> Diagnosis:
-        """The diagnosis with the first fix that works and moves hardly another answer, else the one that works and
-        moves the fewest; the first where none works.
+        """Return the diagnosis with the first fix that works and moves hardly another answer, else the one that works
+        and moves the fewest; the first where none works.
         """
         tried: list[FixTrial] = []
         with trials(self._context, request, made.missed, made.block, questions, progress) as trying:
@@ -234,7 +234,7 @@ def _nowhere(matches: Sequence[FactMatch]) -> str:
 
 
 def _in_memory(request: DiagnosedRequest) -> DiagnosedRequest:
-    """A request of a conversation as one of the memory: a frame for the same question."""
+    """Return a request of a conversation as one of the memory: a frame for the same question."""
     if not request.conversation:
         return request
     return replace(request, kind="question", frame=asked.FRAME, budget=None, conversation="")

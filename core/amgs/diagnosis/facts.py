@@ -33,19 +33,19 @@ _NAME = re.compile(r"(?<=[\w,;:] )[^\W\d_a-z]\w+")
 
 
 def says(text: str, fact: str) -> bool:
-    """Whether a text says a fact in its words, or in most of them and all its numbers."""
+    """Return whether a text says a fact in its words, or in most of them and all its numbers."""
     return exactly(text, fact) or share(text, fact) >= MOST_WORDS
 
 
 def exactly(text: str, fact: str) -> bool:
-    """Whether the words of a fact stand in a text one after the other."""
+    """Return whether the words of a fact stand in a text one after the other."""
     wanted = _plain(fact)
     return bool(wanted.strip()) and wanted in _plain(text)
 
 
 def share(text: str, fact: str) -> float:
-    """The share of the fact's words that a text holds, in [0, 1]; 0 where it lacks one of the fact's numbers or names:
-    what is said of another person or day is another fact.
+    """Return the share of the fact's words that a text holds, in [0, 1]; 0 where it lacks one of the fact's numbers or
+    names: what is said of another person or day is another fact.
     """
     wanted, held = stems(fact), stems(text)
     needed = numbers(fact) | names(fact)
@@ -55,24 +55,24 @@ def share(text: str, fact: str) -> float:
 
 
 def stems(text: str) -> frozenset[str]:
-    """The stems of a text's words, the commonest words left out unless there are no others."""
+    """Return the stems of a text's words, the commonest words left out unless there are no others."""
     found = frozenset(_analyzer().analyze(make_storable(text)))
     return found - _common() or found
 
 
 def numbers(text: str) -> frozenset[str]:
-    """The words of a text that hold a digit."""
+    """Return the words of a text that hold a digit."""
     return frozenset(word for word in stems(text) if any(c.isdigit() for c in word))
 
 
 def names(text: str) -> frozenset[str]:
-    """The stems of words that are written like names: with a capital, and not at the beginning of a sentence."""
+    """Return the stems of words that are written like names: with a capital, and not at the beginning of a sentence."""
     return frozenset(_analyzer().analyze(make_storable(" ".join(_NAME.findall(text))))) - _common()
 
 
 def says_less(part: str, whole: str, fact: str) -> bool:
-    """Whether a part of a text leaves out what the whole says of a fact: one of its numbers or names, or so many of its
-    words that the rest says something else.
+    """Return whether a part of a text leaves out what the whole says of a fact: one of its numbers or names, or so many
+    of its words that the rest says something else.
     """
     wanted, kept = stems(fact), stems(part)
     held = wanted & stems(whole)
@@ -81,7 +81,9 @@ def says_less(part: str, whole: str, fact: str) -> bool:
 
 
 def place_in(text: str, fact: str) -> tuple[float, float]:
-    """Where a text says most of a fact, as [start, end) in shares of the text: its sentence with most of the words."""
+    """Return where a text says most of a fact, as [start, end) in shares of the text: its sentence with most of the
+    words.
+    """
     wanted = stems(fact)
     start, end = max(sentences(text), key=lambda at: len(wanted & stems(text[at[0] : at[1]])), default=(0, len(text)))
     length = max(len(text), 1)
@@ -89,7 +91,7 @@ def place_in(text: str, fact: str) -> tuple[float, float]:
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Where each sentence of a text stands: characters [start, end)."""
+    """Return where each sentence of a text stands: characters [start, end)."""
     found, at = [], 0
     for sentence in re.split(r"(?<=[.!?])\s+|\n+", text):
         start = text.index(sentence, at)
@@ -123,8 +125,8 @@ _ORDER = ("exact", "words", "near")
 
 
 def matching(fact: str, context: MemoryContext, block: str = "") -> tuple[FactMatch, ...]:
-    """The blocks that may hold a fact, the best first; `holds` says of each whether it is taken to. block: the one that
-    is meant, whatever it holds.
+    """Return the blocks that may hold a fact, the best first; `holds` says of each whether it is taken to. block: the
+    one that is meant, whatever it holds.
     """
     if block:
         found = context.block(block)
@@ -133,18 +135,20 @@ def matching(fact: str, context: MemoryContext, block: str = "") -> tuple[FactMa
 
 
 def hits(fact: str, context: MemoryContext) -> tuple[Candidate, ...]:
-    """All that a search for a fact brings of blocks in every state, the best first."""
+    """Return all that a search for a fact brings of blocks in every state, the best first."""
     every = BlockFilter(statuses=tuple(STATUSES))
     return Retrieval(context).search(fact, top_k=_LOOKED_AT, filter=every).hits
 
 
 def holds(match: FactMatch) -> bool:
-    """Whether a block is taken to hold the fact that it was judged by: it says it, whatever else is near in meaning."""
+    """Return whether a block is taken to hold the fact that it was judged by: it says it, whatever else is near in
+    meaning.
+    """
     return match.how != "near"
 
 
 def judged(fact: str, found: Sequence[Candidate]) -> tuple[FactMatch, ...]:
-    """Each of some hits by how it says a fact, the best first; those that do not in the order of the search."""
+    """Return each of some hits by how it says a fact, the best first; those that do not in the order of the search."""
     speakers = _speakers(found)
     meant = {one for one in set(speakers.values()) - {""} if stems(fact) & stems(one)}
     matches: list[FactMatch] = []
@@ -164,8 +168,8 @@ def judged(fact: str, found: Sequence[Candidate]) -> tuple[FactMatch, ...]:
 
 
 def _speakers(found: Sequence[Candidate]) -> dict[str, str]:
-    """Who said each hit: the name that its text begins with, where another hit begins with it too, since a message may
-    say who wrote it in its own text; else the speaker that is noted.
+    """Return who said each hit: the name that its text begins with, where another hit begins with it too, since a
+    message may say who wrote it in its own text; else the speaker that is noted.
     """
     begun = {hit.block.id: match[1] for hit in found if (match := _SAYS.match(said(hit.block)))}
     often = Counter(begun.values())
@@ -178,18 +182,18 @@ def _speakers(found: Sequence[Candidate]) -> dict[str, str]:
 
 
 def said(block: Block) -> str:
-    """The content of a block without the name of who says it before it."""
+    """Return the content of a block without the name of who says it before it."""
     return block.content.removeprefix(f"{block.meta.get('speaker') or ''}: ")
 
 
 def how(match: FactMatch) -> str:
-    """How a block holds the fact, in words."""
+    """Return how a block holds the fact, in words."""
     return {"exact": "in its words", "words": "in most of its words", "near": "in other words"}[match.how]
 
 
 def place(fact: str, block: Block, context: MemoryContext) -> tuple[float, float]:
-    """Where a block carries a fact, as [start, end) in shares of its content: the sentence that says most of its words,
-    and is nearest to it in meaning.
+    """Return where a block carries a fact, as [start, end) in shares of its content: the sentence that says most of its
+    words, and is nearest to it in meaning.
     """
     content = block.content
     found = sentences(content)
@@ -207,7 +211,9 @@ def place(fact: str, block: Block, context: MemoryContext) -> tuple[float, float
 
 
 def chosen(fact: str, matches: Sequence[FactMatch]) -> FactMatch | None:
-    """The block that is meant; None where none holds the fact. Raises UsageError where several do equally well."""
+    """Return the block that is meant; None where none holds the fact. Raises UsageError where several do equally
+    well.
+    """
     if not matches:
         return None
     best = matches[0]

@@ -27,7 +27,7 @@ RESTORED = "restore"
 def proposed(
     context: MemoryContext, request: DiagnosedRequest, finding: FactFate, fact: str, block: Block | None, handle: str
 ) -> tuple[ProposedFix, ...]:
-    """What could be done about a cause, the smallest change first."""
+    """Return what could be done about a cause, the smallest change first."""
     called = ProposedFix(
         "also called",
         "Add a block with the words of the question and the fact, and an edge to the block that holds it.",
@@ -98,7 +98,9 @@ def _in_frame(context: MemoryContext, request: DiagnosedRequest, finding: FactFa
 
 
 def _best_match(because: str, share: float) -> float:
-    """The similarity of the best match, from the words of a fate: `similarity 0.34 under 0.46, 50% of the best`."""
+    """Return the similarity of the best match, from the words of a fate: `similarity 0.34 under 0.46, 50% of the
+    best`.
+    """
     try:
         return float(because.partition(" under ")[2].partition(",")[0]) / share
     except ValueError:
@@ -172,7 +174,7 @@ def _consolidated(context: MemoryContext, ids: Sequence[str]) -> JournalEntry:
 
 
 def _restored(context: MemoryContext, block_id: str) -> JournalEntry:
-    """A superseded block without its marks, and without the edges that say so."""
+    """Return a superseded block without its marks, and without the edges that say so."""
     before = context.storage.blocks.get([block_id])[block_id]
     after = replace(annotate.held_again(before), status="consolidated")
     gone: list[tuple[Edge | None, Edge | None]] = [

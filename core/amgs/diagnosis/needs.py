@@ -42,15 +42,15 @@ class LabelledQuestion:
     texts: tuple[str, ...] = ()
 
     def held(self, frame: Frame) -> bool:
-        """Whether all of it stands in a frame."""
+        """Return whether all of it stands in a frame."""
         if not self.blocks <= {one.block.id for one in frame.selected}:
             return False
         return bool(self.blocks or self.texts) and all(exactly(frame.text, text) for text in self.texts)
 
 
 def labelled(context: MemoryContext, cases: Sequence[QuestionCase]) -> tuple[LabelledQuestion, ...]:
-    """The cases of a file that say what must be in, then what verdicts and answers tell, the oldest first. A question
-    whose useful blocks have left the memory, or are superseded, is no longer about it and left out.
+    """Return the cases of a file that say what must be in, then what verdicts and answers tell, the oldest first. A
+    question whose useful blocks have left the memory, or are superseded, is no longer about it and left out.
     """
     made = {
         (one.frame or asked.FRAME, asked.plain(one.question)): LabelledQuestion(
@@ -72,7 +72,9 @@ def labelled(context: MemoryContext, cases: Sequence[QuestionCase]) -> tuple[Lab
 def of_frames(
     context: MemoryContext, cases: Sequence[QuestionCase], progress: Progress | None = None
 ) -> tuple[FrameNeeds, ...]:
-    """What the labelled questions need of each frame that they were asked of, as it is defined now; leaves no trace."""
+    """Return what the labelled questions need of each frame that they were asked of, as it is defined now; leaves no
+    trace.
+    """
     known = context.definitions()
     questions = [one for one in labelled(context, cases) if one.frame in known]
     found: dict[str, list[int | None]] = defaultdict(list)
@@ -89,7 +91,7 @@ def of_frames(
 def with_less(
     context: MemoryContext, question: LabelledQuestion, known: Definitions, sources: Sources
 ) -> Callable[[int], Frame]:
-    """The frame of a question by its budget in tokens. What it chooses from is searched for once."""
+    """Return the frame of a question by its budget in tokens. What it chooses from is searched for once."""
     definition = registry.find(question.frame, known)
     request = pipeline.FrameRequest(question.text)
     pools = {
@@ -112,7 +114,7 @@ def with_less(
 
 
 def least_budget(made: Callable[[int], Frame], held: Callable[[Frame], bool]) -> int | None:
-    """The budget from which on a frame holds what it must, in tokens; None where MOST do not do."""
+    """Return the budget from which on a frame holds what it must, in tokens; None where MOST do not do."""
     budget = MOST
     if not held(made(budget)):
         return None

@@ -49,7 +49,9 @@ class Trials:
         self._before: tuple[Answer, ...] | None = None
 
     def of(self, fix: ProposedFix, progress: Progress | None = None) -> FixTrial:
-        """What a fix comes to; the copy is as before after it. Where it does not work, no other question is asked."""
+        """Return what a fix comes to; the copy is as before after it. Where it does not work, no other question is
+        asked.
+        """
         if not fix.applies:
             wanted = replace(
                 self.request, budget=fix.budget or self.request.budget, places=fix.places or self.request.places
@@ -76,7 +78,7 @@ class Trials:
         return FixTrial(fix, True, len(self.others), tuple(one for one in changes if one is not None))
 
     def _answers(self, progress: Progress | None) -> tuple[Answer, ...]:
-        """What the others get of the copy as it is."""
+        """Return what the others get of the copy as it is."""
         found = []
         for number, one in enumerate(self.others):
             if progress is not None:
@@ -85,7 +87,7 @@ class Trials:
         return tuple(found)
 
     def _works(self, request: DiagnosedRequest, fix: ProposedFix, added: Sequence[str]) -> bool:
-        """Whether what is given says the fact, by its block, by its message or by what was added."""
+        """Return whether what is given says the fact, by its block, by its message or by what was added."""
         wanted = {*added, *(() if self.block is None else (self.block.id,))}
         if request.conversation and self.request.kind in ("gateway call", "conversation"):
             made = conversation_causes.sent(self.copy, replace(request, kind="conversation"))
@@ -113,14 +115,14 @@ def trials(
     questions: int,
     progress: Progress | None = None,
 ) -> Iterator[Trials]:
-    """A copy of the memory to try fixes in, gone at the end. questions: how many other logged ones are asked."""
+    """Yield a copy of the memory to try fixes in, gone at the end. questions: how many other logged ones are asked."""
     with copied(context, progress) as copy:
         yield Trials(copy, request, fact, block, _others(context, request, questions))
 
 
 @contextmanager
 def copied(context: MemoryContext, progress: Progress | None = None) -> Iterator[MemoryContext]:
-    """A copy of the memory, in memory, gone at the end."""
+    """Yield a copy of the memory, in memory, gone at the end."""
     if progress is not None:
         progress(0, 0, "copying the memory")
     storage = copy_in_memory(context.storage)
@@ -133,7 +135,9 @@ def copied(context: MemoryContext, progress: Progress | None = None) -> Iterator
 
 
 def answer(context: MemoryContext, request: DiagnosedRequest) -> Answer:
-    """What a request gives: its hits; of a frame what the question brought, of a conversation the kept messages."""
+    """Return what a request gives: its hits; of a frame what the question brought, of a conversation the kept
+    messages.
+    """
     if request.conversation:
         made = conversation_causes.sent(context, replace(request, kind="conversation"))
         return {str(m.numbers[0]): f"#{m.numbers[0]}" for m in made.messages if m.fate == "kept"}
@@ -144,14 +148,16 @@ def answer(context: MemoryContext, request: DiagnosedRequest) -> Answer:
 
 
 def _by_question(frame: Frame) -> list[Candidate]:
-    """What the question brought into a frame; what is there for its date or for the self moves with every change."""
+    """Return what the question brought into a frame; what is there for its date or for the self moves with every
+    change.
+    """
     parts = {part.name for part in frame.parts if part.asks}
     chosen = [c for c in frame.selected if c.child in parts]
     return chosen or list(frame.selected)
 
 
 def _others(context: MemoryContext, request: DiagnosedRequest, questions: int) -> tuple[DiagnosedRequest, ...]:
-    """The latest logged requests with other questions, each once."""
+    """Return the latest logged requests with other questions, each once."""
     if request.conversation:
         logged = asked.calls_of(context, request.conversation, _LOGGED)
     else:
@@ -188,19 +194,19 @@ class CopyAnswering:
     copy: MemoryContext
 
     def search(self, query: str, *, top_k: int = 10, as_of: datetime | None = None) -> SearchResult:
-        """The best hits of the copy for a query."""
+        """Return the best hits of the copy for a query."""
         return Retrieval(self.copy).search(query, top_k=top_k, as_of=as_of)
 
     def assemble(self, name: str, *, query: str = "", reinforce: bool = True, as_of: datetime | None = None) -> Frame:
-        """A frame of the copy."""
+        """Return a frame of the copy."""
         return Assembler(self.copy).assemble(name, query=query, reinforce=reinforce, as_of=as_of)
 
 
 def calibrated(
     context: MemoryContext, plan: CalibrationPlan, cases: Sequence[QuestionCase], progress: Progress | None = None
 ) -> CaseComparison:
-    """Which cases would move if a recalibration were carried out; the memory itself stays as it is. Raises UsageError
-    where the plan is out of date, UnknownFrameError where a case names a frame that is not there.
+    """Return which cases would move if a recalibration were carried out; the memory itself stays as it is. Raises
+    UsageError where the plan is out of date, UnknownFrameError where a case names a frame that is not there.
     """
     with copied(context, progress) as copy:
         before = _asked(copy, cases, 0, progress)

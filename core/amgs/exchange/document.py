@@ -19,7 +19,7 @@ _LONGEST_OPENING = 200
 
 
 def lines(storage: Storage, header: Header) -> Iterator[str]:
-    """The document in pieces; a million blocks never lie in memory at once."""
+    """Yield the document in pieces; a million blocks never lie in memory at once."""
     opening = {
         "form": FORM,
         "version": VERSION,
@@ -43,7 +43,7 @@ def lines(storage: Storage, header: Header) -> Iterator[str]:
 
 
 def is_document(path: Path) -> bool:
-    """Whether a file begins as those that `lines` makes."""
+    """Return whether a file begins as those that `lines` makes."""
     try:
         with path.open("rb") as file:
             return bool(_OPENING.match(file.read(_LONGEST_OPENING)))
@@ -52,7 +52,7 @@ def is_document(path: Path) -> bool:
 
 
 def read(path: Path) -> StoreDocument:
-    """The document in a file; raises InputError for a file that is none."""
+    """Return the document in a file; raises InputError for a file that is none."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -27,7 +27,7 @@ _NODES, _EDGES = "memory_blocks", "edges"
 
 
 def lines(storage: Storage, header: Header) -> Iterator[str]:
-    """The file in pieces."""
+    """Yield the file in pieces."""
     schema = {name: columns for name, columns in storage.tables.schema().items() if name != "change_counter"}
     nodes, edges = schema.pop(_NODES), schema.pop(_EDGES)
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="{_SPACE}">\n'
@@ -63,7 +63,7 @@ def lines(storage: Storage, header: Header) -> Iterator[str]:
 
 
 def read(path: Path) -> StoreDocument:
-    """The store in a file; raises InputError for a file that is no such GraphML."""
+    """Return the store in a file; raises InputError for a file that is no such GraphML."""
     try:
         root = ElementTree.parse(path).getroot()
     except OSError as error:
@@ -123,7 +123,7 @@ def _data(key: str, text: str) -> str:
 
 
 def _values(element: ElementTree.Element) -> dict[str, str]:
-    """The data of an element by key."""
+    """Return the data of an element by key."""
     found = {}
     for one in element.findall(f"{{{_SPACE}}}data"):
         text = one.text or ""

@@ -24,7 +24,7 @@ _TEXTS = ("must_contain", "must_not_contain")
 
 
 def read_cases(path: Path) -> tuple[QuestionCase, ...]:
-    """The cases of a file. Raises InputError for a file that cannot be read or holds something else."""
+    """Return the cases of a file. Raises InputError for a file that cannot be read or holds something else."""
     import yaml
 
     try:
@@ -65,7 +65,7 @@ def append_case(path: Path, case: QuestionCase) -> int:
 
 
 def as_plain(case: QuestionCase) -> dict[str, Any]:
-    """A case as the file has it, without what it does not ask."""
+    """Return a case as the file has it, without what it does not ask."""
     told: dict[str, Any] = {}
     for name in _NAMES:
         value = getattr(case, name)
@@ -77,7 +77,7 @@ def as_plain(case: QuestionCase) -> dict[str, Any]:
 
 
 def case_of(given: Any, where: str) -> QuestionCase:
-    """A case as the file has it; raises InputError, which says where, for anything else."""
+    """Return a case as the file has it; raises InputError, which says where, for anything else."""
     if not isinstance(given, dict) or not str(given.get("question") or "").strip():
         raise InputError(f"{where} has no question.", way_out="Give it the key “question” with a text.")
     unknown = [str(name) for name in given if name not in _NAMES]
@@ -151,7 +151,7 @@ def write_run(path: Path, outcomes: Sequence[CaseOutcome]) -> None:
 
 
 def read_run(path: Path) -> tuple[CaseOutcome, ...]:
-    """The outcomes of a kept run. Raises InputError for a file that cannot be read or holds something else."""
+    """Return the outcomes of a kept run. Raises InputError for a file that cannot be read or holds something else."""
     try:
         given = json.loads(path.read_text(encoding="utf-8"))
         if given["format"] != FORMAT:

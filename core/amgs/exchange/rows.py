@@ -308,7 +308,9 @@ Tables = Mapping[str, tuple[tuple[TableColumn, ...], Sequence[Sequence[Any]]]]
 
 
 def complaints(tables: Tables, schema: Mapping[str, tuple[TableColumn, ...]]) -> list[str]:
-    """What is wrong with the rows, the first few of it, each in one short line; empty when they may be written."""
+    """Return what is wrong with the rows, the first few of it, each in one short line; empty when they may be
+    written.
+    """
     every = (
         f"{table}, row {number}: {why}"
         for table, (columns, rows) in tables.items()
@@ -318,7 +320,7 @@ def complaints(tables: Tables, schema: Mapping[str, tuple[TableColumn, ...]]) ->
 
 
 def faults(storage: Storage) -> list[Fault]:
-    """What an import would refuse of the rows of a store, the first few of each table.
+    """Return what an import would refuse of the rows of a store, the first few of each table.
 
     `amgs.lifecycle.verify` looks at the embeddings of blocks, of which a value each would be an object here.
     """
@@ -340,7 +342,7 @@ def faults(storage: Storage) -> list[Fault]:
 def _refused(
     model: type[Row], columns: Sequence[TableColumn], rows: Iterable[Sequence[Any]]
 ) -> Iterator[tuple[int, str]]:
-    """The rows that may not be written, each by its number from 1, and why."""
+    """Yield the rows that may not be written, each by its number from 1, and why."""
     names, adapter = [column.name for column in columns], TypeAdapter(model)
     for number, row in enumerate(rows, 1):
         try:
@@ -350,7 +352,7 @@ def _refused(
 
 
 def _told(error: ValidationError) -> str:
-    """The first thing that is wrong with a row."""
+    """Return the first thing that is wrong with a row."""
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"] if isinstance(part, str))[:_LONGEST_VALUE]
     reason = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
@@ -362,7 +364,7 @@ def _told(error: ValidationError) -> str:
 
 
 def _together(tables: Tables) -> list[str]:
-    """What is wrong between rows that are each well formed."""
+    """Return what is wrong between rows that are each well formed."""
     columns, given = tables["memory_blocks"]
     names = [column.name for column in columns]
     ids = [row[names.index("id")] for row in given]
@@ -380,7 +382,7 @@ def _together(tables: Tables) -> list[str]:
 
 
 def _of_meta(kept: Mapping[str, str]) -> list[str]:
-    """What is wrong with what a store keeps about itself, by key."""
+    """Return what is wrong with what a store keeps about itself, by key."""
     return [
         f"{key} is {kept[key][:_LONGEST_VALUE]!r}, not a count"
         for key in (DIMENSION, "highest_number")
@@ -393,7 +395,7 @@ def _of_meta(kept: Mapping[str, str]) -> list[str]:
 
 
 def _model(table: str, columns: Sequence[TableColumn]) -> type[Row]:
-    """What a row of the table must be: each column by what is known of it, else by its type."""
+    """Return what a row of the table must be: each column by what is known of it, else by its type."""
     fields: dict[str, Any] = {}
     for column in columns:
         kind = OF_TABLE.get(table, {}).get(column.name) or NAMED.get(column.name, TYPES[column.type])

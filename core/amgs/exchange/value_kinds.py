@@ -29,7 +29,7 @@ def _text(value: str) -> str:
 
 
 def _json(text: str) -> Any:
-    """The value that a text of JSON holds; raises ValueError for one that nothing here may hold."""
+    """Return the value that a text of JSON holds; raises ValueError for one that nothing here may hold."""
     try:
         value = json.loads(text, parse_constant=_no_number)
     except RecursionError:

@@ -48,7 +48,7 @@ class Header:
 
 
 def outward(value: Any, kind: str) -> Any:
-    """A value as JSON knows it: instants as ISO 8601 to the microsecond, embeddings as base64 of float32."""
+    """Return a value as JSON knows it: instants as ISO 8601 to the microsecond, embeddings as base64 of float32."""
     if value is None:
         return None
     if kind == "TIMESTAMP":
@@ -59,7 +59,7 @@ def outward(value: Any, kind: str) -> Any:
 
 
 def inward(value: Any, kind: str) -> Any:
-    """The value that `outward` wrote; raises InputError when it is none of its kind."""
+    """Return the value that `outward` wrote; raises InputError when it is none of its kind."""
     if value is None:
         return None
     try:
@@ -73,13 +73,13 @@ def inward(value: Any, kind: str) -> Any:
 
 
 def _short(why: object) -> str:
-    """A reason on one line; some repeat the whole value."""
+    """Return a reason on one line; some repeat the whole value."""
     told = " ".join(str(why).split())
     return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
 
 
 def unreadable(path: Path, error: OSError) -> InputError:
-    """A file that cannot be opened or read."""
+    """Return the error for a file that cannot be opened or read."""
     return InputError(
         f"{path} cannot be read: {error.strerror or error}.",
         way_out="Choose a file that holds an exported memory.",
@@ -88,12 +88,12 @@ def unreadable(path: Path, error: OSError) -> InputError:
 
 
 def damaged(path: Path, why: object) -> InputError:
-    """A file that is an export, or should be one, and does not hold together."""
+    """Return the error for a file that is an export, or should be one, and does not hold together."""
     return InputError(f"{path} is damaged: {_short(why)}.", way_out=_AGAIN)
 
 
 def of_another_form(path: Path, form: object) -> InputError:
-    """An export in a form that this program does not read."""
+    """Return the error for an export in a form that this program does not read."""
     return InputError(
         f"{path} has format version {form}; this program reads {VERSION}.", way_out="Update whichever program is older."
     )

@@ -81,7 +81,7 @@ def edit(
 
 
 def with_categories(block: Block, categories: Sequence[str]) -> Block:
-    """A block that is of these categories, the first above all."""
+    """Return a block that is of these categories, the first above all."""
     meta = {key: value for key, value in block.meta.items() if key != "categories"}
     return replace(
         block, category=categories[0], meta=meta | ({"categories": list(categories)} if categories[1:] else {})
@@ -103,7 +103,7 @@ def _checked_meta(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def checked_category(name: str) -> str:
-    """The name without white space around it; raises UsageError for one that is none."""
+    """Return the name without white space around it; raises UsageError for one that is none."""
     if not name.strip():
         raise UsageError("A category needs a name.", way_out="For example fact, person or decision.")
     if len(name) > _LONGEST_CATEGORY or not name.isprintable():
@@ -115,7 +115,7 @@ def checked_category(name: str) -> str:
 
 
 def checked_confidence(value: float) -> float:
-    """The value itself; raises UsageError for one that is not in [0, 1]."""
+    """Return the value itself; raises UsageError for one that is not in [0, 1]."""
     if not 0 <= value <= 1:
         raise UsageError(
             f"A confidence must be between 0 and 1, got {value:g}.",
@@ -257,8 +257,8 @@ def remove_edges(
 def follow_edges(
     storage: Storage, edges: Sequence[tuple[Edge | None, Edge | None]], now: datetime
 ) -> tuple[tuple[Block, Block], ...]:
-    """The blocks, as they are and as they will be, that no longer hold, or hold again, once these edges are drawn or
-    cut: an edge `supersedes` supersedes the block it leads to.
+    """Return the blocks, as they are and as they will be, that no longer hold, or hold again, once these edges are
+    drawn or cut: an edge `supersedes` supersedes the block it leads to.
     """
     changed = []
     for before, after in edges:
@@ -274,7 +274,7 @@ def follow_edges(
 
 
 def superseded(older: Block, newer: Block, now: datetime) -> Block:
-    """A block marked with what took its place, from when that was said."""
+    """Return a block marked with what took its place, from when that was said."""
     said = as_utc(newer.said_at)
     marks = {"superseded_by": newer.id, "superseded_at": said.isoformat()}
     ended = min(max(said, as_utc(older.said_at)), now)
@@ -282,13 +282,13 @@ def superseded(older: Block, newer: Block, now: datetime) -> Block:
 
 
 def held_again(block: Block) -> Block:
-    """A superseded block without its marks."""
+    """Return a superseded block without its marks."""
     meta = {key: value for key, value in block.meta.items() if key not in _MARKS}
     return replace(block, meta=meta, valid_to=None)
 
 
 def joinable(storage: Storage, source_id: str, target_id: str, kind: str) -> tuple[Block, Block]:
-    """The two blocks that an edge of this kind is to join.
+    """Return the two blocks that an edge of this kind is to join.
 
     Raises UnknownBlockError, and UsageError for an end that is not consolidated, for a block and itself, and for a kind
     that is no single word in lower case.
@@ -311,12 +311,12 @@ def joinable(storage: Storage, source_id: str, target_id: str, kind: str) -> tup
 
 
 def made_edge(source_id: str, target_id: str, kind: str, now: datetime) -> Edge:
-    """A new edge made by hand: sure, and decaying slowly."""
+    """Return a new edge made by hand: sure, and decaying slowly."""
     return Edge(source_id, target_id, kind, DEFAULT_WEIGHT, 1.0, now, now, PROFILES["core"])
 
 
 def checked_tag(tag: str) -> str:
-    """The tag without white space and a number sign around it; raises UsageError for one that is none."""
+    """Return the tag without white space and a number sign around it; raises UsageError for one that is none."""
     bare = tag.strip().removeprefix("#")
     if not bare or len(bare) > _LONGEST_TAG or not bare.isprintable() or "," in bare:
         raise UsageError(

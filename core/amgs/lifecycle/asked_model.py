@@ -52,14 +52,16 @@ def describe(note: str, model: TextModel) -> tuple[tuple[str, ...], tuple[str, .
 
 
 def say_the_same(first: str, second: str, model: TextModel) -> bool | None:
-    """Whether two notes say the same; None where the model does not say."""
+    """Return whether two notes say the same; None where the model does not say."""
     answer = _asked(_SAME.format(first=first[:_SHOWN], second=second[:_SHOWN]), 4, model)
     word = next(iter(_WORD.findall(answer.lower())), "")
     return {"yes": True, "no": False}.get(word)
 
 
 def find_turn(paragraphs: Sequence[str], model: TextModel) -> int:
-    """How many paragraphs stand before the one with which another subject begins; 0 where the model names none."""
+    """Return how many paragraphs stand before the one with which another subject begins; 0 where the model names
+    none.
+    """
     shown = "\n\n".join(f"{n}. {' '.join(text.split())[:_SHOWN_PARAGRAPH]}" for n, text in enumerate(paragraphs, 1))
     found = _NUMBER.search(_asked(_TURN.format(paragraphs=shown), 16, model))
     number = int(found[0][:9]) if found else 0

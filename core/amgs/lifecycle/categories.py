@@ -198,7 +198,8 @@ _HEDGES = re.compile(
 
 
 def categorise(content: str, meta: Mapping[str, Any]) -> CategoryVerdict:
-    """The category with the most evidence; confidence = evidence for it / (it + weak evidence for others + doubt).
+    """Return the category with the most evidence; confidence = evidence for it / (it + weak evidence for others +
+    doubt).
 
     What a source says of itself counts (kind, tags, folder). Words alone need a strong
     cue or several, in a fifth of the statements of its prose, or a form that speaks for the whole: steps, turns of
@@ -285,7 +286,7 @@ def decay_of(category: str, profiles: ProfileSettings = DEFAULT_PROFILES, sure: 
 
 
 def initial_confidence(content: str, verdict: CategoryVerdict) -> float:
-    """How far to believe a block at first, in [0.2, 0.95].
+    """Return how far to believe a block at first, in [0.2, 0.95].
 
     A clear category lifts it, hedging words lower it.
     """
@@ -301,8 +302,8 @@ _OF_LINES, _OF_TURNS = 0.4, 0.3
 
 
 def is_talk(text: str) -> bool:
-    """Whether at least two names that come again each begin lines of a text, and what they say is speech: "Type: …",
-    "Default: …" of a manual are no names.
+    """Return whether at least two names that come again each begin lines of a text, and what they say is speech: "Type:
+    …", "Default: …" of a manual are no names.
     """
     found = [(m[1].lower(), m[2]) for m in _TURN.finditer(text)]
     if len(found) < _FEWEST_TURNS:

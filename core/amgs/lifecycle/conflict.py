@@ -89,11 +89,13 @@ class Words:
         return sum(self.weight.get(w, 0.0) for w in words)
 
     def rare(self, words: Iterable[str]) -> frozenset[str]:
-        """Those of the words that few blocks hold."""
+        """Return those of the words that few blocks hold."""
         return frozenset(w for w in words if self.weight.get(w, 0.0) >= self.rare_from)
 
     def shared(self, a: frozenset[str], b: frozenset[str], *, least: int = 2) -> float:
-        """The weight that two sides share over that of the poorer one, in [0, 1]; 0 for fewer words than `least`."""
+        """Return the weight that two sides share over that of the poorer one, in [0, 1]; 0 for fewer words than
+        `least`.
+        """
         both = a & b
         if len(both) < least:
             return 0.0
@@ -101,24 +103,24 @@ class Words:
         return min(1.0, self.sum(both) / poorer) if poorer > 0 else 0.0
 
     def covered(self, whole: frozenset[str], by: frozenset[str]) -> float:
-        """How much of the weight of `whole` the other side has too, in [0, 1]; 0 for a single word."""
+        """Return how much of the weight of `whole` the other side has too, in [0, 1]; 0 for a single word."""
         both = whole & by
         total = self.sum(whole)
         return self.sum(both) / total if len(both) >= 2 and total > 0 else 0.0
 
 
 def topic(block: Block) -> frozenset[str]:
-    """The content words of a block's prose with those of its title and tags."""
+    """Return the content words of a block's prose with those of its title and tags."""
     return subject_words(block) | terms(prose(block.content))
 
 
 def subject_words(block: Block) -> frozenset[str]:
-    """What a block says it is about: the content words of its title and its tags."""
+    """Return what a block says it is about: the content words of its title and its tags."""
     return terms("\n".join([prose(block.title), *(str(tag) for tag in block.meta.get("tags") or ())]))
 
 
 def judge(older: Block, newer: Block, cosine: float, linked: bool, words: Words) -> Finding | None:
-    """The strongest finding between two blocks, None for none; linked: the newer one refers to the older.
+    """Return the strongest finding between two blocks, None for none; linked: the newer one refers to the older.
 
     older, newer: by when they were said last. A text that was told, gave way to another and is told again says against
     that one what that one said against it.
@@ -169,23 +171,23 @@ class _Pair:
         self.same_title = words.rare(self.titles[0] & self.titles[1])
 
     def whole(self, claim: Claim, title: frozenset[str]) -> Claim:
-        """A statement that is hardly more than a new value ("15,900 now") is about what its block is about."""
+        """Lay a statement that is hardly more than a new value ("15,900 now") on what its block is about."""
         if len(claim.subject) >= 2 or not claim.values or not claim.change:
             return claim
         values = tuple(v if v.beside else replace(v, beside=title) for v in claim.values)
         return replace(claim, values=values, topic=claim.topic | title)
 
     def dated(self, finding: Finding | None) -> Finding | None:
-        """What supersedes must be later: of two texts of one time the one with another value only disagrees, unless it
-        says that it corrects.
+        """Return what supersedes must be later: of two texts of one time the one with another value only disagrees,
+        unless it says that it corrects.
         """
         if finding is None or finding[0] != SUPERSEDES or self.later or self.linked or self.corrects:
             return finding
         return None
 
     def one_subject(self, one: Claim, two: Claim) -> bool:
-        """Whether two statements are about one thing. Two manuals of different things use the same words of them: they
-        must share a telling word in their titles, or most of the words of both statements.
+        """Return whether two statements are about one thing. Two manuals of different things use the same words of
+        them: they must share a telling word in their titles, or most of the words of both statements.
         """
         if not self.manuals or self.same_title or self.linked:
             return True
@@ -193,7 +195,7 @@ class _Pair:
         return min(either) >= _MOSTLY
 
     def amendment(self) -> Finding | None:
-        """The newer block names the older one and says what of it stays, or that it takes its place."""
+        """Find where the newer block names the older one and says what of it stays, or that it takes its place."""
         names = _names(self.older)
         for claim in claims(self.newer.content):
             if claim.remains and names & set(claim.links):
@@ -201,7 +203,9 @@ class _Pair:
         return None
 
     def between(self, one: Claim, two: Claim, both: frozenset[str]) -> list[Finding]:
-        """What two statements, the older first, say against each other; both: shared words, titles counted in."""
+        """Return what two statements, the older first, say against each other; both: shared words, titles counted
+        in.
+        """
         if not self.one_subject(one, two):
             return []
         renamed = self._renamed(one, two, both)
@@ -222,8 +226,9 @@ class _Pair:
         return [f for f in found if f is not None]
 
     def _named_apart(self, one: Claim, two: Claim, *, qualifying: bool = False) -> bool:
-        """Whether the statements are about differently named things, or, where neither names anything, the titles are
-        that share their other words ("The Orsa mill", "The Brenta mill") or are nothing but names ("Orsa", "Brenta").
+        """Return whether the statements are about differently named things, or, where neither names anything, the
+        titles are that share their other words ("The Orsa mill", "The Brenta mill") or are nothing but names ("Orsa",
+        "Brenta").
 
         qualifying: only names that tell which thing is meant count; who holds or keeps it may be what changed.
         """
@@ -245,7 +250,7 @@ class _Pair:
         return (Mention(named),) if named else ()
 
     def _renamed(self, one: Claim, two: Claim, both: frozenset[str]) -> Finding | None:
-        """The later statement takes the old value back by name and gives another: "42, not 35"."""
+        """Find where the later statement takes the old value back by name and gives another: "42, not 35"."""
         gone = {(v.kind, v.amount) for v in two.values if v.replaced} & {(v.kind, v.amount) for v in one.values}
         for a in one.values:
             named = [v for v in two.values if v.kind == a.kind and v.amount == a.amount and v.replaced]
@@ -258,7 +263,7 @@ class _Pair:
         return None
 
     def _retired(self, one: Claim, two: Claim, own: float) -> Finding | None:
-        """A word of the older statement is said to hold no more: "citrus instead of petroleum"."""
+        """Find a word of the older statement that is said to hold no more: "citrus instead of petroleum"."""
         gone = two.retired & one.subject
         rest = (one.topic & two.topic) - two.retired
         if not gone or not self.words.rare(gone) or len(rest) < 2 or own < 0.3:
@@ -266,7 +271,7 @@ class _Pair:
         return SUPERSEDES, 0.45 + 0.4 * own, f"“{_cut(two.text)}”, of “{_cut(one.text)}”"
 
     def _reassigned(self, one: Claim, two: Claim, both: frozenset[str]) -> Finding | None:
-        """The same office, or the same named attribute, in other hands."""
+        """Return the same office, or the same named attribute, in other hands."""
         told = f"“{_cut(two.text)}”, of “{_cut(one.text)}”"
         for role, who in two.roles:
             for before, other in one.roles:
@@ -321,7 +326,9 @@ class _Pair:
         return None
 
     def _ended(self, one: Claim, two: Claim, own: float) -> Finding | None:
-        """A cue of change or of an end over mostly the same telling words, which the older statement does not have."""
+        """Find a cue of change or of an end over mostly the same telling words, which the older statement does not
+        have.
+        """
         cue = two.change or two.end or two.correction
         same = one.topic & two.topic
         # Names alone say whom, and not what: two statements about a town need not be about one thing in it.
@@ -352,7 +359,7 @@ class _Pair:
 
 
 def _names(block: Block) -> frozenset[str]:
-    """The link targets that mean a block: the names of its files, and its title."""
+    """Return the link targets that mean a block: the names of its files, and its title."""
     sources = block.meta.get("sources") or [block.meta.get("source") or ""]
     paths = [PurePosixPath(file_of(str(source))) for source in sources]
     return frozenset(
@@ -361,8 +368,8 @@ def _names(block: Block) -> frozenset[str]:
 
 
 def _rivals(a: Value, b: Value, theirs: Sequence[Value], ours: Sequence[Value]) -> bool:
-    """Whether b stands where a stood: of one kind, beside the same word or both after "is", different, and neither
-    is on both sides.
+    """Return whether b stands where a stood: of one kind, beside the same word or both after "is", different, and
+    neither is on both sides.
     """
     if a.kind != b.kind or a.amount == b.amount or b.replaced:
         return False
@@ -375,15 +382,15 @@ def _rivals(a: Value, b: Value, theirs: Sequence[Value], ours: Sequence[Value]) 
 
 
 def _opposed(one: Claim, two: Claim) -> bool:
-    """Whether two statements hold opposite words: "open" and "closed"."""
+    """Return whether two statements hold opposite words: "open" and "closed"."""
     ours, theirs = one.subject - two.subject, two.subject - one.subject
     return any((a in ours and b in theirs) or (b in ours and a in theirs) for a, b in _OPPOSITES)
 
 
 def _of_two_things(one: Claim, two: Claim) -> bool:
-    """Whether statements of one build are told of different things: they have other words beside another value ("the
-    red kettle boils in 3 minutes", "the blue one in 5"), or other numbers in the name of what they are about ("pier 4
-    is open").
+    """Return whether statements of one build are told of different things: they have other words beside another value
+    ("the red kettle boils in 3 minutes", "the blue one in 5"), or other numbers in the name of what they are about
+    ("pier 4 is open").
     """
     places = replaced(one.text, two.text)
     labelled = any(

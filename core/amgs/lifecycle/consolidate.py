@@ -53,7 +53,7 @@ RAW = BlockFilter(statuses=("raw",))
 
 
 def link_context(storage: Storage) -> LinkContext:
-    """What linking must know of the consolidated blocks; of the raw ones, who signed what they say of self."""
+    """Return what linking must know of the consolidated blocks; of the raw ones, who signed what they say of self."""
     known = LinkContext()
     for one in storage.blocks.described(BlockFilter(statuses=("raw", "consolidated"), current=True)):
         if one.status == "raw":
@@ -95,8 +95,8 @@ def plan(
     change_counter: int,
     progress: Progress | None = None,
 ) -> ConsolidationPlan:
-    """What consolidating `raw` would do, given what is `known`; changes nothing but that the blocks become
-    part of what is known.
+    """Return what consolidating `raw` would do, given what is `known`; changes nothing but that the blocks become part
+    of what is known.
 
     Raises Cancelled at the next batch of `settings.batch` blocks when the operator stops it.
     """
@@ -208,7 +208,7 @@ def _ask_model(
 
 
 def _names(entities: Sequence[Entity]) -> tuple[str, ...]:
-    """The names that are kept, each in the form in which it came first."""
+    """Return the names that are kept, each in the form in which it came first."""
     kept: dict[str, str] = {}
     for entity in entities:
         name = entity.text if entity.kind == "identifier" else names.cleaned(entity.text)
@@ -225,7 +225,7 @@ def _block(
     whose: str,
     profiles: ProfileSettings,
 ) -> Block:
-    """The block as it will be; content, id and clock are untouched."""
+    """Return the block as it will be; content, id and clock are untouched."""
     more: dict[str, list[str]] = {
         "entities": list(entities),
         "links": list(links(raw.content)),
@@ -294,7 +294,7 @@ def apply(
 
 
 def _overtaken(items: Sequence[ConsolidationItem], stale: Sequence[str], now: Mapping[str, Block]) -> UsageError:
-    """What to say of a plan that holds blocks which are no longer raw."""
+    """Return what to say of a plan that holds blocks which are no longer raw."""
     told = f"{len(stale)} of {len(items)} blocks are no longer raw, the first being {stale[0][:8]}"
     done = all(i in now and now[i].status == "consolidated" for i in stale)
     if done and len(stale) == len(items):
@@ -322,7 +322,7 @@ def _live(storage: Storage, edges: Sequence[Edge]) -> list[Edge]:
 
 
 def _first_scores(items: Sequence[ConsolidationItem], weights: Weights, now: datetime) -> dict[str, float]:
-    """A first composite score (step 6): no query, no reinforcement yet.
+    """Return a first composite score (step 6): no query, no reinforcement yet.
 
     Centrality is the degree in the plan.
     """
@@ -353,7 +353,7 @@ def _summary(kinds: Mapping[str, int]) -> str:
 
 
 def _raw(storage: Storage, numbers: Sequence[int]) -> list[NumberedBlock]:
-    """Those of some blocks that are raw."""
+    """Return those of some blocks that are raw."""
     return [one for one in storage.blocks.by_number(numbers) if one.block.status == "raw"]
 
 
@@ -413,7 +413,7 @@ def run(
 
 
 def _part(progress: Progress | None, start: int, waiting: NDArray[np.int64]) -> Progress | None:
-    """A batch's progress as part of the whole."""
+    """Return a batch's progress as part of the whole."""
     if progress is None:
         return None
     whole = progress

@@ -207,7 +207,9 @@ def preview(
     days: float,
     threshold: float,
 ) -> DecayPreview:
-    """What λ = `decay_lambda` (0 pins) would do to the block over `days`; raises UsageError for a senseless λ."""
+    """Return what λ = `decay_lambda` (0 pins) would do to the block over `days`; raises UsageError for a senseless
+    λ.
+    """
     other = replace(block, decay_lambda=check_lambda(decay_lambda))
     before = decay_curve(block, events, now, days=days, threshold=threshold)
     after = decay_curve(other, events, now, days=days, threshold=threshold)

@@ -60,7 +60,7 @@ _NOUNS = {
 
 
 def world(storage: Storage) -> EnhancementInputs:
-    """The world as the store holds it now."""
+    """Return the world as the store holds it now."""
     blocks = {b.id: b for b in storage.blocks.select(_LIVE, order="arrival")}
     held = storage.block_columns.embeddings(wanted=_LIVE)
     present = [str(i) for i in held.ids]
@@ -118,7 +118,7 @@ def plan(
 
 
 def _edge_of(proposal: Proposal) -> EdgeKey | None:
-    """The edge that a proposal is about."""
+    """Return the edge that a proposal is about."""
     before = proposal.change.edges[0][0]
     return None if before is None else before.key
 

@@ -81,7 +81,7 @@ def delete(storage: Storage, ids: Sequence[str], now: datetime) -> JournalEntry:
 
 
 def plan(storage: Storage, ids: Sequence[str], size: int) -> ErasurePlan:
-    """What erasing blocks would take; changes nothing. size: of the store's file."""
+    """Return what erasing blocks would take; changes nothing. size: of the store's file."""
     blocks = storage.blocks.get(list(dict.fromkeys(ids)))
     named = {str(one) for block in blocks.values() for one in (block.meta.get("sources") or ())}
     named |= {str(block.meta["source"]) for block in blocks.values() if block.meta.get("source")}
@@ -90,7 +90,7 @@ def plan(storage: Storage, ids: Sequence[str], size: int) -> ErasurePlan:
 
 
 def related(storage: Storage, erased: Collection[str]) -> tuple[RelatedBlock, ...]:
-    """What was made from the blocks by merging or splitting, and what they were made from, at any remove."""
+    """Return what was made from the blocks by merging or splitting, and what they were made from, at any remove."""
     made: dict[str, set[str]] = {}
     origins: dict[str, set[str]] = {}
     for block, value, _ in storage.blocks.marked("derived_from"):
@@ -130,14 +130,15 @@ def take(storage: Storage, planned: ErasurePlan, now: datetime) -> tuple[Journal
 
 
 def _texts(block: Block) -> list[str]:
-    """What a block says, and what is said of it in words."""
+    """Return what a block says, and what is said of it in words."""
     said: list[Any] = [block.content, block.title, *(block.meta.get(name) for name in ("note", "title", "document"))]
     said += block.meta.get("headings") or ()
     return [str(text) for text in said if text]
 
 
 def telling(texts: Sequence[str], held: Callable[[str], bool]) -> Callable[[str], bool]:
-    """Whether a text gives away what the erased texts said: it repeats a run of one, or has a word that only they had.
+    """Return whether a text gives away what the erased texts said: it repeats a run of one, or has a word that only
+    they had.
 
     held: whether a word stands in a block that stays.
     """

@@ -50,7 +50,7 @@ class LinkNode:
 
 
 def node(number: int, block_id: str, created_at: datetime, meta: Mapping[str, Any]) -> LinkNode:
-    """A node from a block's meta."""
+    """Return a node from a block's meta."""
     sources = meta.get("sources") or ([meta["source"]] if meta.get("source") else [])
     follows = meta.get("follows")
     return LinkNode(
@@ -98,7 +98,7 @@ class LinkContext:
         return np.sort(np.array(self._numbers, dtype=np.int64))
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The row of each number, −1 for one that is not here; any shape."""
+        """Return the row of each number, −1 for one that is not here; any shape."""
         return np.array([self._row_of.get(n, -1) for n in numbers.ravel().tolist()], dtype=np.int64).reshape(
             numbers.shape
         )
@@ -131,7 +131,7 @@ class LinkContext:
 
 
 def places(n: LinkNode) -> Iterator[str]:
-    """The slugs by which a note is linked to: its file and its title; of a split note its first part's."""
+    """Yield the slugs by which a note is linked to: its file and its title; of a split note its first part's."""
     for source in n.sources:
         path, piece = file_of(source), piece_of(source)
         if piece in ("", "1") and PurePosixPath(path).name:
@@ -172,7 +172,7 @@ class Fresh:
 def link(
     fresh: Fresh, known: LinkContext, read: Contents, settings: ConsolidationSettings, now: datetime
 ) -> dict[str, tuple[Edge, ...]]:
-    """The edges that consolidating `fresh` brings, by the fresh block that brings them; each key once.
+    """Return the edges that consolidating `fresh` brings, by the fresh block that brings them; each key once.
 
     An edge may begin at a known block: a link that was waiting for its target, or the piece before. The fresh
     blocks become part of `known`. read: gives the texts of known blocks that may be copies.

@@ -35,7 +35,7 @@ _PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
 
 
 def merged_text(a: str, b: str) -> str:
-    """The first text, and below it the paragraphs of the second that it does not say already."""
+    """Return the first text, and below it the paragraphs of the second that it does not say already."""
     whole = f" {said(a)} "
     more = [p for p in _PARAGRAPH.split(b) if p.strip() and f" {said(p)} " not in whole]
     # The second heading would read as a section of the first.
@@ -121,7 +121,7 @@ def _moved(
 
 
 def sections(text: str, least_words: int) -> tuple[str, ...]:
-    """The text cut at headings that stand on one level, each part of at least so many words.
+    """Return the text cut at headings that stand on one level, each part of at least so many words.
 
     One part where headings do not divide it.
     """
@@ -146,12 +146,12 @@ def sections(text: str, least_words: int) -> tuple[str, ...]:
 
 
 def paragraphs_of(text: str) -> tuple[str, ...]:
-    """The paragraphs that a semantic break may fall between: all but headings that stand alone."""
+    """Return the paragraphs that a semantic break may fall between: all but headings that stand alone."""
     return tuple(p.strip("\n") for p in _PARAGRAPH.split(text) if p.strip() and not _lone_heading(p))
 
 
 def semantic_break(text: str, vectors: Vector, least_words: int, most_alike: float) -> tuple[tuple[str, ...], float]:
-    """The text cut between two paragraphs where the meaning changes most, and the cosine across that cut.
+    """Return the text cut between two paragraphs where the meaning changes most, and the cosine across that cut.
 
     vectors: (k, d) embeddings of `paragraphs_of(text)`. One part, and 1.0, where no cut leaves enough words on
     both sides or falls to `most_alike`; a text with headings inside is left to them.
@@ -164,8 +164,8 @@ def semantic_break(text: str, vectors: Vector, least_words: int, most_alike: flo
 
 
 def cuts_of(text: str, vectors: Vector, least_words: int) -> dict[int, float]:
-    """Where a text may be cut between its paragraphs, as how many of `paragraphs_of(text)` stand before it, with the
-    cosine of the two sides; nowhere in one with headings inside.
+    """Return where a text may be cut between its paragraphs, as how many of `paragraphs_of(text)` stand before it, with
+    the cosine of the two sides; nowhere in one with headings inside.
     """
     paragraphs = paragraphs_of(text)
     counts = [len(p.split()) for p in paragraphs]
@@ -179,7 +179,7 @@ def cuts_of(text: str, vectors: Vector, least_words: int) -> dict[int, float]:
 
 
 def cut_at(text: str, place: int) -> tuple[str, str]:
-    """The text in two parts, the first with so many paragraphs and the heading."""
+    """Return the text in two parts, the first with so many paragraphs and the heading."""
     paragraphs = paragraphs_of(text)
     return "\n\n".join([*_heads(text), *paragraphs[:place]]), "\n\n".join(paragraphs[place:])
 
@@ -206,7 +206,7 @@ def split(
     embedder: Embedder,
     now: datetime,
 ) -> Change:
-    """A block as several new ones in a row; each of its edges goes to the part that is nearest to the other end.
+    """Return a block as several new ones in a row; each of its edges goes to the part that is nearest to the other end.
 
     vectors: embeddings of the other ends. An empty change where a part is a block already, or two are the same.
     """
@@ -240,7 +240,7 @@ def split(
 
 
 def derived(new: str, old: str, now: datetime) -> Edge:
-    """The edge from what was made to what it was made from."""
+    """Return the edge from what was made to what it was made from."""
     return _edge(new, old, DERIVED, 1.0, 1.0, now)
 
 

@@ -49,7 +49,7 @@ class PlanDraft:
     whose: str = ""
 
     def edit_of(self, block_id: str) -> ItemEdit:
-        """The corrections to one block; empty ones where there are none."""
+        """Return the corrections to one block; empty ones where there are none."""
         return next((e for e in self.edits if e.block_id == block_id), ItemEdit(block_id))
 
     @property
@@ -80,7 +80,7 @@ def edited(
     sure: Mapping[str, float] | None = None,
     profiles: ProfileSettings = DEFAULT_PROFILES,
 ) -> PlanDraft:
-    """The draft with one block corrected; what is not given stays as it was.
+    """Return the draft with one block corrected; what is not given stays as it was.
 
     known: categories that exist, None to allow a new one. drop, keep, sure: edges by their number in the plan
     from 1, or by the beginning of the other block's id. Raises UsageError for a block that the plan does not
@@ -108,13 +108,13 @@ def edited(
 
 
 def reset(draft: PlanDraft, block_id: str) -> PlanDraft:
-    """The draft without the corrections to a block; raises UsageError for one that the plan does not have."""
+    """Return the draft without the corrections to a block; raises UsageError for one that the plan does not have."""
     item_of(draft.proposed, block_id)
     return _with(draft, ItemEdit(block_id))
 
 
 def carried(edits: Sequence[ItemEdit], fresh: PlanDraft) -> PlanDraft:
-    """A fresh plan with the corrections that still fit it; those to blocks and edges that left are dropped."""
+    """Return a fresh plan with the corrections that still fit it; those to blocks and edges that left are dropped."""
     found = fresh
     for edit in edits:
         item = next((i for i in fresh.proposed.items if i.block.id == edit.block_id), None)
@@ -126,7 +126,7 @@ def carried(edits: Sequence[ItemEdit], fresh: PlanDraft) -> PlanDraft:
 
 
 def item_of(plan: ConsolidationPlan, block_id: str) -> ConsolidationItem:
-    """What a plan says of a block; raises UsageError where it says nothing."""
+    """Return what a plan says of a block; raises UsageError where it says nothing."""
     for item in plan.items:
         if item.block.id == block_id:
             return item
@@ -138,7 +138,7 @@ def item_of(plan: ConsolidationPlan, block_id: str) -> ConsolidationItem:
 
 
 def edge_named(item: ConsolidationItem, word: str) -> EdgeKey:
-    """The key of an edge of an item: its number from 1, or the beginning of the other end's id.
+    """Return the key of an edge of an item: its number from 1, or the beginning of the other end's id.
 
     Raises UsageError for none and for several.
     """
@@ -158,7 +158,7 @@ def edge_named(item: ConsolidationItem, word: str) -> EdgeKey:
 
 
 def far_end(item: ConsolidationItem, edge: Edge) -> str:
-    """The id of the block at the other end of an item's edge."""
+    """Return the id of the block at the other end of an item's edge."""
     return edge.target_id if edge.source_id == item.block.id else edge.source_id
 
 
@@ -191,7 +191,7 @@ def _categorised(
 
 
 def _revised(item: ConsolidationItem, edit: ItemEdit | None, out: frozenset[str]) -> ConsolidationItem:
-    """An item with its corrections; the block that will be written says the same as the item."""
+    """Return an item with its corrections; the block that will be written says the same as the item."""
     if edit is None:
         if not out or not any(out & {e.source_id, e.target_id} for e in item.edges):
             return item
@@ -224,7 +224,7 @@ def _revised(item: ConsolidationItem, edit: ItemEdit | None, out: frozenset[str]
 
 
 def _with(draft: PlanDraft, edit: ItemEdit) -> PlanDraft:
-    """The draft with this correction in place of the one to the same block; an empty one falls away."""
+    """Return the draft with this correction in place of the one to the same block; an empty one falls away."""
     edits = {e.block_id: e for e in draft.edits}
     edits[edit.block_id] = edit
     kept = tuple(e for e in edits.values() if e != ItemEdit(e.block_id))

@@ -49,12 +49,14 @@ class EnhancementPlan:
 
 
 def proposal_id(kind: str, *parts: str) -> str:
-    """A short name: the first letter of the kind and seven digits of a hash of what it is about."""
+    """Return a short name: the first letter of the kind and seven digits of a hash of what it is about."""
     return kind[0] + hashlib.sha256(" ".join((kind, *parts)).encode()).hexdigest()[:7]
 
 
 def chosen(plan: EnhancementPlan, only: Sequence[str]) -> tuple[Proposal, ...]:
-    """The proposals with these ids (or beginnings of ids), all without any; raises UsageError for an unknown one."""
+    """Return the proposals with these ids (or beginnings of ids), all without any; raises UsageError for an unknown
+    one.
+    """
     if not only:
         return plan.proposals
     wanted: dict[str, Proposal] = {}

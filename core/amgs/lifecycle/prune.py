@@ -167,7 +167,7 @@ def _is_low(name: str, values: Values, limits: Values) -> NDArray[np.bool_]:
 
 
 def _tell_signs(signs: Signs, at: int) -> tuple[Sign, ...]:
-    """The signs of one of the blocks, each in words, too: "confidence 0.810 ≤ 0.88"."""
+    """Return the signs of one of the blocks, each in words, too: "confidence 0.810 ≤ 0.88"."""
     told = []
     for name, columns in signs.items():
         (value,), (limit,) = one = [column[at : at + 1] for column in columns]
@@ -227,7 +227,7 @@ def apply(storage: Storage, proposal: PrunePlan, now: datetime) -> Pruned:
 
 
 def _lines(storage: Storage, blocks: Sequence[Block], now: datetime) -> dict[str, dict[str, Any]]:
-    """What the ledger keeps of blocks, by id."""
+    """Return what the ledger keeps of blocks, by id."""
     edges: dict[str, list[Any]] = {block.id: [] for block in blocks}
     for edge in storage.edges.touching(list(edges)):
         for end in {edge.source_id, edge.target_id} & edges.keys():

@@ -80,7 +80,7 @@ class RevisionPlan:
     names: tuple[SourceName, ...] = field(default=(), compare=False, repr=False)
 
     def count(self, kind: Revised) -> int:
-        """How many texts this becomes of."""
+        """Return how many texts this becomes of."""
         return sum(piece.kind == kind for piece in self.pieces)
 
     @property
@@ -115,7 +115,7 @@ def plan(
     now: datetime,
     change_counter: int,
 ) -> RevisionPlan:
-    """What becomes of the texts of `documents`, and of the sources that are `gone`; changes nothing."""
+    """Return what becomes of the texts of `documents`, and of the sources that are `gone`; changes nothing."""
     return _Plan(storage, documents, tuple(gone), now).made(about, names, change_counter)
 
 
@@ -170,7 +170,7 @@ class _Plan:
         self.after[document.name] = pieces
 
     def _moves(self) -> tuple[list[SourcePiece], list[SourcePiece]]:
-        """What the sources no longer hold where they held it, and what they hold anew."""
+        """Return what the sources no longer hold where they held it, and what they hold anew."""
         dropped, placed = [], []
         for name, after in self.after.items():
             now, then = set(map(_place, after)), set(map(_place, self.before[name]))
@@ -234,7 +234,7 @@ class _Plan:
     # --- what becomes of a block ------------------------------------------------------------------------
 
     def _heirs(self, lost: Sequence[str], fresh: Sequence[str]) -> dict[str, Succession]:
-        """The successor of each lost text that has one."""
+        """Return the successor of each lost text that has one."""
         off = [p for p in self.dropped if p.block_id in set(lost)]
         new = [p for p in self.placed if p.block_id in set(fresh)]
         return successions(
@@ -251,7 +251,7 @@ class _Plan:
         return HeldText(block_id, source, content, str(meta.get("title") or ""))
 
     def _ended(self, block: Block, source: str, heir: Succession | None) -> Block:
-        """A block that its sources no longer hold: superseded, or archived where nothing took its place."""
+        """Return a block that its sources no longer hold: superseded, or archived where nothing took its place."""
         if block.superseded:
             return replace(block, status="archived")
         at = max(self._instant(source, heir), min(block.valid_from or block.created_at, self.now))
@@ -268,13 +268,13 @@ class _Plan:
         return next(self.at[p.source] for p in self.placed if p.block_id == heir.successor)
 
     def _was_held(self, block_id: str) -> bool:
-        """Whether a source held a text already: only what was gone can come back."""
+        """Return whether a source held a text already: only what was gone can come back."""
         placed = set(self.placed)
         held = any(p.block_id == block_id for p in self.dropped)
         return held or any(p not in placed for p in self.holders[block_id])
 
     def _valid_again(self, block: Block, at: datetime) -> Block:
-        """A text that came back. The time it held before stands in the history of its sources."""
+        """Return a text that came back. The time it held before stands in the history of its sources."""
         meta = {k: v for k, v in block.meta.items() if k not in ("superseded_by", "superseded_at")}
         status = block.status
         if status in ("archived", "pruned"):
@@ -291,14 +291,18 @@ class _Plan:
         return PieceRevision("superseded", block_id, title, source, heir.because, heir.successor, before, after)
 
     def _new(self, block_id: str, source: str, heirs: set[str]) -> Block:
-        """A block that is not there yet; what takes the place of another, or joins a known source, holds from now."""
+        """Return a block that is not there yet; what takes the place of another, or joins a known source, holds from
+        now.
+        """
         made = raw_blocks.block_of(self.texts[block_id], self.now)
         if block_id in heirs or self.before[source]:
             made = replace(made, valid_from=self.at[source])
         return self._said(made, self.holders[block_id])
 
     def _said(self, block: Block, holders: Sequence[SourcePiece]) -> Block:
-        """The block with what its sources say of it now: which they are, what stands before it, its title and tags."""
+        """Return the block with what its sources say of it now: which they are, what stands before it, its title and
+        tags.
+        """
         places = list(dict.fromkeys(p.locator for p in holders))
         first = block.meta.get("source")
         if first in places:
@@ -341,7 +345,7 @@ class _Plan:
                     yield PieceRevision("updated", piece.block_id, known.title, name, ", ".join(keys))
 
     def _until(self, piece: SourcePiece, changed: Mapping[str, Block]) -> SourcePiece:
-        """A piece that its source no longer holds, with the instant from which it does not."""
+        """Return a piece that its source no longer holds, with the instant from which it does not."""
         after = None if self.holders[piece.block_id] else changed.get(piece.block_id)
         ended = after.valid_to if after is not None else None
         return replace(piece, until=ended or self.at[piece.source])
@@ -377,7 +381,7 @@ _PLACES = frozenset({"source", "sources", "follows", *_PIECE})
 
 
 def _follows(block: Block, before: Block) -> bool:
-    """Whether some source has the one right before the other, and both hold."""
+    """Return whether some source has the one right before the other, and both hold."""
     chain = block.meta.get("follows")
     places = before.meta.get("sources") or ()
     live = not (block.superseded or before.superseded) and block.id != before.id
@@ -407,7 +411,7 @@ def apply(storage: Storage, proposal: RevisionPlan, now: datetime) -> Revision:
 
 
 def summary(proposal: RevisionPlan) -> str:
-    """What a plan does, for the journal: `3 superseded, 1 archived in notes`."""
+    """Return what a plan does, for the journal: `3 superseded, 1 archived in notes`."""
     counts = Counter(piece.kind for piece in proposal.pieces)
     said = ", ".join(f"{counts[kind]:,} {kind}" for kind in KINDS if counts[kind]) or "places changed"
     return f"{said} in {proposal.about}" if proposal.about else said

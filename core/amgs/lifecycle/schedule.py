@@ -27,7 +27,9 @@ class Due:
 def due(
     waiting: int, oldest: datetime | None, last: datetime | None, now: datetime, settings: ConsolidationSettings
 ) -> Due:
-    """The verdict for `waiting` raw blocks; oldest: the instant that the clock runs from before any consolidation."""
+    """Return the verdict for `waiting` raw blocks; oldest: the instant that the clock runs from before any
+    consolidation.
+    """
     if waiting == 0:
         return Due(False, "the inbox is empty", 0, last, None)
     since = last if last is not None else oldest if oldest is not None else now

@@ -50,7 +50,7 @@ Change = Callable[[Any], Any]
 
 
 def scan(storage: Storage) -> tuple[SecretScan, TakenSecrets]:
-    """What secrets stand in a store, and what would be taken out; changes nothing.
+    """Return what secrets stand in a store, and what would be taken out; changes nothing.
 
     Their marks are longer than those that the store has, so that putting them back leaves those alone.
     """
@@ -68,7 +68,9 @@ def scan(storage: Storage) -> tuple[SecretScan, TakenSecrets]:
 
 
 def originals_of(storage: Storage, operation: int) -> Path:
-    """Where the secrets lie that an operation masked: beside the store, of a database in the user's data folder."""
+    """Return where the secrets lie that an operation masked: beside the store, of a database in the user's data
+    folder.
+    """
     beside = own_folder() / "store" if storage.file is None else storage.file
     return Path(f"{beside}.secrets-{operation}.json")
 
@@ -134,7 +136,7 @@ def _keep(path: Path, value: Any) -> None:
 
 
 def _changed(kind: str, cell: Any, change: Change) -> Any:
-    """A cell as it is after a change; JSON by its members."""
+    """Return a cell as it is after a change; JSON by its members."""
     if kind not in _TEXTS or not isinstance(cell, str):
         return cell
     if kind == "VARCHAR":

@@ -58,18 +58,18 @@ _MANUAL_COUNT = 3
 
 
 def is_explicit(meta: Mapping[str, Any]) -> bool:
-    """The source itself says so, by a tag or its kind."""
+    """Return whether the source itself says so, by a tag or its kind."""
     marks = {str(tag).lower() for tag in meta.get("tags") or ()} | {str(meta.get("kind", "")).lower()}
     return bool(marks & _EXPLICIT)
 
 
 def signed(meta: Mapping[str, Any]) -> str:
-    """Who signed an explicit self note; empty for any other block."""
+    """Return who signed an explicit self note; empty for any other block."""
     return str(meta.get("author") or "") if is_explicit(meta) else ""
 
 
 def owner(authors: Mapping[str, int]) -> str:
-    """Whose memory this is: who signed most explicit self notes; empty when no note says.
+    """Return whose memory this is: who signed most explicit self notes; empty when no note says.
 
     authors: how many each has signed.
     """
@@ -77,7 +77,7 @@ def owner(authors: Mapping[str, int]) -> str:
 
 
 def documents(content: str, meta: Mapping[str, Any]) -> bool:
-    """Whether a block is of a manual, a list of changes or a licence: nobody in particular speaks there.
+    """Return whether a block is of a manual, a list of changes or a licence: nobody in particular speaks there.
 
     Known by its file's name, by how much of it is code and markup, or by what it speaks of.
     """

@@ -83,7 +83,7 @@ class Shingles:
 
 
 def shingles(texts: Sequence[str]) -> Shingles:
-    """The runs of texts, in lower case. Two different runs share a number once in 10^19."""
+    """Return the runs of texts, in lower case. Two different runs share a number once in 10^19."""
     known: dict[str, int] = {}
     runs: list[NDArray[np.uint64]] = []
     words: list[int] = []
@@ -219,7 +219,9 @@ def _mutual(
 def _nearest_of(
     matrix: Vector, at: NDArray[np.float64] | None, far: float, wanted: int, floor: float, progress: Progress | None
 ) -> NDArray[np.int64]:
-    """Each row's nearest rows (n, wanted), −1 where there are fewer; at: rising, only rows at most `far` away."""
+    """Return each row's nearest rows (n, wanted), −1 where there are fewer; at: rising, only rows at most `far`
+    away.
+    """
     n = matrix.shape[0]
     found = np.full((n, wanted), -1, dtype=np.int64)
     for start in range(0, n, _ROWS):
@@ -236,7 +238,7 @@ def _nearest_of(
 
 
 def _both_ways(near: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """The pairs (i, j), i < j, in which each names the other, as keys."""
+    """Return the pairs (i, j), i < j, in which each names the other, as keys."""
     rows = np.repeat(np.arange(n, dtype=np.int64), near.shape[1])
     other = near.ravel()
     named = other >= 0

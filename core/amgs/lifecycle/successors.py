@@ -42,7 +42,7 @@ def successions(
     before: Mapping[str, Sequence[str]],
     after: Mapping[str, Sequence[str]],
 ) -> dict[str, Succession]:
-    """The successor of each lost text that has one, by id; several may have the same.
+    """Return the successor of each lost text that has one, by id; several may have the same.
 
     before, after: the ids of a source's pieces in order, by source. Looks at what shares a source first.
     """
@@ -95,7 +95,7 @@ def _judged(
 
 
 def _share(one: frozenset[str], other: frozenset[str]) -> float:
-    """How much of the words two texts share: of both together, or nearly all of the smaller one's."""
+    """Return how much of the words two texts share: of both together, or nearly all of the smaller one's."""
     common = len(one & other)
     if not common:
         return 0.0
@@ -108,7 +108,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _aligned(before: Sequence[str], after: Sequence[str]) -> Iterable[tuple[str, frozenset[str]]]:
-    """Each text that went, and those that stand between the neighbours that stayed."""
+    """Yield each text that went, and those that stand between the neighbours that stayed."""
     if not after:
         return
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():

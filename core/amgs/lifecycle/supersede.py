@@ -69,7 +69,7 @@ class ReviewItem:
 
 
 def plan(storage: Storage, *, now: datetime, change_counter: int, progress: Progress | None = None) -> ReviewPlan:
-    """What a look at the whole store finds that is not in the queue yet, the surest first; changes nothing.
+    """Return what a look at the whole store finds that is not in the queue yet, the surest first; changes nothing.
 
     Raises Cancelled when the operator stops it.
     """
@@ -114,7 +114,7 @@ def plan(storage: Storage, *, now: datetime, change_counter: int, progress: Prog
 
 
 def _apart(pair: Pair) -> bool:
-    """Whether two blocks tell of different events, however alike their words are."""
+    """Return whether two blocks tell of different events, however alike their words are."""
     return {pair.a.category, pair.b.category} <= EVENTS and pair.hours > EVENT_HOURS
 
 

@@ -16,7 +16,7 @@ _MOST = 100
 
 
 def faults(storage: Storage, progress: Progress | None = None) -> list[Fault]:
-    """What is wrong with the tables, at most a hundred of each kind; empty when all is well."""
+    """Return what is wrong with the tables, at most a hundred of each kind; empty when all is well."""
     found: list[Fault] = []
     for check in (_blocks(storage, progress), _metadata(storage), _edges(storage), _mentions(storage), _logs(storage)):
         for i, fault in enumerate(check):

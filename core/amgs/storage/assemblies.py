@@ -83,7 +83,7 @@ class AssemblyStorage(StoragePart):
         )
 
     def latest(self, limit: int | None = None, *, name: str | None = None) -> tuple[AssemblyRecord, ...]:
-        """The latest assemblies, of one frame when it is named, the newest first."""
+        """Return the latest assemblies, of one frame when it is named, the newest first."""
         condition = "" if name is None else " WHERE frame_name = ?"
         sql = f"SELECT {_COLUMNS} FROM assemblies{condition} ORDER BY serial DESC"
         if limit is not None:
@@ -91,7 +91,7 @@ class AssemblyStorage(StoragePart):
         return tuple(_assembly(row) for row in self._rows(sql, [] if name is None else [name]))
 
     def count(self, *, name: str | None = None) -> int:
-        """How many assemblies are logged, of one frame when it is named."""
+        """Return how many assemblies are logged, of one frame when it is named."""
         condition = "" if name is None else " WHERE frame_name = ?"
         sql = f"SELECT count(*) FROM assemblies{condition}"
         return self._count(sql, [] if name is None else [name])
@@ -130,7 +130,7 @@ class WaterfallStorage(StoragePart):
             self._note("INSERT INTO waterfalls VALUES (?, ?)", [row.serial, row.candidates])
 
     def get(self, serial: int) -> str | None:
-        """The candidates of an assembly; None where they are not kept."""
+        """Return the candidates of an assembly; None where they are not kept."""
         value = self._value("SELECT candidates FROM waterfalls WHERE serial = ?", [serial])
         return None if value is None else str(value)
 
@@ -170,12 +170,12 @@ class SearchStorage(StoragePart):
         )
 
     def get(self, serial: int) -> SearchRow | None:
-        """A search; None where it is not kept."""
+        """Return a search; None where it is not kept."""
         found = self._rows(f"SELECT {_SEARCH_COLUMNS} FROM searches WHERE serial = ?", [serial])
         return _search(found[0]) if found else None
 
     def latest(self, limit: int) -> tuple[SearchRow, ...]:
-        """The latest searches, the newest first."""
+        """Return the latest searches, the newest first."""
         found = self._rows(f"SELECT {_SEARCH_COLUMNS} FROM searches ORDER BY serial DESC LIMIT ?", [limit])
         return tuple(map(_search, found))
 

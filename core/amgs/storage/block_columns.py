@@ -30,7 +30,7 @@ class ScoringColumns:
     superseded: NDArray[np.bool_]
 
     def of(self, wanted: Sequence[int]) -> Self:
-        """The rows of these numbers, rising; unknown numbers are left out."""
+        """Return the rows of these numbers, rising; unknown numbers are left out."""
         given = np.unique(np.asarray(wanted, dtype=np.int64))
         at = np.searchsorted(self.numbers, given)
         inside = at < self.numbers.size
@@ -147,12 +147,12 @@ class BlockColumnStorage(StoragePart, ABC):
         return np.asarray(found["number"], dtype=np.int64)
 
     def count(self) -> int:
-        """How many blocks there are."""
+        """Return how many blocks there are."""
         return self._count("SELECT count(*) FROM memory_blocks")
 
     def statuses(self, *, since: int = -1, embedded: bool = True) -> StatusColumns:
-        """The statuses of the blocks changed after revision `since`. embedded: False where it is known otherwise which
-        have an embedding: a file reads them to tell whether they are there, and they are most of what it holds.
+        """Return the statuses of the blocks changed after revision `since`. embedded: False where it is known otherwise
+        which have an embedding: a file reads them to tell whether they are there, and they are most of what it holds.
         """
         told = "embedding IS NOT NULL" if embedded else "false"
         c = self._columns(
@@ -169,7 +169,7 @@ class BlockColumnStorage(StoragePart, ABC):
         )
 
     def facts(self, wanted: BlockFilter) -> BlockFacts:
-        """The scoring columns of the blocks that pass the filter."""
+        """Return the scoring columns of the blocks that pass the filter."""
         condition, parameters = where(wanted)
         c = self._columns(f"SELECT {_FACTS} FROM memory_blocks WHERE {condition} ORDER BY number", parameters)
         return BlockFacts(
@@ -185,7 +185,7 @@ class BlockColumnStorage(StoragePart, ABC):
         )
 
     def scoring(self, *, since: int = -1) -> ScoringColumns:
-        """The scoring columns of every block changed after revision `since`."""
+        """Return the scoring columns of every block changed after revision `since`."""
         c = self._columns(
             "SELECT number, epoch_us(last_reinforced_at) AS reinforced, decay_lambda, confidence, reinforcements, "
             "valid_to IS NOT NULL AS superseded FROM memory_blocks WHERE revision > ?",
@@ -203,7 +203,7 @@ class BlockColumnStorage(StoragePart, ABC):
         )
 
     def fading(self, wanted: BlockFilter) -> FadingColumns:
-        """The clocks, decay constants and categories of the blocks that pass the filter."""
+        """Return the clocks, decay constants and categories of the blocks that pass the filter."""
         condition, parameters = where(wanted)
         found = self._rows(f"SELECT DISTINCT category FROM memory_blocks WHERE {condition} ORDER BY 1", parameters)
         names = [row[0] for row in found]
@@ -224,8 +224,8 @@ class BlockColumnStorage(StoragePart, ABC):
         )
 
     def clocks(self, *, since: int = -1) -> ClockColumns:
-        """When each block was last reinforced and how often, of those reinforced after change `since` and maybe of
-        others. What of the scoring columns changes without a change of structure.
+        """Return when each block was last reinforced and how often, of those reinforced after change `since` and maybe
+        of others. What of the scoring columns changes without a change of structure.
         """
         changed = self._connection.clock_changes.after(since)
         if changed is not None and not changed:
@@ -251,7 +251,7 @@ class BlockColumnStorage(StoragePart, ABC):
         return np.asarray(c["number"], dtype=np.int64), list(c["id"])
 
     def embedding_batches(self, *, since: int = -1, batch: int = 50_000) -> Iterator[EmbeddingColumns]:
-        """The same in rising number, so many numbers at a time: a large store is never held twice."""
+        """Yield the same in rising number, so many numbers at a time: a large store is never held twice."""
         changed = self._columns(
             "SELECT number FROM memory_blocks WHERE embedding IS NOT NULL AND revision > ?", [since], whole=since < 0
         )["number"]
@@ -286,28 +286,28 @@ class BlockColumnStorage(StoragePart, ABC):
         return tuple(found)
 
     def newest_revision(self) -> int:
-        """The highest revision of a block, 0 for an empty store."""
+        """Return the highest revision of a block, 0 for an empty store."""
         return self._count("SELECT coalesce(max(revision), 0) FROM memory_blocks")
 
     @abstractmethod
     def embeddings(
         self, *, since: int = -1, wanted: BlockFilter | None = None, above: int = 0, upto: int | None = None
     ) -> EmbeddingColumns:
-        """All embeddings of rows changed after revision `since`, in rising number.
+        """Return all embeddings of rows changed after revision `since`, in rising number.
 
         above, upto: only of numbers above the one and up to the other. Rows without one are left out.
         """
 
     @abstractmethod
     def traits(self, *, since: int = -1) -> FeatureColumns:
-        """The traits of the blocks changed after revision `since`; a scan of the columns, no block is read."""
+        """Return the traits of the blocks changed after revision `since`; a scan of the columns, no block is read."""
 
     @abstractmethod
     def contents(self, batch: int = 4000) -> Iterator[list[tuple[str, str, Vector | None]]]:
-        """Every (id, content, embedding) in batches, for verification."""
+        """Yield every (id, content, embedding) in batches, for verification."""
 
     @abstractmethod
     def nearest(self, query: Vector, limit: int) -> list[tuple[int, float]]:
-        """The best `limit` (number, cosine) of all blocks with an embedding, every vector looked at: what the vector
-        index is held against. query: (d,), not zero; ties by number.
+        """Return the best `limit` (number, cosine) of all blocks with an embedding, every vector looked at: what the
+        vector index is held against. query: (d,), not zero; ties by number.
         """

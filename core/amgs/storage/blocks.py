@@ -192,7 +192,7 @@ class BlockStorage(StoragePart):
         self._execute("DELETE FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
 
     def _highest_number(self) -> int:
-        """The highest running number ever given."""
+        """Return the highest running number ever given."""
         return max(
             self._count("SELECT coalesce(max(number), 0) FROM memory_blocks"), int(self._meta.get(_HIGHEST) or 0)
         )
@@ -200,12 +200,12 @@ class BlockStorage(StoragePart):
     # --- reading ------------------------------------------------------------------------------------------
 
     def existing(self, ids: Iterable[str]) -> set[str]:
-        """Which of the ids the store holds."""
+        """Return which of the ids the store holds."""
         found = self._rows("SELECT id FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
         return {row[0] for row in found}
 
     def get(self, ids: Iterable[str], *, embeddings: bool = False) -> dict[str, Block]:
-        """The blocks with these ids, by id; unknown ids are missing from the answer."""
+        """Return the blocks with these ids, by id; unknown ids are missing from the answer."""
         wanted = list(ids)
         if not wanted:
             return {}
@@ -213,7 +213,7 @@ class BlockStorage(StoragePart):
         return {row[0]: _block(row) for row in self._rows(sql, [wanted])}
 
     def by_number(self, wanted: Sequence[int]) -> tuple[NumberedBlock, ...]:
-        """The blocks with these running numbers, rising; unknown numbers are left out."""
+        """Return the blocks with these running numbers, rising; unknown numbers are left out."""
         if not len(wanted):
             return ()
         sql = f"SELECT number, reinforcements, {_PLAIN} FROM memory_blocks WHERE number IN (SELECT unnest(?::BIGINT[]))"
@@ -222,7 +222,7 @@ class BlockStorage(StoragePart):
         return tuple(NumberedBlock(row[0], _block(row[2:]), row[1]) for row in found)
 
     def described(self, wanted: BlockFilter, batch: int = 10_000) -> Iterator[BlockDescription]:
-        """The blocks that pass the filter without their texts, in order of arrival, read in batches."""
+        """Yield the blocks that pass the filter without their texts, in order of arrival, read in batches."""
         condition, parameters = where(wanted)
         sql = (
             "SELECT number, id, created_at, status, meta::VARCHAR FROM memory_blocks "
@@ -235,12 +235,12 @@ class BlockStorage(StoragePart):
                 yield BlockDescription(number, block, as_utc(created), status, json.loads(meta))
 
     def contents_of(self, ids: Sequence[str]) -> dict[str, str]:
-        """The texts of blocks, by id; unknown ids are missing from the answer."""
+        """Return the texts of blocks, by id; unknown ids are missing from the answer."""
         sql = "SELECT id, content FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))"
         return dict(self._rows(sql, [list(ids)]))
 
     def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
-        """The running number of each id that exists."""
+        """Return the running number of each id that exists."""
         sql = "SELECT id, number FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))"
         return dict(self._rows(sql, [list(ids)]))
 
@@ -271,13 +271,13 @@ class BlockStorage(StoragePart):
         return tuple(_block(row) for row in self._rows(sql, parameters))
 
     def earliest(self, wanted: BlockFilter) -> datetime | None:
-        """When the oldest block that passes the filter was created; None where none does."""
+        """Return when the oldest block that passes the filter was created; None where none does."""
         condition, parameters = where(wanted)
         found = self._rows(f"SELECT min(created_at) FROM memory_blocks WHERE {condition}", parameters)[0][0]
         return None if found is None else as_utc(found)
 
     def count(self, wanted: BlockFilter) -> int:
-        """How many blocks pass the filter."""
+        """Return how many blocks pass the filter."""
         condition, parameters = where(wanted)
         return self._count(f"SELECT count(*) FROM memory_blocks WHERE {condition}", parameters)
 
@@ -303,7 +303,7 @@ class BlockStorage(StoragePart):
         return tuple(row[0] for row in found)
 
     def has_source(self, sources: Sequence[str]) -> bool:
-        """Whether a block has one of these sources, written just so."""
+        """Return whether a block has one of these sources, written just so."""
         found = "SELECT 1 FROM memory_blocks WHERE meta->>'source' IN (SELECT unnest(?::VARCHAR[])) LIMIT 1"
         return bool(self._rows(found, [list(sources)]))
 
@@ -318,11 +318,11 @@ class BlockStorage(StoragePart):
         )
 
     def by_status(self) -> dict[str, int]:
-        """How many blocks have each status."""
+        """Return how many blocks have each status."""
         return dict(self._rows("SELECT status, count(*) FROM memory_blocks GROUP BY 1 ORDER BY 1"))
 
     def by_category(self) -> dict[str, int]:
-        """How many consolidated blocks each category has."""
+        """Return how many consolidated blocks each category has."""
         return dict(
             self._rows(
                 "SELECT category, count(*) FROM memory_blocks WHERE status = 'consolidated' GROUP BY 1 "
@@ -377,6 +377,6 @@ def _dump(meta: Mapping[str, Any]) -> str:
 
 
 def _titles(title: str | None, document: str | None, headings: str | None) -> dict[str, Any]:
-    """What meta says of a block's title, without the rest of it."""
+    """Return what meta says of a block's title, without the rest of it."""
     given = {"title": title, "document": document, "headings": json.loads(headings) if headings else None}
     return {key: value for key, value in given.items() if value}

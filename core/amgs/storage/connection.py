@@ -74,7 +74,7 @@ class ChangeLog(Generic[Key]):
                 self._known_from = self._kept.popleft()[0]
 
     def after(self, since: int) -> frozenset[Key] | None:
-        """The keys of all transactions after a revision, None where some of them are not known."""
+        """Return the keys of all transactions after a revision, None where some of them are not known."""
         with self._lock:
             if since < self._known_from:
                 return None
@@ -136,8 +136,8 @@ class SqlConnection(ABC):
         return None
 
     def namespaces(self, *, own: bool = False) -> tuple[NamespaceSize, ...]:
-        """The namespaces of the database that whoever is connected may use, by name, as the catalogue has them: none of
-        them is read. own: this store's alone. Nothing for a store that is in no database.
+        """Return the namespaces of the database that whoever is connected may use, by name, as the catalogue has them:
+        none of them is read. own: this store's alone. Nothing for a store that is in no database.
         """
         del own
         return ()
@@ -155,17 +155,17 @@ class SqlConnection(ABC):
 
     @abstractmethod
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a query."""
+        """Return all rows of a query."""
 
     @abstractmethod
     def columns(self, sql: str, parameters: Sequence[Any] = (), *, whole: bool = False) -> dict[str, NDArray[Any]]:
-        """The query's columns as arrays of length n: the fast way for many rows.
+        """Return the query's columns as arrays of length n: the fast way for many rows.
 
         NULLs come as masked arrays. whole: most rows of a table are asked for, so that they are best read in bulk.
         """
 
     def value(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
-        """The single value of a query, None when it has no row."""
+        """Return the single value of a query, None when it has no row."""
         found = self.rows(sql, parameters)
         return found[0][0] if found else None
 
@@ -201,15 +201,15 @@ class SqlConnection(ABC):
         return False
 
     def followed(self, since: int) -> bool:
-        """Whether all that changed since a value of the change counter can be told by revision. Where other programs
-        write too, it cannot after one filled the store from elsewhere, or after more changes than are kept.
+        """Return whether all that changed since a value of the change counter can be told by revision. Where other
+        programs write too, it cannot after one filled the store from elsewhere, or after more changes than are kept.
         """
         del since
         return True
 
     def changes(self, since: int, limit: int) -> tuple[StoreChange, ...]:
-        """The first changes after a value of the change counter, whoever made them, as far as they are kept; of a
-        store that is not shared none are.
+        """Return the first changes after a value of the change counter, whoever made them, as far as they are kept; of
+        a store that is not shared none are.
         """
         del since, limit
         return ()
@@ -278,8 +278,8 @@ class SqlConnection(ABC):
                 self._owner = None
 
     def log(self) -> AbstractContextManager[None, bool]:
-        """A transaction for what is worth keeping and not worth failing for. It is left out on a disk that is full or
-        cannot be written, and while another program goes on writing.
+        """Return a transaction for what is worth keeping and not worth failing for. It is left out on a disk that is
+        full or cannot be written, and while another program goes on writing.
         """
         return cast("AbstractContextManager[None, bool]", self._logging())
 
@@ -310,7 +310,7 @@ class SqlConnection(ABC):
         """Offer columns of equal length as a table `name` to the statements inside; only inside a transaction."""
 
     def revision(self) -> int:
-        """What the change counter will be when the running transaction commits.
+        """Return what the change counter will be when the running transaction commits.
 
         The stamp of the rows it writes.
         """
@@ -372,7 +372,7 @@ class SqlConnection(ABC):
 
 
 def stored(instant: datetime) -> datetime:
-    """An aware instant as the naive UTC TIMESTAMP that the tables hold."""
+    """Return an aware instant as the naive UTC TIMESTAMP that the tables hold."""
     return as_utc(instant).replace(tzinfo=None)
 
 

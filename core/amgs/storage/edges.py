@@ -106,16 +106,16 @@ class EdgeStorage(StoragePart):
     # --- reading ------------------------------------------------------------------------------------------
 
     def existing(self, keys: Iterable[EdgeKey]) -> set[EdgeKey]:
-        """Which of the keys the store holds."""
+        """Return which of the keys the store holds."""
         return set(self._rows(f"SELECT source_id, target_id, relation_type FROM edges {_OF_KEYS}", _split(keys)))
 
     def get(self, keys: Iterable[EdgeKey]) -> dict[EdgeKey, Edge]:
-        """The edges with these keys, by key."""
+        """Return the edges with these keys, by key."""
         found = self._rows(f"SELECT {_COLUMNS} FROM edges {_OF_KEYS}", _split(keys))
         return {e.key: e for e in map(_edge, found)}
 
     def everything(self) -> tuple[Edge, ...]:
-        """All edges, sorted by source, target and relation."""
+        """Return all edges, sorted by source, target and relation."""
         return tuple(_edge(r) for r in self._rows(f"SELECT {_COLUMNS} FROM edges ORDER BY 1, 2, 3"))
 
     def touching(self, ids: Iterable[str]) -> tuple[Edge, ...]:
@@ -129,7 +129,7 @@ class EdgeStorage(StoragePart):
         return tuple(_edge(row) for row in found)
 
     def table(self) -> EdgeColumns:
-        """The edge list for materialising the graph (AMGS §5.3), sorted by source, target and relation."""
+        """Return the edge list for materialising the graph (AMGS §5.3), sorted by source, target and relation."""
         with self._connection.snapshot():
             found = self._rows("SELECT DISTINCT relation_type FROM edges")
             return self._read_columns("", [], [row[0] for row in found], whole=True)
@@ -140,15 +140,15 @@ class EdgeStorage(StoragePart):
         return self._read_columns(_OF_KEYS, split, split[2])
 
     def changed(self, since: int) -> frozenset[EdgeKey] | None:
-        """The keys of the edges that were written or taken out after revision `since`, and maybe of a few more; None
-        where it is not known: what a session before this one did, and whole stores.
+        """Return the keys of the edges that were written or taken out after revision `since`, and maybe of a few more;
+        None where it is not known: what a session before this one did, and whole stores.
         """
         return self._connection.edge_changes.after(since)
 
     def _read_columns(
         self, only: str, parameters: list[list[str]], relations: Iterable[str], *, whole: bool = False
     ) -> EdgeColumns:
-        """The rows in order; a relation comes as a number, since texts are dear where there are many."""
+        """Return the rows in order; a relation comes as a number, since texts are dear where there are many."""
         names = sorted(set(relations), key=lambda name: name.encode("utf-8", "surrogatepass"))
         c = self._columns(
             "SELECT s.number AS source, t.number AS target, "
@@ -175,7 +175,7 @@ class EdgeStorage(StoragePart):
         )
 
     def walked(self, since: int) -> WalkColumns:
-        """The edges walked at or after an instant (microseconds since 1970), each once."""
+        """Return the edges walked at or after an instant (microseconds since 1970), each once."""
         c = self._columns(
             "SELECT s.number AS source, t.number AS target, w.relation_type AS relation, "
             "epoch_us(max(w.timestamp)) AS reinforced FROM edge_walks w "
@@ -191,17 +191,17 @@ class EdgeStorage(StoragePart):
         )
 
     def count(self) -> int:
-        """How many edges there are."""
+        """Return how many edges there are."""
         return self._count("SELECT count(*) FROM edges")
 
     def faded(self, now: datetime, below: float) -> int:
-        """How many edges have a strength (weight × confidence × decay) under a value."""
+        """Return how many edges have a strength (weight × confidence × decay) under a value."""
         return int(
             self._value(f"SELECT count(*) FROM edges WHERE weight * confidence * {FADED} < ?", [stored(now), below])
         )
 
     def leading_to(self, ids: Sequence[str]) -> dict[str, int]:
-        """How many edges lead to each of these blocks; those without one are left out."""
+        """Return how many edges lead to each of these blocks; those without one are left out."""
         return dict(
             self._rows(
                 "SELECT target_id, count(*) FROM edges WHERE target_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY 1",
@@ -210,7 +210,7 @@ class EdgeStorage(StoragePart):
         )
 
     def alone(self) -> int:
-        """How many consolidated blocks no edge touches."""
+        """Return how many consolidated blocks no edge touches."""
         return int(
             self._value(
                 "SELECT count(*) FROM memory_blocks WHERE status = 'consolidated' AND id NOT IN "
@@ -302,7 +302,7 @@ class CentralityStorage(StoragePart):
     """The scores of one graph. They are part of the memory: two that hold the same are scored by the same."""
 
     def origin(self) -> CentralityOrigin | None:
-        """The graph that the scores are of; None where they were never worked out."""
+        """Return the graph that the scores are of; None where they were never worked out."""
         rows = self._rows("SELECT structure, blocks, edges, worked_out_at FROM centrality_of")
         if not rows:
             return None

@@ -91,7 +91,7 @@ class ErasureStorage(StoragePart):
         return {table: rows for table, rows in changed.items() if rows}
 
     def holds(self, word: str) -> bool:
-        """Whether a block of the store has this word or a longer one, whatever the case."""
+        """Return whether a block of the store has this word or a longer one, whatever the case."""
         sql = "SELECT count(*) FROM memory_blocks WHERE contains(lower(content), lower(?))"
         return bool(self._value(sql, [word]))
 
@@ -124,7 +124,7 @@ class ErasureStorage(StoragePart):
         return rows
 
     def _take_journal(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
-        """The rows of the blocks and of their edges, and what the summaries of their operations say."""
+        """Return the rows of the blocks and of their edges, and what the summaries of their operations say."""
         own = [ids] * 3
         touched = self._rows(
             "SELECT o.id, o.summary, any_value(o.blocks + o.edges) = count(*), "
@@ -145,7 +145,7 @@ class ErasureStorage(StoragePart):
         return {"operation_rows": self._delete("operation_rows", _OWN_ROWS, own), "operations": blanked}
 
     def _take_sources(self, ids: list[str]) -> dict[str, int]:
-        """Where the blocks stood in their sources, and the sources of nothing else."""
+        """Return where the blocks stood in their sources, and the sources of nothing else."""
         found = self._rows(f"SELECT DISTINCT source FROM source_blocks WHERE block_id IN {_IDS}", [ids])
         names = [str(row[0]) for row in found]
         rows = self._delete("source_blocks", f"block_id IN {_IDS}", [ids])
@@ -171,7 +171,7 @@ class ErasureStorage(StoragePart):
         return changed | {table: self._delete(table, bare, []) for table, bare in WITHOUT_EXCHANGE.items()}
 
     def _take_mentions(self, ids: list[str], tells: Callable[[str], bool]) -> int:
-        """What words of the blocks' messages mean, and what was told by them, or tells what they said."""
+        """Return what words of the blocks' messages mean, and what was told by them, or tells what they said."""
         rows = self._rows(
             "SELECT n.rowid, n.means::VARCHAR, own.number IS NOT NULL OR told.number IS NOT NULL FROM mentions n "
             f"LEFT JOIN {_OWN_MESSAGES} own ON own.conversation = n.conversation AND own.number = n.number "
@@ -184,7 +184,7 @@ class ErasureStorage(StoragePart):
         return self._delete("mentions", "rowid IN (SELECT unnest(?::BIGINT[]))", [gone])
 
     def _take_messages(self, ids: list[str]) -> int:
-        """The texts of messages that the blocks are pieces of; their places stay, so that no number changes."""
+        """Return the texts of messages that the blocks are pieces of; their places stay, so that no number changes."""
         rows = self._rows(f"SELECT conversation, number, added_by, calls::VARCHAR FROM messages WHERE {_OWN}", [ids])
         for conversation, number, added_by, calls in rows:
             bare = json.dumps([[call[0], call[1], "{}"] for call in json.loads(calls)], ensure_ascii=False)
@@ -196,9 +196,9 @@ class ErasureStorage(StoragePart):
         return len(rows)
 
     def _take_packs(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
-        """The blocks as members of packs, proposed ones too, and the words by which packs and what was asked of them
-        may tell their texts.
-        A pack keeps its id, which then says of more members than it has. Done without the wing of packs, too.
+        """Return the blocks as members of packs, proposed ones too, and the words by which packs and what was asked of
+        them may tell their texts. A pack keeps its id, which then says of more members than it has. Done without the
+        wing of packs, too.
         """
         gone, changed = set(ids), {"packs": 0, "pack_uses": 0, "pack_proposals": 0}
         packs = self._rows(

@@ -33,12 +33,12 @@ _SEVERAL = "contains(meta::VARCHAR, '\"categories\"')"
 
 
 def texts_of(column: str) -> str:
-    """The list of texts that a column of JSON holds."""
+    """Return the list of texts that a column of JSON holds."""
     return f"from_json({column}, '[\"VARCHAR\"]')"
 
 
 def where(wanted: BlockFilter) -> tuple[str, list[Any]]:
-    """A condition on `memory_blocks` and its parameters.
+    """Return a condition on `memory_blocks` and its parameters.
 
     Times are half open, an empty list of statuses passes none.
     """

@@ -61,7 +61,7 @@ class ForecastStorage(StoragePart):
         self._fitted: tuple[int, Sequence[Any], CalibrationFit] | None = None
 
     def next_serial(self) -> int:
-        """The serial that the next forecast will have, from 1."""
+        """Return the serial that the next forecast will have, from 1."""
         return self._count("SELECT coalesce(max(serial), 0) + 1 FROM calibration_log")
 
     def insert(
@@ -108,7 +108,7 @@ class ForecastStorage(StoragePart):
         self._note("INSERT INTO forecast_curves VALUES (?, ?::JSON)", [operation, curve])
 
     def curve(self) -> str | None:
-        """The curve in use, as JSON: that of the latest operation that stands; None before the first."""
+        """Return the curve in use, as JSON: that of the latest operation that stands; None before the first."""
         value = self._value(
             "SELECT curve::VARCHAR FROM forecast_curves JOIN operations ON id = operation_id WHERE NOT undone "
             "ORDER BY operation_id DESC LIMIT 1"
@@ -120,8 +120,8 @@ class ForecastStorage(StoragePart):
         self._note("INSERT INTO meta VALUES (?, ?)", [f"{NEEDS}{operation}", needs])
 
     def fitted(self, changes: int) -> CalibrationFit:
-        """What the calibrations that stand have fitted. changes: the change counter of the state that is read, which is
-        asked once; and read anew is only what another calibration, or the undo of one, has changed.
+        """Return what the calibrations that stand have fitted. changes: the change counter of the state that is read,
+        which is asked once; and read anew is only what another calibration, or the undo of one, has changed.
         """
         known = self._fitted
         if known is None or known[0] != changes:
@@ -132,7 +132,9 @@ class ForecastStorage(StoragePart):
         return known[2]
 
     def needs(self) -> str | None:
-        """What questions need of frames, as JSON: as the latest operation that stands measured it; None before."""
+        """Return what questions need of frames, as JSON: as the latest operation that stands measured it; None
+        before.
+        """
         value = self._value(
             "SELECT value FROM meta JOIN operations ON key = concat(?::VARCHAR, id) WHERE NOT undone "
             "ORDER BY id DESC LIMIT 1",
@@ -141,8 +143,8 @@ class ForecastStorage(StoragePart):
         return None if value is None else str(value)
 
     def judged_questions(self, limit: int) -> tuple[QuestionRow, ...]:
-        """The latest questions of frames of which at least one block has a verdict, or an answer that tells whether it
-        used it; the oldest first. As often as it was asked of one frame, a question counts once.
+        """Return the latest questions of frames of which at least one block has a verdict, or an answer that tells
+        whether it used it; the oldest first. As often as it was asked of one frame, a question counts once.
         """
         found = self._rows(
             "SELECT frame, any_value(query), array_agg(DISTINCT block_id ORDER BY block_id) "
@@ -159,7 +161,9 @@ class ForecastStorage(StoragePart):
     def open_forecast(
         self, block_id: str, assembly_id: str | None = None, prediction_id: str | None = None
     ) -> Outcome | None:
-        """The latest forecast of a block that has no outcome yet, of one assembly or that very one when it is named."""
+        """Return the latest forecast of a block that has no outcome yet, of one assembly or that very one when it is
+        named.
+        """
         named = {"assembly_id": assembly_id, "prediction_id": prediction_id}
         given = {column: value for column, value in named.items() if value is not None}
         found = self._rows(
@@ -171,8 +175,8 @@ class ForecastStorage(StoragePart):
         return _outcome(found[0]) if found else None
 
     def awaited(self, ids: Sequence[str], since: datetime) -> dict[str, str]:
-        """The latest forecast of each of these blocks since an instant that has neither a verdict nor an answer, by the
-        block.
+        """Return the latest forecast of each of these blocks since an instant that has neither a verdict nor an answer,
+        by the block.
         """
         found = self._rows(
             "SELECT block_id, prediction_id FROM (SELECT c.block_id, c.prediction_id, row_number() OVER "
@@ -184,7 +188,9 @@ class ForecastStorage(StoragePart):
         return dict(found)
 
     def verdicts(self, frame: str, query: str) -> dict[str, float]:
-        """What came of the latest forecast of each block that a frame selected for a query; open ones are left out."""
+        """Return what came of the latest forecast of each block that a frame selected for a query; open ones are left
+        out.
+        """
         return dict(
             self._rows(
                 "SELECT block_id, actual FROM (SELECT c.block_id, c.actual, row_number() OVER "
@@ -271,18 +277,18 @@ class ForecastStorage(StoragePart):
         return {block: (useful, verdicts) for block, useful, verdicts in found}
 
     def latest(self, limit: int) -> tuple[Outcome, ...]:
-        """The latest forecasts, decided or not, the newest first."""
+        """Return the latest forecasts, decided or not, the newest first."""
         found = self._rows(f"SELECT {_COLUMNS} FROM calibration_log ORDER BY serial DESC LIMIT ?", [limit])
         return tuple(_outcome(row) for row in found)
 
     def count(self, *, by: ForecastGroup | None = None, value: str | None = None) -> int:
-        """How many forecasts were logged, of all or of one frame, category or relation type."""
+        """Return how many forecasts were logged, of all or of one frame, category or relation type."""
         if by is None or value is None:
             return self._count("SELECT count(*) FROM calibration_log")
         return self._count(f"SELECT count(*) FROM calibration_log WHERE {_CONDITIONS[by]}", [value])
 
     def groups(self) -> tuple[GroupRow, ...]:
-        """All forecasts together, then by frame, by category and by relation type."""
+        """Return all forecasts together, then by frame, by category and by relation type."""
         of_decided = "avg(predicted) FILTER (WHERE actual IS NOT NULL), avg(actual), avg(brier_score)"
         found = self._rows(
             f"SELECT 'all', '', count(*), count(actual), {of_decided}, 0 AS place FROM calibration_log "
@@ -321,7 +327,7 @@ class BlockUseStorage(StoragePart):
         self._execute("DELETE FROM block_uses WHERE number <= ?", [first + len(uses) - 1 - keep], counted=False)
 
     def latest(self, limit: int) -> tuple[BlockUse, ...]:
-        """The latest, the newest first, without titles."""
+        """Return the latest, the newest first, without titles."""
         from amgs.types.calibration import BlockUse
 
         found = self._rows(

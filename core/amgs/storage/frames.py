@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def encode(definition: FrameDefinition) -> dict[str, Any]:
-    """A definition as JSON knows it; `decode` gives an equal one back."""
+    """Return a definition as JSON knows it; `decode` gives an equal one back."""
     plain = {f.name: getattr(definition, f.name) for f in fields(definition)}
     return {
         **plain,
@@ -32,7 +32,7 @@ def encode(definition: FrameDefinition) -> dict[str, Any]:
 
 
 def decode(data: Mapping[str, Any]) -> FrameDefinition:
-    """The definition that `encode` wrote."""
+    """Return the definition that `encode` wrote."""
     given = dict(data)
     given["weights"] = Weights(**given["weights"])
     given["rule"] = decode_rule(given["rule"])
@@ -56,7 +56,7 @@ _OF_A_REQUEST = frozenset({"current", "as_of"})
 
 
 def encode_rule(rule: SelectionRule) -> dict[str, Any]:
-    """A rule as JSON knows it; `decode_rule` gives an equal one back."""
+    """Return a rule as JSON knows it; `decode_rule` gives an equal one back."""
     plain = {f.name: getattr(rule, f.name) for f in fields(rule) if f.name != "filter"}
     plain = {name: value for name, value in plain.items() if name not in _ADDED or value != _ADDED[name]}
     wanted = {f.name: getattr(rule.filter, f.name) for f in fields(rule.filter) if f.name not in _OF_A_REQUEST}
@@ -69,7 +69,7 @@ def encode_rule(rule: SelectionRule) -> dict[str, Any]:
 
 
 def decode_rule(data: Mapping[str, Any]) -> SelectionRule:
-    """The rule that `encode_rule` wrote."""
+    """Return the rule that `encode_rule` wrote."""
     wanted = dict(data["filter"])
     for name in ("since", "until", "reinforced_since"):
         wanted[name] = None if wanted[name] is None else parse_instant(wanted[name])
@@ -121,7 +121,7 @@ class FrameStorage(StoragePart):
         self._execute("DELETE FROM frame_compositions WHERE parent_frame IN (SELECT unnest(?::VARCHAR[]))", given)
 
     def everything(self) -> tuple[FrameDefinition, ...]:
-        """All registered definitions by name."""
+        """Return all registered definitions by name."""
         children: dict[str, list[ChildFrame]] = {}
         for parent, child, share in self._rows(
             "SELECT parent_frame, child_frame, budget_allocation FROM frame_compositions ORDER BY "
@@ -138,7 +138,7 @@ class FrameStorage(StoragePart):
 
 
 def definition_of(row: Sequence[Any], children: tuple[ChildFrame, ...]) -> FrameDefinition:
-    """The definition in a row, in the order of the columns; raises StoreCorruptError for what is none."""
+    """Return the definition in a row, in the order of the columns; raises StoreCorruptError for what is none."""
     try:
         return FrameDefinition(
             name=row[0],
@@ -187,7 +187,7 @@ class FrameCacheStorage(StoragePart):
         )
 
     def get(self, name: str, request: str) -> CacheRow | None:
-        """The kept assembly of a frame for a request."""
+        """Return the kept assembly of a frame for a request."""
         found = self._rows(
             "SELECT frame_name, request, assembly::VARCHAR, computed_at, structure, definition, "
             "identity::VARCHAR FROM frame_cache WHERE frame_name = ? AND request = ?",
@@ -224,7 +224,7 @@ class ScoreStorage(StoragePart):
         )
 
     def get(self, frame: str) -> dict[str, float]:
-        """The cached scores of a frame by block id."""
+        """Return the cached scores of a frame by block id."""
         return dict(
             self._rows("SELECT block_id, score FROM scores_cache WHERE frame_name = ? ORDER BY block_id", [frame])
         )

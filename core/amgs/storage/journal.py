@@ -108,14 +108,16 @@ class JournalStorage(StoragePart):
                 )
 
     def latest(self, limit: int) -> tuple[JournalEntry, ...]:
-        """The latest operations, the newest first."""
+        """Return the latest operations, the newest first."""
         return tuple(
             _operation(row)
             for row in self._rows(f"SELECT {_COLUMNS} FROM operations ORDER BY id DESC LIMIT ?", [limit])
         )
 
     def last_event(self) -> datetime | None:
-        """When the latest operation, forecast or assembly was: the youngest of the three; None where none ever was."""
+        """Return when the latest operation, forecast or assembly was: the youngest of the three; None where none ever
+        was.
+        """
         found = self._value(
             "SELECT max(done) FROM ((SELECT timestamp AS done FROM operations ORDER BY id DESC LIMIT 1) UNION ALL "
             "(SELECT timestamp FROM calibration_log ORDER BY serial DESC LIMIT 1) UNION ALL "
@@ -129,26 +131,28 @@ class JournalStorage(StoragePart):
         return _operation(found[0]) if found else None
 
     def latest_standing(self) -> int | None:
-        """The id of the latest operation that changed something and is not undone."""
+        """Return the id of the latest operation that changed something and is not undone."""
         found = self._value(
             "SELECT max(id) FROM operations WHERE NOT undone AND kind NOT IN (?, ?, ?)", [PROPOSAL, ERASED, MASKED]
         )
         return None if found is None else int(found)
 
     def is_latest(self, operation_id: int) -> bool:
-        """Whether the operation stands and no other came after it."""
+        """Return whether the operation stands and no other came after it."""
         found = self._rows("SELECT id, undone FROM operations ORDER BY id DESC LIMIT 1")
         return bool(found) and found[0][0] == operation_id and not found[0][1]
 
     def last_of(self, kind: str) -> JournalEntry | None:
-        """The operation of this kind that was last applied and not undone."""
+        """Return the operation of this kind that was last applied and not undone."""
         found = self._rows(
             f"SELECT {_COLUMNS} FROM operations WHERE kind = ? AND NOT undone ORDER BY id DESC LIMIT 1", [kind]
         )
         return _operation(found[0]) if found else None
 
     def pages(self, operation_id: int, target: JournalTarget, size: int = 10_000) -> Iterator[tuple[JournalRow, ...]]:
-        """What an operation changed of blocks or of edges, by key, some at a time: one may have changed them all."""
+        """Yield what an operation changed of blocks or of edges, by key, some at a time: one may have changed them
+        all.
+        """
         last = ""
         while True:
             found = self._rows(
@@ -165,7 +169,7 @@ class JournalStorage(StoragePart):
             )
 
     def edge_counts(self, operation_id: int) -> tuple[int, int, int]:
-        """How many edges an operation made, changed and took out."""
+        """Return how many edges an operation made, changed and took out."""
         found = self._rows(
             "SELECT count(*) FILTER (WHERE before IS NULL), count(*) FILTER (WHERE before IS NOT NULL AND after "
             "IS NOT NULL), count(*) FILTER (WHERE after IS NULL) FROM operation_rows "

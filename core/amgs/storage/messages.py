@@ -78,7 +78,7 @@ class MessageStorage(StoragePart):
         )
 
     def standing(self, conversation: str) -> frozenset[int]:
-        """The numbers of messages that every context is to keep whole, of those that are held."""
+        """Return the numbers of messages that every context is to keep whole, of those that are held."""
         # Of another message that later came under the same number and name, nothing was said.
         rows = self._rows(
             "SELECT DISTINCT s.number FROM standing_messages s LEFT JOIN operations a ON a.id = s.added_by "
@@ -99,7 +99,7 @@ class MessageStorage(StoragePart):
         )
 
     def held(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[StoredMessage, ...]:
-        """The messages of a conversation from one number to another, both included, in order."""
+        """Return the messages of a conversation from one number to another, both included, in order."""
         upto = "" if last is None else " AND number <= ?"
         rows = self._rows(
             f"SELECT {_COLUMNS} FROM {STANDING} WHERE conversation = ? AND number >= ?{upto} ORDER BY number",
@@ -108,7 +108,7 @@ class MessageStorage(StoragePart):
         return tuple(map(_message, rows))
 
     def some(self, conversation: str, numbers: Collection[int]) -> dict[int, StoredMessage]:
-        """Those messages of a conversation that are held of these numbers."""
+        """Return those messages of a conversation that are held of these numbers."""
         rows = self._rows(
             f"SELECT {_COLUMNS} FROM {STANDING} WHERE conversation = ? AND number IN (SELECT unnest(?::BIGINT[]))",
             [conversation, list(numbers)],
@@ -116,11 +116,11 @@ class MessageStorage(StoragePart):
         return {one.message.number: one for one in map(_message, rows)}
 
     def count(self, conversation: str) -> int:
-        """How many messages a conversation has; 0 for one that is not held."""
+        """Return how many messages a conversation has; 0 for one that is not held."""
         return self._count(f"SELECT count(*) FROM {STANDING} WHERE conversation = ?", [conversation])
 
     def conversations(self) -> tuple[ConversationSummary, ...]:
-        """The conversations that are held, by name."""
+        """Return the conversations that are held, by name."""
         rows = self._rows(
             f"SELECT conversation, count(*), min(said_at), max(said_at) FROM {STANDING} "
             "GROUP BY conversation ORDER BY conversation"
@@ -177,7 +177,7 @@ class MentionStorage(StoragePart):
         )
 
     def held(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[ResolvedMention, ...]:
-        """The mentions in the messages from one number to another, both included, in the order of the words.
+        """Return the mentions in the messages from one number to another, both included, in the order of the words.
 
         An alias, by which older stores make two names one, is none.
         """
@@ -201,7 +201,7 @@ class MentionStorage(StoragePart):
         )
 
     def waiting(self, conversation: str) -> tuple[int, ...]:
-        """The numbers of the messages that were not, in order."""
+        """Return the numbers of the messages that were not, in order."""
         rows = self._rows(
             f"SELECT m.number FROM {STANDING} m LEFT JOIN operations r ON r.id = m.resolved_by WHERE "
             "m.conversation = ? AND (m.resolved_by IS NULL OR r.undone) ORDER BY m.number",
@@ -304,12 +304,12 @@ class ExchangeStorage(StoragePart):
             self._write(f"DELETE FROM {table} WHERE {bare}", [])
 
     def get(self, number: int) -> ExchangeRow | None:
-        """A request; None where it is not kept."""
+        """Return a request; None where it is not kept."""
         found = self._rows(f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges WHERE number = ?", [number])
         return _exchange(found[0]) if found else None
 
     def before(self, row: ExchangeRow) -> ExchangeRow | None:
-        """The request before this one of the same conversation; None where none is kept."""
+        """Return the request before this one of the same conversation; None where none is kept."""
         found = self._rows(
             f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges WHERE conversation = ? AND number < ? "
             "ORDER BY number DESC LIMIT 1",
@@ -318,7 +318,7 @@ class ExchangeStorage(StoragePart):
         return _exchange(found[0]) if found else None
 
     def latest(self, limit: int, conversation: str | None = None) -> Sequence[ExchangeRow]:
-        """The latest requests, of one conversation or of all, the newest first."""
+        """Return the latest requests, of one conversation or of all, the newest first."""
         named = "" if conversation is None else "WHERE conversation = ? "
         found = self._rows(
             f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges {named}ORDER BY number DESC LIMIT ?",
@@ -327,7 +327,7 @@ class ExchangeStorage(StoragePart):
         return tuple(map(_exchange, found))
 
     def prompts(self, number: int) -> tuple[GatewayPrompt, ...]:
-        """The prompts of a request, in its order."""
+        """Return the prompts of a request, in its order."""
         found = self._rows(
             "SELECT e.kind, p.content, e.after FROM exchange_prompts e JOIN prompts p ON p.id = e.prompt "
             "WHERE e.exchange = ? ORDER BY e.position",
@@ -336,8 +336,8 @@ class ExchangeStorage(StoragePart):
         return tuple(GatewayPrompt(kind, content, after) for kind, content, after in found)
 
     def prompt_ids(self, conversations: Collection[str]) -> dict[str, dict[int, PromptIds]]:
-        """The prompts of every request of these conversations of which they were kept, by conversation and number, the
-        earliest first.
+        """Return the prompts of every request of these conversations of which they were kept, by conversation and
+        number, the earliest first.
         """
         found = self._rows(
             "SELECT e.conversation, e.number, p.kind, p.prompt FROM exchanges e "

@@ -16,7 +16,7 @@ class MetaStorage(StoragePart):
     """Values by name."""
 
     def get(self, key: str) -> str | None:
-        """The value under a key, None when there is none."""
+        """Return the value under a key, None when there is none."""
         value = self._value("SELECT value FROM meta WHERE key = ?", [key])
         return None if value is None else str(value)
 
@@ -36,12 +36,12 @@ class MetaStorage(StoragePart):
             self._execute(_PUT, [_KEPT + name, value], counted=False)
 
     def kept(self, prefix: str) -> dict[str, str]:
-        """What is remembered under names that begin so, by name."""
+        """Return what is remembered under names that begin so, by name."""
         rows = self._rows("SELECT key, value FROM meta WHERE starts_with(key, ?) ORDER BY key", [_KEPT + prefix])
         return {str(key).removeprefix(_KEPT): str(value) for key, value in rows}
 
     def store_id(self) -> str:
-        """What tells this store from every other one."""
+        """Return what tells this store from every other one."""
         return self.get("store_id") or ""
 
     def embedding_space(self) -> tuple[str, int] | None:

@@ -44,7 +44,7 @@ class MonitorStorage(StoragePart):
             )
 
     def last(self, kind: str) -> MonitorValue | None:
-        """The latest record of a kind."""
+        """Return the latest record of a kind."""
         found = self._rows(
             "SELECT timestamp, kind, subject, value, detail::VARCHAR FROM monitor_log WHERE kind = ? "
             "ORDER BY rowid DESC LIMIT 1",

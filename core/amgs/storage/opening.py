@@ -19,12 +19,12 @@ _SCHEMES = ("postgresql://", "postgres://")
 
 
 def is_address(place: Path | str) -> bool:
-    """Whether a place is in a PostgreSQL database, and not a file."""
+    """Return whether a place is in a PostgreSQL database, and not a file."""
     return str(place).startswith(_SCHEMES)
 
 
 def in_namespace(address: str, namespace: str) -> str:
-    """The address of a namespace of the database that an address names without one.
+    """Return the address of a namespace of the database that an address names without one.
 
     Raises UsageError for an address that is none, holds a password or names a namespace already, and for what cannot be
     the name of one.
@@ -75,12 +75,12 @@ def _check_whole(storage: Storage) -> None:
 
 
 def is_gone(path: Path) -> bool:
-    """Whether the store that was at a path was removed or moved away, and what was noted beside it stayed."""
+    """Return whether the store that was at a path was removed or moved away, and what was noted beside it stayed."""
     return files.is_gone(path)
 
 
 def copy_in_memory(source: Storage) -> Storage:
-    """A store in memory that holds what the source holds, one change later; the caller closes it."""
+    """Return a store in memory that holds what the source holds, one change later; the caller closes it."""
     target = open_storage(MEMORY)
     try:
         with target.transaction():

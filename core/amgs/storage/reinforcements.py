@@ -38,7 +38,7 @@ class ReinforcementStorage(StoragePart):
         )
 
     def of(self, block_id: str) -> tuple[ReinforcementEvent, ...]:
-        """The events of one block, the oldest first."""
+        """Return the events of one block, the oldest first."""
         found = self._rows(
             "SELECT block_id, event_type, timestamp, source FROM reinforcement_log WHERE block_id = ? "
             "ORDER BY timestamp, event_type, source",
@@ -57,7 +57,7 @@ class ReinforcementStorage(StoragePart):
         return np.asarray(c["number"], dtype=np.int64), np.asarray(c["at"], dtype=np.int64)
 
     def counts(self, ids: Iterable[str] | None = None) -> dict[str, int]:
-        """How often each block was reinforced, of all blocks or of those named.
+        """Return how often each block was reinforced, of all blocks or of those named.
 
         Blocks without an event are missing.
         """
@@ -70,7 +70,7 @@ class ReinforcementStorage(StoragePart):
         )
 
     def count(self, *, since: datetime) -> int:
-        """How many events there were since an instant."""
+        """Return how many events there were since an instant."""
         return self._count("SELECT count(*) FROM reinforcement_log WHERE timestamp >= ?", [stored(since)])
 
     def append_walks(self, keys: Sequence[tuple[str, str, str]], at: datetime, source: str) -> None:
@@ -81,8 +81,8 @@ class ReinforcementStorage(StoragePart):
         )
 
     def walks(self) -> dict[tuple[str, str, str], int]:
-        """How often each edge (source, target, relation) led to a block that a verdict calls useful; edges that never
-        did are missing.
+        """Return how often each edge (source, target, relation) led to a block that a verdict calls useful; edges that
+        never did are missing.
         """
         found = self._rows(
             "SELECT source_id, target_id, relation_type, count(*) FROM edge_forecasts "
@@ -91,8 +91,8 @@ class ReinforcementStorage(StoragePart):
         return {(s, t, r): n for s, t, r, n in found}
 
     def uses(self) -> dict[str, frozenset[str]]:
-        """The occasions on which each block was used, by block; a block that never was is missing. Two blocks that
-        share an occasion were used together: a verdict calls both useful in one assembly, or they were reinforced
+        """Return the occasions on which each block was used, by block; a block that never was is missing. Two blocks
+        that share an occasion were used together: a verdict calls both useful in one assembly, or they were reinforced
         together. Having been selected by the same frame is none.
         """
         # A verdict's own event says when it was given, not in which assembly: that is in the log of forecasts.

@@ -45,15 +45,15 @@ class ReviewStorage(StoragePart):
             )
 
     def next_id(self) -> int:
-        """The number that the next finding gets; numbers are not given out twice."""
+        """Return the number that the next finding gets; numbers are not given out twice."""
         return self._count("SELECT coalesce(max(id), 0) + 1 FROM reviews")
 
     def waiting(self) -> int:
-        """How many findings are open."""
+        """Return how many findings are open."""
         return self._count(f"SELECT count(*) FROM ({_STANDING}) WHERE state = 'open'")
 
     def everything(self) -> tuple[Review, ...]:
-        """The findings that stand, open ones first, the surest first."""
+        """Return the findings that stand, open ones first, the surest first."""
         found = self._rows(f"SELECT * FROM ({_STANDING}) AS r ORDER BY state <> 'open', confidence DESC, id")
         return tuple(_review(row) for row in found)
 

@@ -23,5 +23,5 @@ def signed(**said: str) -> Iterator[None]:
 
 
 def signature() -> Mapping[str, str]:
-    """The words for what this thread commits now."""
+    """Return the words for what this thread commits now."""
     return _SAID.get()

@@ -64,7 +64,7 @@ class SourceStorage(StoragePart, ABC):
     """
 
     def names(self) -> tuple[SourceName, ...]:
-        """Every source that was ever named, by name."""
+        """Return every source that was ever named, by name."""
         rows = self._rows("SELECT name, root, path FROM sources ORDER BY name")
         return tuple(SourceName(name, root, str(path)) for name, root, path in rows)
 
@@ -117,17 +117,17 @@ class SourceStorage(StoragePart, ABC):
             )
 
     def held(self, sources: Sequence[str] | None = None) -> tuple[SourcePiece, ...]:
-        """What sources (all without any) hold now, by source and position."""
+        """Return what sources (all without any) hold now, by source and position."""
         if sources is None:
             return self._pieces("until IS NULL", [])
         return self._pieces("until IS NULL AND source IN (SELECT unnest(?::VARCHAR[]))", [list(sources)])
 
     def holding(self, ids: Sequence[str]) -> tuple[SourcePiece, ...]:
-        """Where blocks are held now, by source and position."""
+        """Return where blocks are held now, by source and position."""
         return self._pieces("until IS NULL AND block_id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
 
     def history(self, source: str) -> tuple[SourcePiece, ...]:
-        """What a source ever held, the earliest first."""
+        """Return what a source ever held, the earliest first."""
         return self._pieces("source = ?", [source], "since, position")
 
     @abstractmethod

@@ -46,10 +46,10 @@ class TableStorage(StoragePart, ABC):
 
     @abstractmethod
     def schema(self) -> dict[str, tuple[TableColumn, ...]]:
-        """Every table of the schema with its columns, by name."""
+        """Return every table of the schema with its columns, by name."""
 
     def rows(self, table: str, columns: Sequence[TableColumn], *, skip: int = 0) -> Iterator[list[TableRow]]:
-        """The rows of a table in order of insertion, without the first `skip`, in batches."""
+        """Yield the rows of a table in order of insertion, without the first `skip`, in batches."""
         chosen = ", ".join(_read(column) for column in columns)
         vectors = self._vectors_in_columns and any(column.type == "FLOAT[]" for column in columns)
         last = -1
@@ -89,16 +89,16 @@ class TableStorage(StoragePart, ABC):
             self._execute(f'INSERT INTO "{table}" ({names}) SELECT {values} FROM given_rows')
 
     def count(self, table: str) -> int:
-        """How many rows a table has."""
+        """Return how many rows a table has."""
         return int(self._value(f'SELECT count(*) FROM "{table}"'))
 
     def untouched(self) -> bool:
-        """Whether nothing was ever done in the store: no table has rows but those of a new one."""
+        """Return whether nothing was ever done in the store: no table has rows but those of a new one."""
         return not any(self.count(name) for name in self.schema() if name not in OF_A_NEW_STORE)
 
     @abstractmethod
     def sizes(self) -> dict[str, TableSize]:
-        """What every table takes, by name; of a file in whole blocks of it, and its indexes are not counted."""
+        """Return what every table takes, by name; of a file in whole blocks of it, and its indexes are not counted."""
 
     def set_counter(self, value: int) -> None:
         """Put the change counter where revisions of imported rows are not in its future; inside a transaction."""

@@ -77,12 +77,12 @@ class CorefTurn:
     session: int = 0
 
     def word_in(self, start: int, end: int) -> int:
-        """The word of a span that the others depend on, the last one where several do not; -1 without any."""
+        """Return the word of a span that the others depend on, the last one where several do not; -1 without any."""
         inside = [i for i, word in enumerate(self.words) if word.start < end and word.end > start]
         return next((i for i in reversed(inside) if self.words[i].head not in inside or self.words[i].head == i), -1)
 
     def word(self, place: int) -> str:
-        """A word in small letters; "" beyond the ends."""
+        """Return a word in small letters; "" beyond the ends."""
         return self.words[place].text.lower() if 0 <= place < len(self.words) else ""
 
 
@@ -141,7 +141,7 @@ class GrammarParser:
 
 @lru_cache(maxsize=1)
 def packaged_parser() -> GrammarParser:
-    """The one of the packaged model that a process shares: it takes three seconds to load."""
+    """Return the one of the packaged model that a process shares: it takes three seconds to load."""
     return GrammarParser()
 
 
@@ -155,12 +155,12 @@ _BEFORE_ONE = ("another", "this", "that", "which")
 
 
 def find_mentions(turns: Sequence[CorefTurn]) -> tuple[CorefMention, ...]:
-    """The mentions in turns, and who speaks each, in order."""
+    """Return the mentions in turns, and who speaks each, in order."""
     return tuple(sorted((*_labels(turns), *_find(turns)), key=lambda one: (one.turn, one.start, -one.end)))
 
 
 def place_mentions(turns: Sequence[CorefTurn], spans: Iterable[tuple[int, int, int]]) -> tuple[CorefMention, ...]:
-    """The pronouns and names among (turn, start, end), all of people, and who speaks each turn."""
+    """Return the pronouns and names among (turn, start, end), all of people, and who speaks each turn."""
     found = []
     for number, start, end in spans:
         turn = turns[number]
@@ -208,7 +208,7 @@ def _name(turns: Sequence[CorefTurn], number: int, start: int, end: int, label: 
 
 
 def _pronoun(turns: Sequence[CorefTurn], number: int, place: int) -> CorefMention | None:
-    """A word that stands for another one: "'s" does in "let's", "one" where it counts nothing."""
+    """Return a word that stands for another one: "'s" does in "let's", "one" where it counts nothing."""
     turn = turns[number]
     word = turn.words[place]
     text = word.text.lower().replace("’", "'")
@@ -249,7 +249,7 @@ def _noun(turns: Sequence[CorefTurn], number: int, place: int) -> CorefMention |
 
 
 def singular(noun: str) -> str:
-    """A noun without the ending of its plural."""
+    """Return a noun without the ending of its plural."""
     if noun.endswith("ies") and len(noun) > 4:
         return noun[:-3] + "y"
     if noun.endswith(("ches", "shes", "sses", "xes")):
@@ -289,7 +289,7 @@ PERSON_NOUNS = {word: gender for gender, words in _PERSON_NOUNS.items() for word
 
 
 def name_gender(name: str) -> Gender:
-    """What a title or a first name tells, UNKNOWN where it is given to both or is not known."""
+    """Return what a title or a first name tells, UNKNOWN where it is given to both or is not known."""
     words = [word.strip(".,'’").lower() for word in name.split()] or [""]
     if words[0] in TITLES and len(words) > 1:
         return TITLES[words[0]]
@@ -300,7 +300,7 @@ def name_gender(name: str) -> Gender:
 
 
 def is_first_name(word: str) -> bool:
-    """Whether the lists hold a word as a first name."""
+    """Return whether the lists hold a word as a first name."""
     return any(word.lower() in names for names in _first_names())
 
 

@@ -160,7 +160,7 @@ class _Reading:
         return (turn.speaker,) if turn.speaker else ()
 
     def _calls(self, mention: CorefMention) -> bool:
-        """Whether a name calls somebody: set off at an end of what is said, or after a greeting."""
+        """Return whether a name calls somebody: set off at an end of what is said, or after a greeting."""
         turn = self.turns[mention.turn]
         inside = [i for i, word in enumerate(turn.words) if word.start < mention.end and word.end > mention.start]
         if not inside:
@@ -170,7 +170,7 @@ class _Reading:
         return opens and after in _ENDS and (before, after) != ("", "")
 
     def _addressee(self, mention: CorefMention) -> tuple[tuple[str, ...], str]:
-        """Who is spoken to, nobody where nothing tells; and by what."""
+        """Return who is spoken to, nobody where nothing tells; and by what."""
         at = mention.turn
         speaker = self.turns[at].speaker
         if called := self.calls.get(at):
@@ -197,8 +197,8 @@ class _Reading:
     # --- who bears a name --------------------------------------------------------------------------------
 
     def _identify(self, text: str) -> tuple[tuple[str, ...], str]:
-        """Who is meant by a name: of those here, of those who are known, of those named before; else somebody new. A
-        name that fits two of them fits nobody.
+        """Return who is meant by a name: of those here, of those who are known, of those named before; else somebody
+        new. A name that fits two of them fits nobody.
         """
         words = [bare_name(word.strip(".,'’\"")).lower() for word in text.split()]
         words = [word for word in words if word[:1].isalpha() and word not in GREETINGS] or [text.lower()]
@@ -248,12 +248,12 @@ class _Reading:
         ]
 
     def _gender(self, number: int) -> Gender:
-        """The gender of a mention, or of whom it was found to mean, where its own words tell none."""
+        """Return the gender of a mention, or of whom it was found to mean, where its own words tell none."""
         own, names = self.mentions[number].gender, self.meant.get(number, ())
         return name_gender(names[0]) if own is Gender.UNKNOWN and names else own
 
     def _does_it_to(self, one: CorefMention, mention: CorefMention) -> bool:
-        """Whether one does to the other what a sentence tells: "Tom saw him" is of two people."""
+        """Return whether one does to the other what a sentence tells: "Tom saw him" is of two people."""
         words = self.turns[mention.turn].words
         if one.turn != mention.turn or one.word < 0 or mention.text.lower().endswith("self"):
             return False
@@ -306,13 +306,13 @@ class _Reading:
         return () if other is None else self.meant[other], cue, 1.0, other
 
     def _rank(self, number: int) -> int:
-        """What acts comes before what something is done to, and that before all else."""
+        """Return what acts comes before what something is done to, and that before all else."""
         one = self.mentions[number]
         role = self.turns[one.turn].words[one.word].role if one.word >= 0 else ""
         return 0 if role.startswith("nsubj") else 1 if role == "dobj" else 2
 
     def _is_called(self, number: int, mention: CorefMention, head: str) -> bool:
-        """Whether a noun may mean it again, and says less."""
+        """Return whether a noun may mean it again, and says less."""
         one = self.mentions[number]
         if one.kind is Kind.NAME:
             return one.text.split()[-1].lower() == head or self._label(number) in _CLASSES.get(head, ())
@@ -335,12 +335,12 @@ class _Reading:
 
 
 def bare_name(name: str) -> str:
-    """A name without the possessive with which it was said."""
+    """Return a name without the possessive with which it was said."""
     return name.removesuffix("'s").removesuffix("’s").rstrip("'’")
 
 
 def _fits(words: Sequence[str], name: str) -> bool:
-    """Whether all words of a mention are of a name, a title aside."""
+    """Return whether all words of a mention are of a name, a title aside."""
     own = {part.strip(".").lower() for part in name.split()}
     said = [word for word in words if word not in TITLES] or words
     title = TITLES.get(words[0], Gender.UNKNOWN) if len(said) < len(words) else Gender.UNKNOWN
@@ -348,7 +348,7 @@ def _fits(words: Sequence[str], name: str) -> bool:
 
 
 def _shortens(words: Sequence[str], name: str) -> bool:
-    """Whether one word is the beginning of a name's first word: "Rach", "Phoebs"; no "Ann" is "Announcement"."""
+    """Return whether one word is the beginning of a name's first word: "Rach", "Phoebs"; no "Ann" is "Announcement"."""
     said, first = words[0], name.split()[0].lower()
     if len(words) != 1 or len(said) < _SHORTEST or not is_first_name(first):
         return False

@@ -66,7 +66,7 @@ _TWICE = frozenset({"concept"})
 def gather_entities(
     mentions: Iterable[ResolvedMention], type: MentionType | None = None
 ) -> tuple[ConversationEntity, ...]:
-    """The entities of mentions, the most often mentioned first, of equals the one that comes first.
+    """Return the entities of mentions, the most often mentioned first, of equals the one that comes first.
 
     Nothing but the normal form and the type makes two mentions one entity; a pronoun counts for what it means.
     """
@@ -100,6 +100,6 @@ def _entity(type: MentionType, members: Sequence[ResolvedMention]) -> Conversati
 
 
 def split_by_confidence(mentions: Sequence[ResolvedMention], least: float) -> tuple[tuple[ResolvedMention, ...], int]:
-    """Those of a confidence of `least` or more, and how many are less sure."""
+    """Return those of a confidence of `least` or more, and how many are less sure."""
     told = tuple(one for one in mentions if one.confidence >= least)
     return told, len(mentions) - len(told)

@@ -116,7 +116,7 @@ class _Found:
 
 
 def find_by_shape(message: Message) -> tuple[ResolvedMention, ...]:
-    """The mentions of a message that its characters tell, in order; no two of them overlap."""
+    """Return the mentions of a message that its characters tell, in order; no two of them overlap."""
     text = message.text[:LONGEST]
     taken: list[_Found] = []
     free = bytearray(b"\1" * len(text))
@@ -166,7 +166,7 @@ def _find_dates(message: Message, text: str) -> Iterator[_Found]:
 
 
 def days(one: DateMention) -> str:
-    """The days of a date as ISO 8601; `..` for an end that is open."""
+    """Return the days of a date as ISO 8601; `..` for an end that is open."""
     interval = one.interval
     if interval.first is None or interval.last is None:
         first, last = ("" if d is None else d.isoformat() for d in (interval.first, interval.last))

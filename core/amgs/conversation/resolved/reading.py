@@ -80,8 +80,8 @@ _ABSTRACT = ("ness", "ity", "ence", "ance", "ism")
 def find_by_grammar(
     messages: Sequence[Message], wanted: Collection[int], taken: Sequence[ResolvedMention], parser: GrammarParser
 ) -> tuple[ResolvedMention, ...]:
-    """The mentions in what user and assistant say in the messages of these numbers; the others are read for what came
-    before. taken: what is known by its shape, within which nothing is a name. Raises ModelError without a parser.
+    """Return the mentions in what user and assistant say in the messages of these numbers; the others are read for what
+    came before. taken: what is known by its shape, within which nothing is a name. Raises ModelError without a parser.
     """
     spoken = [m for m in messages if m.role in ("user", "assistant") and m.text.strip()]
     turns = parser.parse([(m.speaker or m.role, m.text[:LONGEST]) for m in spoken], number_sessions(spoken))
@@ -153,7 +153,7 @@ class _Reading:
         return self._tell(mention, start, end, kind, type_, [bare_name(means)], confidence, because)
 
     def _personal(self, one: Resolution, mention: CorefMention, owner: Resolution) -> Iterator[ResolvedMention]:
-        """What is somebody's; what is a place's or a firm's is nobody's."""
+        """Yield what is somebody's; what is a place's or a firm's is nobody's."""
         bare, whose = _bare(mention), self.mentions[owner.mention]
         named = whose.kind is Kind.NAME and self._type(owner.mention) != "person"
         if whose.kind not in OBJECT or named or bare in _NOTHING or bare.endswith(_ABSTRACT):
@@ -191,7 +191,7 @@ class _Reading:
         return "personal_object" if owned else "concept"
 
     def _concept(self, mention: CorefMention) -> Iterator[ResolvedMention]:
-        """A term of several nouns."""
+        """Yield a term of several nouns."""
         words = self.turns[mention.turn].words
         first = mention.word
         while first > 0 and words[first - 1].role == "compound" and words[first - 1].tag in COMMON:

@@ -36,7 +36,7 @@ class ChatGPTImporter:
     program = "ChatGPT"
 
     def recognises(self, data: Any) -> bool:
-        """Whether a conversation has a tree of messages."""
+        """Return whether a conversation has a tree of messages."""
         return some(data, lambda one: isinstance(one.get("mapping"), dict))
 
     def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
@@ -120,7 +120,7 @@ def _message(records: Records, node: Any, path: str) -> Iterator[ForeignMessage]
 
 
 def _text(records: Records, content: dict[str, Any], kind: str, path: str) -> str | None:
-    """The text of a content; None for a kind that has none."""
+    """Return the text of a content; None for a kind that has none."""
     parts = content.get("parts")
     if isinstance(parts, list):
         made = (_part(records, part, f"{path}.parts[{n}]") for n, part in enumerate(parts))

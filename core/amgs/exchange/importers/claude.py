@@ -28,7 +28,7 @@ class ClaudeImporter:
     program = "Claude"
 
     def recognises(self, data: Any) -> bool:
-        """Whether a conversation has messages, or a memory notes, under the names that Claude gives them."""
+        """Return whether a conversation has messages, or a memory notes, under the names that Claude gives them."""
         return some(data, lambda one: isinstance(one.get("chat_messages"), list) or _holds_notes(one))
 
     def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
@@ -68,7 +68,9 @@ def _take_conversation(records: Records, found: dict[str, Any], path: str, withi
 
 
 def _tree(listed: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The places of messages with those of their parents and children; who tells no parent follows the one before."""
+    """Return the places of messages with those of their parents and children; who tells no parent follows the one
+    before.
+    """
     by_id = {one["uuid"]: here for here, one in listed.items() if isinstance(one.get("uuid"), str)}
     tree: dict[str, Any] = {here: {"parent": None, "children": []} for here in listed}
     before = None
@@ -83,7 +85,7 @@ def _tree(listed: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _last_of(found: Mapping[str, Any], listed: Mapping[str, Mapping[str, Any]], tree: Mapping[str, Any]) -> str | None:
-    """The place of the message that the conversation ended on: the latest of those that nothing follows."""
+    """Return the place of the message that the conversation ended on: the latest of those that nothing follows."""
     named = found.get("current_leaf_message_uuid")
     ends = [(instant(one.get("created_at")) or EPOCH, n, here) for n, (here, one) in enumerate(listed.items())]
     chosen = [here for _, _, here in ends if named and listed[here].get("uuid") == named]

@@ -40,7 +40,7 @@ IMPORTERS: tuple[Importer, ...] = (
 
 
 def read_document(data: Any, settings: IngestSettings, format: ForeignFormat | None = None) -> ForeignRecords:
-    """The records of a parsed document, in the format it is recognised by or the one that is named.
+    """Return the records of a parsed document, in the format it is recognised by or the one that is named.
 
     Raises InputError for a document of no known format, or of several, and where nothing in it was found.
     """
@@ -64,7 +64,7 @@ def _named(format: str) -> Importer:
 
 
 def recognised(data: Any) -> Importer:
-    """The importer of a document, by what stands in it; raises InputError for none and for several."""
+    """Return the importer of a document, by what stands in it; raises InputError for none and for several."""
     fits = [one for one in IMPORTERS if one.recognises(data)]
     if len(fits) == 1:
         return fits[0]
@@ -84,7 +84,7 @@ def recognised(data: Any) -> Importer:
 
 
 def read_session(session: SessionConversation, settings: IngestSettings, called: str) -> ForeignRecords:
-    """A block for each message of a session, split where it is long. called: the name of its conversation.
+    """Return a block for each message of a session, split where it is long. called: the name of its conversation.
 
     Every record and every turn of the session is counted: it is taken, or left out by what it is.
     """
@@ -131,7 +131,7 @@ class ForeignDocument:
 
 
 def read_files(paths: Sequence[Path], format: ForeignFormat | None = None) -> list[ForeignDocument]:
-    """The documents in files, and in all files below folders, by name.
+    """Return the documents in files, and in all files below folders, by name.
 
     format: what the files are, of those that are no session files. A file of a folder that is not taken is named with
     the reason. Raises InputError for a file that was named itself and cannot be read or is of no known format.
@@ -146,14 +146,14 @@ def read_files(paths: Sequence[Path], format: ForeignFormat | None = None) -> li
 
 
 def named(paths: Sequence[Path]) -> str:
-    """What files are called together."""
+    """Return what files are called together."""
     return str(paths[0]) if len(paths) == 1 else f"{len(paths):,} files and folders"
 
 
 def records_of(
     documents: Sequence[ForeignDocument], settings: IngestSettings, format: ForeignFormat | None = None
 ) -> ForeignRecords:
-    """The records of documents, as one where they are several; each file is counted then.
+    """Return the records of documents, as one where they are several; each file is counted then.
 
     Raises InputError for a document of no known format, or of several, and where nothing in it was found.
     """
@@ -177,12 +177,12 @@ def _records(document: ForeignDocument, settings: IngestSettings, format: Foreig
 
 
 def _is_session(folder: Path) -> bool:
-    """Whether a folder as a whole is what a format has for a file."""
+    """Return whether a folder as a whole is what a format has for a file."""
     return any(one.recognises(folder, ()) for one in FORMATS)
 
 
 def _folder(folder: Path, format: ForeignFormat | None) -> Iterator[ForeignDocument]:
-    """What lies in a folder and in those below it; links to folders are not followed."""
+    """Yield what lies in a folder and in those below it; links to folders are not followed."""
     try:
         held = sorted(folder.iterdir())
     except OSError as error:
@@ -197,7 +197,7 @@ def _folder(folder: Path, format: ForeignFormat | None) -> Iterator[ForeignDocum
 
 
 def _found(path: Path, format: ForeignFormat | None) -> list[ForeignDocument]:
-    """The documents of a file of a folder, or why it is left out."""
+    """Return the documents of a file of a folder, or why it is left out."""
     if not path.is_dir() and path.suffix not in _ENDINGS:
         return [ForeignDocument(str(path), left_out="it is of no known format")]
     try:

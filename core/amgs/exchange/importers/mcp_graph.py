@@ -25,7 +25,7 @@ class McpGraphImporter:
     program = "the MCP memory server"
 
     def recognises(self, data: Any) -> bool:
-        """Whether it holds entities or relations as that server writes them."""
+        """Return whether it holds entities or relations as that server writes them."""
         listed = data.get("entities", data.get("relations")) if isinstance(data, dict) else data
         if isinstance(data, dict) and not any(isinstance(data.get(key), list) for key in _GRAPH):
             listed = [data]

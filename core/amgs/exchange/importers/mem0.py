@@ -37,7 +37,7 @@ class Mem0Importer:
 
 
 def _memories(data: Any) -> tuple[Any, str]:
-    """The list of memories and its path."""
+    """Return the list of memories and its path."""
     if isinstance(data, dict):
         for key in _LISTS:
             if isinstance(data.get(key), list):

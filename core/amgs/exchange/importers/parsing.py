@@ -25,7 +25,7 @@ class _TwiceError(ValueError):
 
 
 def parse(path: Path) -> Any:
-    """The value in a file of JSON, or a list of those in its lines, of which one that is no JSON is an `Unread`.
+    """Return the value in a file of JSON, or a list of those in its lines, of which one that is no JSON is an `Unread`.
 
     Raises InputError for a file that cannot be read, is no JSON, is nested too deeply or has a key twice.
     """
@@ -113,13 +113,13 @@ class Unread:
 
 
 def text(value: Any) -> str | None:
-    """A text; None for anything else."""
+    """Return a text; None for anything else."""
     return value if isinstance(value, str) else None
 
 
 def instant(value: Any) -> datetime | None:
-    """An instant written in ISO 8601 or as "1:56 pm on 8 May, 2023", or as seconds or milliseconds since 1970; None
-    for anything else.
+    """Return an instant written in ISO 8601 or as "1:56 pm on 8 May, 2023", or as seconds or milliseconds since 1970;
+    None for anything else.
     """
     try:
         if isinstance(value, str):
@@ -141,12 +141,12 @@ def _machine_made(at: datetime, written: str) -> datetime:
 
 
 def without_vectors(record: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """A record without its vectors, and whether there were any."""
+    """Return a record without its vectors, and whether there were any."""
     kept = {k: v for k, v in record.items() if not (isinstance(v, list) and k.lower().endswith(_VECTORS))}
     return kept, len(kept) < len(record)
 
 
 def some(data: Any, fits: Any) -> bool:
-    """Whether a list holds an object that fits, or the data is one itself."""
+    """Return whether a list holds an object that fits, or the data is one itself."""
     given = data if isinstance(data, list) else [data]
     return any(isinstance(one, dict) and fits(one) for one in given)

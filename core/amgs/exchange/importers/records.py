@@ -75,12 +75,12 @@ class ForeignRecords:
     conversations: tuple[ForeignConversation, ...] = ()
 
     def taken(self, kind: str) -> int:
-        """How many records of a kind became blocks."""
+        """Return how many records of a kind became blocks."""
         return self.found[kind] - sum(one.count for one in self.left_out if one.kind == kind)
 
 
 def joined(found: Sequence[tuple[str, ForeignRecords]]) -> ForeignRecords:
-    """The records of several files as one; the places in each begin with its path."""
+    """Return the records of several files as one; the places in each begin with its path."""
     counts: Counter[str] = Counter()
     drafts: dict[str, tuple[RawBlock, ...]] = {}
     for _, one in found:
@@ -113,7 +113,7 @@ class Records:
         self._conversations: list[ForeignConversation] = []
 
     def result(self) -> ForeignRecords:
-        """All that was collected."""
+        """Return all that was collected."""
         drafts = {kind: tuple(self._drafts.get(kind, ())) for kind in self._found}
         conversations = tuple(self._conversations)
         return ForeignRecords(self._format, dict(self._found), drafts, tuple(self._left), conversations)
@@ -132,7 +132,7 @@ class Records:
         self._left.append(LeftOut(kind, path or _WHOLE, reason[:_LONGEST_REASON], count))
 
     def objects(self, kind: str, found: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The objects of a list with their paths; whatever else stands in it is named."""
+        """Yield the objects of a list with their paths; whatever else stands in it is named."""
         if found is None:
             return
         if not isinstance(found, list):
@@ -148,14 +148,16 @@ class Records:
                 self.leave(kind, here, f"it is {_told(one)}, not an object")
 
     def instant(self, given: Any, path: str) -> datetime | None:
-        """An instant that a record tells; one that cannot be read is named."""
+        """Return an instant that a record tells; one that cannot be read is named."""
         found = instant(given)
         if found is None and given not in (None, ""):
             self.note("date", path, "it cannot be read as a time")
         return found
 
     def original(self, record: Mapping[str, Any], path: str, *, without: Sequence[str] = ()) -> dict[str, Any]:
-        """What a record says beside its text, to be kept as it stands under `original`; {} where nothing is left."""
+        """Return what a record says beside its text, to be kept as it stands under `original`; {} where nothing is
+        left.
+        """
         kept, vectors = without_vectors({k: v for k, v in record.items() if k not in without})
         if vectors:
             self.note("vector", path, "vectors are not taken; the memory makes its own")
@@ -172,7 +174,7 @@ class Records:
         return fitted
 
     def source(self, *parts: str) -> str:
-        """The name of a source of its own, `mem0/<id>`; the second of a name has ` (2)` behind it."""
+        """Return the name of a source of its own, `mem0/<id>`; the second of a name has ` (2)` behind it."""
         made = "/".join((self._format, *(part.replace("#", " ") for part in parts if part)))
         self._sources[made] += 1
         return made if self._sources[made] == 1 else f"{made} ({self._sources[made]})"
@@ -271,7 +273,7 @@ class Records:
 
 
 def _message(one: ForeignMessage) -> Message:
-    """A message of a conversation that tells no calls: who is neither of those that speak has a name."""
+    """Return a message of a conversation that tells no calls: who is neither of those that speak has a name."""
     told = str((one.meta or {}).get("role", "")).lower()
     role: Role = "user" if told in ("user", "human") else "system" if told == "system" else "assistant"
     own = one.speaker if one.speaker != speaker(role) else ""
@@ -294,7 +296,7 @@ def _told(value: Any) -> str:
 
 
 def speaker(role: Any, given: Any = None) -> str:
-    """The name of who speaks: the one that is given, else the role with a capital."""
+    """Return the name of who speaks: the one that is given, else the role with a capital."""
     roles = {"human": "User", "user": "User", "assistant": "Assistant", "ai": "Assistant"}
     own = name(given)
     told = name(role)
@@ -311,9 +313,9 @@ class Importer(Protocol):
     program: str
 
     def recognises(self, data: Any) -> bool:
-        """Whether the document is of this format, by what stands in it."""
+        """Return whether the document is of this format, by what stands in it."""
         ...
 
     def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
-        """The records of the document; whatever is not understood is named, nothing is raised."""
+        """Return the records of the document; whatever is not understood is named, nothing is raised."""
         ...

@@ -62,14 +62,14 @@ class TranscriptImporter:
 
 
 def _is_message(one: Mapping[str, Any]) -> bool:
-    """Whether an object is a message, or wraps one as lines of an agent's log do."""
+    """Return whether an object is a message, or wraps one as lines of an agent's log do."""
     said = unwrapped(one)
     known = said.get("role") in _ROLES and ("content" in said or "tool_calls" in said)
     return known and not any(key in one for key in _FOREIGN)
 
 
 def _is_conversation(one: Mapping[str, Any]) -> bool:
-    """Whether an object holds a list of messages."""
+    """Return whether an object holds a list of messages."""
     return not any(key in one for key in _FOREIGN) and any(
         isinstance(one.get(key), list) and any(isinstance(m, dict) and _is_message(m) for m in one[key])
         for key in LISTS
@@ -132,7 +132,7 @@ def _says(said: Mapping[str, Any]) -> bool:
 
 
 def _time(records: Records, one: Mapping[str, Any], path: str) -> tuple[Any, tuple[str, ...]]:
-    """The instant that an object tells, and the field that does."""
+    """Return the instant that an object tells, and the field that does."""
     for key in TIMES:
         if one.get(key) not in (None, ""):
             return records.instant(one[key], f"{path}.{key}" if path else key), (key,)

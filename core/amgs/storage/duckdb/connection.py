@@ -157,7 +157,7 @@ class Connection(SqlConnection):
             self._note.write(commit)
 
     def _state(self) -> LastCommit:
-        """Where the store stands, as the writer sees it."""
+        """Return where the store stands, as the writer sees it."""
         row = self._writer.execute(
             "SELECT (SELECT value FROM meta WHERE key = 'store_id'), value, "
             "(SELECT coalesce(max(id), 0) FROM operations) FROM change_counter"
@@ -173,12 +173,12 @@ class Connection(SqlConnection):
     # --- reading ----------------------------------------------------------------------------------------
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a query."""
+        """Return all rows of a query."""
         with self._passing(), self._translate():
             return self._cursor().execute(sql, list(parameters)).fetchall()
 
     def columns(self, sql: str, parameters: Sequence[Any] = (), *, whole: bool = False) -> dict[str, NDArray[Any]]:
-        """The query's columns as arrays of length n: the fast way for many rows.
+        """Return the query's columns as arrays of length n: the fast way for many rows.
 
         NULLs come as masked arrays. whole: a file reads every query in bulk.
         """
@@ -392,7 +392,7 @@ def _connected(
 
 
 def _locked(path: str, process: str) -> StoreLockedError:
-    """The error for a store that a process has open, whose number may not be known."""
+    """Return the error for a store that a process has open, whose number may not be known."""
     who = f"process {process}" if process else "another process"
     stop = f"Close it (or end process {process})" if process else "Close it"
     locked = StoreLockedError(
@@ -403,7 +403,7 @@ def _locked(path: str, process: str) -> StoreLockedError:
 
 
 def _translated(error: Exception, path: str) -> AmgsError:
-    """The engine's error for a DuckDB error."""
+    """Return the engine's error for a DuckDB error."""
     text = str(error).strip().split("\n", 1)[0]
     if "lock on file" in text:
         held = _OTHER_PROCESS.search(text)

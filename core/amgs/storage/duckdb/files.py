@@ -59,7 +59,7 @@ def one_maker(path: Path) -> Iterator[None]:
 
 
 def locked_by(path: Path) -> str:
-    """The number of the process that has DuckDB's lock on a store; "" where none has, or it cannot be asked."""
+    """Return the number of the process that has DuckDB's lock on a store; "" where none has, or it cannot be asked."""
     form = "hhqqi"  # type, from where, first byte, bytes, process
     try:
         with path.open("rb") as file:
@@ -87,12 +87,12 @@ def cut_ahead(path: Path, at: int) -> str:
 
 
 def is_new(path: Path) -> bool:
-    """Whether nothing lies at the path of a store, nor beside it what belongs to one."""
+    """Return whether nothing lies at the path of a store, nor beside it what belongs to one."""
     return not any(os.path.lexists(one) for one in _parts(path))
 
 
 def is_gone(path: Path) -> bool:
-    """Whether a store that was here was removed or moved away, and what was noted beside it stayed."""
+    """Return whether a store that was here was removed or moved away, and what was noted beside it stayed."""
     return not os.path.lexists(path) and _size(Path(f"{path}.counter")) > 0
 
 
@@ -111,7 +111,7 @@ def _parts(path: Path) -> tuple[Path, ...]:
 
 
 def _mode(path: Path) -> int:
-    """What lies at a path; 0 for nothing, and for what can be no path, such as one that is too long."""
+    """Return what lies at a path; 0 for nothing, and for what can be no path, such as one that is too long."""
     try:
         return path.stat().st_mode
     except (OSError, ValueError):

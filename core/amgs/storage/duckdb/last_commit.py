@@ -38,7 +38,7 @@ class LastCommit:
     operation: int
 
     def beyond(self, found: LastCommit) -> str:
-        """What `found`, the store as it is now, lacks of this, in words; empty when it lacks nothing."""
+        """Return what `found`, the store as it is now, lacks of this, in words; empty when it lacks nothing."""
         lost = self.changes - found.changes
         if self.store != found.store or lost <= 0:
             return ""
@@ -69,7 +69,7 @@ class WriteAhead:
         self._known = Written()
 
     def written(self) -> Written:
-        """All of it as it is now; each byte is read once."""
+        """Return all of it as it is now; each byte is read once."""
         try:
             with self.path.open("rb") as file:
                 head = zlib.crc32(file.read(_HEAD))
@@ -83,7 +83,7 @@ class WriteAhead:
         return self._known
 
     def differs(self, noted: Written) -> bool:
-        """Whether the part that was noted is there and reads otherwise."""
+        """Return whether the part that was noted is there and reads otherwise."""
         try:
             with self.path.open("rb") as file:
                 head, size = zlib.crc32(file.read(_HEAD)), file.seek(0, os.SEEK_END)
@@ -144,7 +144,7 @@ class Note:
             return True
 
     def read(self) -> LastCommit | None:
-        """What was noted; None where there is no note, or none that can be trusted."""
+        """Return what was noted; None where there is no note, or none that can be trusted."""
         said = self._said()
         try:
             return LastCommit(str(said["store"]), int(said["changes"]), int(said["operation"]))
@@ -152,7 +152,7 @@ class Note:
             return None
 
     def finds_damage(self) -> bool:
-        """Whether the write-ahead file is no longer what was committed to it. To be asked before the database is
+        """Return whether the write-ahead file is no longer what was committed to it. To be asked before the database is
         opened, which reads it.
         """
         try:
@@ -218,7 +218,7 @@ class WriteAheadSize:
         self._before = _size(self._ahead)
 
     def due(self) -> bool:
-        """Whether to write it into the store now. To be asked after each commit."""
+        """Return whether to write it into the store now. To be asked after each commit."""
         ahead = _size(self._ahead)
         added, self._before = ahead - self._before, ahead
         return due(_size(self._store), ahead, added)
@@ -229,8 +229,8 @@ class WriteAheadSize:
 
 
 def due(store: int, ahead: int, added: int) -> bool:
-    """Whether a store of so many bytes takes in what waits. ahead: bytes that wait. added: by the last commit; below 0
-    where DuckDB has begun another file.
+    """Return whether a store of so many bytes takes in what waits. ahead: bytes that wait. added: by the last commit;
+    below 0 where DuckDB has begun another file.
     """
     enough = max(LEAST, store // SHARE)
     return ahead >= enough and added <= enough // BATCH

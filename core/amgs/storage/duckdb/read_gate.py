@@ -31,7 +31,7 @@ class ReadGate:
 
     @contextmanager
     def shut(self, wait: float) -> Iterator[bool]:
-        """Whether everybody was through within `wait` seconds; if so, nobody passes inside."""
+        """Yield whether everybody was through within `wait` seconds; if so, nobody passes inside."""
         with self._changed:
             self._shut = True
             alone = self._changed.wait_for(lambda: not self._inside, wait)

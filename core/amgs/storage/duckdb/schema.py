@@ -9,7 +9,7 @@ from amgs.storage.migrations import LATEST, MIGRATIONS
 
 
 def schema_version(connection: duckdb.DuckDBPyConnection) -> int:
-    """The schema number of an open database, 0 for a blank one.
+    """Return the schema number of an open database, 0 for a blank one.
 
     Raises StoreError for a database of something else.
     """

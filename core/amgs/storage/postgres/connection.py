@@ -175,7 +175,7 @@ class PostgresConnection(SqlConnection):
 
     @contextmanager
     def _reader(self) -> Iterator[psycopg.Connection[Any]]:
-        """The connection that this thread reads with now."""
+        """Yield the connection that this thread reads with now."""
         if self._closed:
             raise self._gone()
         own = self._writer if self._owned else getattr(self._local, "reader", None)
@@ -336,7 +336,7 @@ def _program() -> str:
 
 
 def connected(address: Address) -> psycopg.Connection[Any]:
-    """A connection that is set to a namespace."""
+    """Return a connection that is set to a namespace."""
     with translating(address.shown):
         made = psycopg.connect(address.connection, **_options(address))
         values.register(made)
@@ -378,7 +378,7 @@ def _read(sql: str) -> bytes:
 
 
 def _copied(cursor: psycopg.Cursor[Any], sql: bytes, parameters: list[Any]) -> dict[str, NDArray[Any]] | None:
-    """The columns of a query by COPY; None where its rows are not all of one width."""
+    """Return the columns of a query by COPY; None where its rows are not all of one width."""
     cursor.execute(b"SELECT * FROM (" + sql + b") AS asked LIMIT 0", parameters)
     described = cursor.description or []
     sent = bytearray()

@@ -55,24 +55,24 @@ class Outbox(StoragePart):
             execute("DELETE FROM outbox WHERE revision <= ?", [revision - KEPT], structural=False)
 
     def changes(self, since: int, limit: int) -> tuple[StoreChange, ...]:
-        """The first changes after a revision that are kept."""
+        """Return the first changes after a revision that are kept."""
         rows = self._rows(
             "SELECT revision, told FROM outbox WHERE revision > ? ORDER BY revision LIMIT ?", [since, limit]
         )
         return tuple(_change(int(revision), json.loads(told)) for revision, told in rows)
 
     def edges(self, since: int) -> frozenset[EdgeKey] | None:
-        """The keys of all edges that were written after a revision, None where they are not known."""
+        """Return the keys of all edges that were written after a revision, None where they are not known."""
         found = self._keys("edges", since)
         return None if found is None else frozenset((str(s), str(t), str(r)) for s, t, r in found)
 
     def clocks(self, since: int) -> frozenset[str] | None:
-        """The ids of all blocks whose clocks were set after a revision, None where they are not known."""
+        """Return the ids of all blocks whose clocks were set after a revision, None where they are not known."""
         found = self._keys("clocks", since)
         return None if found is None else frozenset(map(str, found))
 
     def follows(self, since: int) -> bool:
-        """Whether each change after a revision is kept, and none of them filled the store from elsewhere."""
+        """Return whether each change after a revision is kept, and none of them filled the store from elsewhere."""
         known, whole, now = self._rows(
             "SELECT count(*), count(*) FILTER (WHERE edges IS NULL AND clocks IS NULL), (SELECT value FROM "
             "change_counter) FROM outbox WHERE revision > ?",

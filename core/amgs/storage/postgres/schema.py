@@ -49,7 +49,7 @@ _OWN_STEPS = {18: _ANY_LENGTH}
 
 
 def version_of(connection: Connection[Any], schema: str) -> int:
-    """The number of the schema that a namespace has, 0 for one that is not there."""
+    """Return the number of the schema that a namespace has, 0 for one that is not there."""
     found = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [f'"{schema}".meta']).fetchone()
     if found is None or not found[0]:
         return 0
@@ -86,7 +86,7 @@ def _statements(step: str) -> list[str]:
 
 
 def _defined(statement: str) -> str:
-    """A statement as PostgreSQL reads it; texts are in the order of their code points, as in a file."""
+    """Return a statement as PostgreSQL reads it; texts are in the order of their code points, as in a file."""
     told = translated(statement).replace("%%", "%")
     return _TEXTS.sub('TEXT COLLATE "C"', told) if statement.startswith(("CREATE TABLE", "ALTER TABLE")) else told
 

@@ -29,7 +29,7 @@ def translating(path: str) -> Iterator[None]:
 
 
 def _told(error: psycopg.Error, path: str) -> AmgsError:
-    """The engine's error for one of the server or of the way to it."""
+    """Return the engine's error for one of the server or of the way to it."""
     text = (error.diag.message_primary or str(error)).strip().split("\n", 1)[0]
     if isinstance(error, errors.DiskFull):
         return StoreError(

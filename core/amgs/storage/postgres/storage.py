@@ -99,7 +99,7 @@ class PostgresBlockColumns(BlockColumnStorage):
 
 
 def _episode(source: str | None) -> int:
-    """A number of the source without its part, 0 for none."""
+    """Return a number of the source without its part, 0 for none."""
     if source is None:
         return 0
     name = _PLACE.sub("", source)
@@ -107,7 +107,7 @@ def _episode(source: str | None) -> int:
 
 
 def _speaker(content: str) -> str:
-    """The name before a colon at the very start, each of its words with a capital; "" for none."""
+    """Return the name before a colon at the very start, each of its words with a capital; "" for none."""
     found = _SPEAKER.match(content)
     if found is None or not all(word[0].isupper() for word in found[1].split(" ")):
         return ""

@@ -34,7 +34,7 @@ _SINCE_2000 = 946_684_800_000_000
 
 
 def kept(text: str) -> str:
-    """A text as the tables hold it."""
+    """Return a text as the tables hold it."""
     if _MARK in text:
         text = text.replace(_MARK, f"{_MARK}m")
     if "\0" in text:
@@ -45,7 +45,7 @@ def kept(text: str) -> str:
 
 
 def given(text: str) -> str:
-    """A text of the tables as it went in."""
+    """Return a text of the tables as it went in."""
     return _MARKED.sub(lambda found: _BACK[found[0]], text) if _MARK in text else text
 
 
@@ -150,8 +150,8 @@ _TEXTS = frozenset((25, 1043))
 
 
 def columns_of(sent: bytes | bytearray, kinds: Sequence[int]) -> list[NDArray[Any]] | None:
-    """The columns, each of length n, where every row is as wide as the first: numbers, and texts of one length in ASCII
-    as objects; None where that does not hold, as with a NULL.
+    """Return the columns, each of length n, where every row is as wide as the first: numbers, and texts of one length
+    in ASCII as objects; None where that does not hold, as with a NULL.
 
     sent: all that COPY (FORMAT BINARY) sent. kinds: the ids of the columns' types.
     """
@@ -180,7 +180,7 @@ def columns_of(sent: bytes | bytearray, kinds: Sequence[int]) -> list[NDArray[An
 
 
 def _row(sent: bytes | bytearray, kinds: Sequence[int]) -> np.dtype[Any] | None:
-    """How a row lies, as the first one tells."""
+    """Return how a row lies, as the first one tells."""
     fields: list[tuple[str, str]] = [("fields", ">i2")]
     at = _COPY_HEAD + 2
     for place, kind in enumerate(kinds):
@@ -221,7 +221,7 @@ OFFERED_TYPES = {
 
 
 def array_of(kind: int, column: Sequence[Any]) -> NDArray[Any]:
-    """A column as an array of length n: of numbers, where NULLs are masked, or of objects.
+    """Return a column as an array of length n: of numbers, where NULLs are masked, or of objects.
 
     kind: the id of its type in PostgreSQL.
     """
@@ -238,7 +238,7 @@ _WORDS = {"?": "%s", "DOUBLE": "FLOAT8", "VARCHAR": "TEXT", "FLOAT[]": "REAL[]"}
 
 @cache
 def translated(sql: str) -> str:
-    """A statement of the parts as psycopg takes it; the parts hold a few hundred of them."""
+    """Return a statement of the parts as psycopg takes it; the parts hold a few hundred of them."""
 
     def word(found: re.Match[str]) -> str:
         text = found[0]

@@ -21,9 +21,9 @@ from amgs_focus.lens.scoring import LensView
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.records import children_cost
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.utility import Label
 from amgs_focus.window.layout import assemble, spread
 from amgs_focus.window.working_context import WorkingContext
+from benchmarks.focus_training.counterfactuals import Label
 from benchmarks.focus_training.lens_labels import JointLabel, LabelledSnapshot
 from benchmarks.focus_training.lens_runs import LensRuns, LensText, fact_lifetime, stirred, text_of
 

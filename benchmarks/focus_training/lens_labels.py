@@ -23,8 +23,16 @@ from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import NodeRef, parent_of
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.utility import Gained, HorizonReader, Label, LabelledAction, LabelSnapshot, candidates, counterfactuals
 from amgs_focus.window.working_context import Entry, WorkingContext, gist_entry
+from benchmarks.focus_training.counterfactuals import (
+    Gained,
+    HorizonReader,
+    Label,
+    LabelledAction,
+    LabelSnapshot,
+    candidates,
+    counterfactuals,
+)
 from benchmarks.focus_training.lens_runs import LensRuns, LensSnapshot, LensText, snapshot_at
 
 FORMAT = "amgs-lens-labels-2"

@@ -19,10 +19,10 @@ from amgs_focus.runtime.state import FocusState
 from amgs_focus.runtime.step import refocus
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.utility import LabelSnapshot, candidates
 from amgs_focus.window.allocator import make_room
 from amgs_focus.window.layout import assemble, spread
 from amgs_focus.window.working_context import WorkingContext
+from benchmarks.focus_training.counterfactuals import LabelSnapshot, candidates
 from benchmarks.focus_training.facts import fact_text
 
 PARAGRAPH = 96  # tokens of a filler paragraph at most

@@ -14,10 +14,8 @@ import numpy as np
 from amgs_focus.errors import FocusError
 from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.records import NodeRef, StepRecord, parent_of
-from amgs_focus.runtime.block_utility import before_answer
-from amgs_focus.runtime.prefix import PrefixReader
+from amgs_focus.runtime.block_utility import before_answer, read_without
 from amgs_focus.runtime.runtime import FocusRuntime
-from amgs_focus.runtime.state import ReadHistory
 from amgs_focus.runtime.view import token_texts
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.views import FocusView
@@ -96,19 +94,13 @@ def measure_dependence(
     progress: ProgressCallback | None = None,
 ) -> AnswerDependence:
     """The same of any context that ends where an answer, whose tokens the lifetime need not hold, began."""
-    reader = PrefixReader(tree.model, clock)
     closable = [entry.node for entry in context.entries() if not entry.level and entry.end <= context.tail_start]
     shut = [at for at, entry in enumerate(context.entries()) if entry.level == 1 and not tree.is_sealed(entry.node)]
     control = shut[len(shut) // 2] if shut else None
     trials = [context.collapse(parent_of(node, context.block_size))[0] for node in reversed(closable)]
     if control is not None:
         trials.append(context.expand(control)[0])
-    losses = []
-    for number, trial in enumerate([context, *trials]):
-        if progress is not None:
-            progress(number, 1 + len(trials), "closing blocks")
-        losses.append(reader.losses(ReadHistory((trial,), tree.generation), tree, answer).numpy())
-    plain, *closed = losses
+    plain, *closed = read_without(context, tree, answer, trials, clock, progress)
     opened = plain - closed.pop() if control is not None else np.zeros(len(answer))
     worse = np.stack([loss - plain for loss in reversed(closed)]) if closed else np.zeros((0, len(answer)))
     words = []

@@ -93,7 +93,7 @@ def test_a_gain_is_the_answers_nll_without_the_blocks_detail(session: Operator) 
 
     gists: set[int] = set()
     plain = nll(context.embeddings(tree, 0, context.used))
-    for worth in block_utilities(state, tree):
+    for worth in block_utilities(state, tree, runtime.clock):
         held = [span for span in tree.spans() if span.source == worth.source]
         expected = 0.0
         for index in range(context.tail_start // 32):

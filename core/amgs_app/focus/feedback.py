@@ -28,7 +28,7 @@ def tell_memory(engine: Engine, *, measure: bool, dry_run: bool, progress: Progr
             way_out="Assemble and open another frame; `focus measure --feedback --dry-run` shows the values again.",
         )
     memory = engine.memory
-    found = block_utilities(runtime.state, runtime.tree, measure=measure, progress=progress)
+    found = block_utilities(runtime.state, runtime.tree, runtime.clock, measure=measure, progress=progress)
     if not found:
         raise UsageError(
             "The lifetime context contains no block of the memory.",

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
 from amgs_focus.errors import FocusError
-from amgs_focus.protocols import ProgressCallback
-from amgs_focus.records import Band, BlockUtility, SpanSource, tail_start
-from amgs_focus.runtime.state import FocusState
+from amgs_focus.protocols import PerfClock, ProgressCallback
+from amgs_focus.records import Band, BlockUtility, NodeRef, SpanSource, tail_start
+from amgs_focus.runtime.prefix import PrefixReader
+from amgs_focus.runtime.state import FocusState, ReadHistory
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.utility import Label, LabelSnapshot, counterfactuals
 from amgs_focus.window.working_context import WorkingContext, token_entries
 
 HALF = 0.5
@@ -23,7 +27,12 @@ HALF = 0.5
 
 
 def block_utilities(
-    state: FocusState, tree: LifetimeTree, *, measure: bool = True, progress: ProgressCallback | None = None
+    state: FocusState,
+    tree: LifetimeTree,
+    clock: PerfClock,
+    *,
+    measure: bool = True,
+    progress: ProgressCallback | None = None,
 ) -> tuple[BlockUtility, ...]:
     """The worth of every memory block in the lifetime, in order of time.
 
@@ -36,7 +45,7 @@ def block_utilities(
         if span.source is not None:
             spans[span.source].append(span)
     maps = state.history or (state.context.bands(),)
-    labels = _labels(state, tree, progress) if measure else ()
+    labels = _labels(state, tree, clock, progress) if measure else ()
     for label in labels:
         tree.catalogue.usage.measured(label.node, label.gain)
     found = []
@@ -75,7 +84,37 @@ def before_answer(state: FocusState) -> WorkingContext:
     return WorkingContext(whole, length, context.window, context.block_size, context.slots, context.tail_blocks)
 
 
-def _labels(state: FocusState, tree: LifetimeTree, progress: ProgressCallback | None) -> Sequence[Label]:
+@dataclass(frozen=True, slots=True)
+class _Gain:
+    """What the detail of a block gives a token of the answer, in nats, with its standard error."""
+
+    node: NodeRef
+    gain: float
+    error: float
+
+
+def read_without(
+    context: WorkingContext,
+    tree: LifetimeTree,
+    answer: Sequence[int],
+    others: Sequence[WorkingContext],
+    clock: PerfClock,
+    progress: ProgressCallback | None = None,
+) -> list[NDArray[np.float64]]:
+    """NLL of each token of an answer after a context, and after each of the others; what they share with the one
+    before is read once.
+    """
+    reader, losses = PrefixReader(tree.model, clock), []
+    for number, trial in enumerate([context, *others]):
+        if progress is not None:
+            progress(number, 1 + len(others), "ΔNLL")
+        losses.append(reader.losses(ReadHistory((trial,), tree.generation), tree, answer).numpy())
+    return losses
+
+
+def _labels(
+    state: FocusState, tree: LifetimeTree, clock: PerfClock, progress: ProgressCallback | None
+) -> Sequence[_Gain]:
     answer = tuple(token for token in state.answer if token not in tree.model.stops)
     if not answer:
         raise FocusError(
@@ -84,7 +123,22 @@ def _labels(state: FocusState, tree: LifetimeTree, progress: ProgressCallback | 
             way_out="Decode an answer first, or report residency without measuring.",
             about="step",
         )
-    return counterfactuals(LabelSnapshot(before_answer(state), tree, answer, state.question_tokens), progress=progress)
+    context = before_answer(state)
+    settled = [entry for entry in reversed(context.entries()) if entry.end <= context.tail_start and entry.level < 2]
+    settled = [entry for entry in settled if not entry.level or not tree.is_sealed(entry.node)]
+    nodes = [NodeRef(1, entry.index) for entry in settled]
+    places = [context.items.index(entry) for entry in settled]
+    others = [
+        (context.expand(at) if entry.level else context.collapse(node))[0]
+        for entry, node, at in zip(settled, nodes, places, strict=True)
+    ]
+    plain, *trials = read_without(context, tree, answer, others, clock, progress)
+    gains = []
+    for entry, node, trial in zip(settled, nodes, trials, strict=True):
+        change = plain - trial if entry.level else trial - plain
+        spread = float(change.std(ddof=1)) if len(change) > 1 else 0.0
+        gains.append(_Gain(node, float(change.mean()), spread / len(change) ** 0.5))
+    return gains
 
 
 def _share(spans: Iterable[SpanSource], bands: Sequence[Band]) -> float:
@@ -97,14 +151,12 @@ def _share(spans: Iterable[SpanSource], bands: Sequence[Band]) -> float:
 
 
 def _gain(
-    spans: Sequence[SpanSource], labels: Sequence[Label], tree: LifetimeTree
+    spans: Sequence[SpanSource], labels: Sequence[_Gain], tree: LifetimeTree
 ) -> tuple[float | None, float, float]:
     """(ΔNLL in nats a token of the answer, its standard error, the share of the block that was measured)."""
     whole = sum(span.end - span.start for span in spans)
     gain = variance = covered = 0.0
     for label in labels:
-        if label.node.level != 1:
-            continue  # a coarser gist stands for many blocks, and says little of one
         start, end = tree.span(label.node)
         overlap = sum(max(0, min(span.end, end) - max(span.start, start)) for span in spans)
         share = overlap / (end - start)

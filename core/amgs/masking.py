@@ -19,6 +19,7 @@ import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
@@ -142,6 +143,9 @@ class TakenSecrets:
     digits: int = 6
 
 
+_PLAIN: Final = (int, float, datetime, type(None))
+_SHORTEST: Final = 16
+"""No word without a sign that is shorter holds a secret."""
 _DEEPEST: Final = 100
 """Containers in each other; what lies deeper is masked as one text."""
 
@@ -151,8 +155,11 @@ def mask(value: T, taken: TakenSecrets | None = None, depth: int = 0) -> T:
 
     taken: is given what is taken out.
     """
+    if isinstance(value, _PLAIN):
+        return value
     if isinstance(value, str):
-        return _mask_text(value, taken)  # type: ignore[return-value]
+        plain = len(value) < _SHORTEST and value.isidentifier()
+        return value if plain else _mask_text(value, taken)  # type: ignore[return-value]
     if depth > _DEEPEST and isinstance(value, (Mapping, list, tuple)):
         return _mask_deep(value, taken)
     if isinstance(value, Mapping):

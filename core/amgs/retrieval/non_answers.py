@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -63,6 +64,7 @@ _POLITE = frozenset(
     )
 )
 """Words of thanks, greeting and assent: a turn that adds only such to the question's answers nothing."""
+_THANKS = re.compile(rf"(?<![^\W_])(?:{'|'.join(sorted(_POLITE))})(?![^\W_])", re.IGNORECASE)
 _SAYS_LITTLE = _POLITE | frozenset(COMMON_WORDS) - {"no", "not", "never", "yes"}
 
 
@@ -92,13 +94,12 @@ def tells(text: str, asked: str, *, of_assistant: bool) -> bool:
     """Whether a text may answer what is asked: it neither asks alone, nor says that it does not know; or it gives a
     name or a number that the question does not. of_assistant: then what is so in general is no answer either.
     """
-    known = {"", *map(_bare, _WORD.findall(asked))}
-    said = {_bare(word) for word in _WORD.findall(text)}
+    known = _known(asked)
     if not (
         is_question(text)
         or _IGNORANT.search(text)
         or (of_assistant and _GENERAL.search(text))
-        or (said & _POLITE and said <= known | _SAYS_LITTLE)
+        or (_THANKS.search(text) and {_bare(word) for word in _WORD.findall(text)} <= known | _SAYS_LITTLE)
     ):
         return True
     return any(
@@ -117,5 +118,11 @@ def is_question(text: str) -> bool:
 
 def _bare(word: str) -> str:
     """A word in lower case without a possessive; of "I'm" the "i", which every question knows."""
-    bare = re.split("['’]", word.lower())[0]
+    bare = word.lower().replace("’", "'").partition("'")[0]
     return "" if bare == "i" else bare
+
+
+@lru_cache(maxsize=8)
+def _known(asked: str) -> frozenset[str]:
+    """The words of a question, and what is no word at all."""
+    return frozenset(("", *map(_bare, _WORD.findall(asked))))

@@ -100,11 +100,20 @@ class Asked:
     client: str = ""
 
     async def run(
-        self, operation: str, lane: Lane, work: Callable[[], Any], told: str = "", *, changes: bool, quiet: bool = False
+        self,
+        operation: str,
+        lane: Lane,
+        work: Callable[[], Any],
+        told: str = "",
+        *,
+        changes: bool,
+        quiet: bool = False,
+        masked: bool = False,
     ) -> Any:
         """Carry out work in a lane of the namespace, and tell those who listen what came of it.
 
-        quiet: nobody is told where nothing changed: a screen looks by itself.
+        quiet: nobody is told where nothing changed: a screen looks by itself. masked: the result comes of a Call, which
+        masks its secrets.
         """
         begun = self.service.perf()
         space, outcome, got, blocks = self.namespace, "failed", "", tuple[str, ...]()
@@ -120,9 +129,8 @@ class Asked:
             signed_work = partial(_signed, work, {**signing, "server": space.server})
             running = space.run(lane, signed_work, self.caller.name)
             bounded = lane == "read" and not changes
-            result = secrets.mask(
-                await (asyncio.wait_for(running, self.service.limits.read_seconds) if bounded else running)
-            )
+            result = await (asyncio.wait_for(running, self.service.limits.read_seconds) if bounded else running)
+            result = result if masked else secrets.mask(result)
             outcome, got, blocks = "done", summary_of(result), _ids(result)
             if space.spans is not None:
                 space.spans.tell_result(space.name, operation, result, self.service.perf() - begun)

@@ -183,7 +183,9 @@ async def _lines(asked: Asked, work: _Work, *, quiet: bool, folder: ExitStack) -
         with folder:
             return work.run(asked, progress)
 
-    running = asked.run(chosen.name, lane_of(work.call), carry_out, told, changes=chosen.writes, quiet=quiet)
+    running = asked.run(
+        chosen.name, lane_of(work.call), carry_out, told, changes=chosen.writes, quiet=quiet, masked=True
+    )
     task = asyncio.ensure_future(running)
     _running.add(task)
     task.add_done_callback(_ended)

@@ -6,6 +6,7 @@ import inspect
 import json
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from functools import wraps
 from pathlib import PurePath
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
@@ -17,6 +18,7 @@ from pydantic import BaseModel, Field
 from amgs.errors import InputError
 from amgs.types import StoreStatus
 from amgs_app.calls.call import Call
+from amgs_app.calls.operation import Operation
 from amgs_app.server.asking import Asked, ByCaller, check_right
 from amgs_app.server.hosting import Lane
 from amgs_app.server.request_model import EXPLAINED, request_model
@@ -38,25 +40,25 @@ def add_route(app: FastAPI, route: Route) -> None:
     """Add a route: its parameters are the operation's, those in the path by the path's names."""
     in_path, given = route.in_path, request_model(route)
     names = {parameter: name for name, parameter in route.renamed}
+    plain = _without_explanation(route.operation)
 
     async def endpoint(asked: Asked, given: BaseModel, **path: str) -> Response:
         check_right(asked, route.right, f"`{route.operation.name}`")
         arguments = {name: getattr(given, name) for name in type(given).model_fields}
         arguments |= {parameter: path[names.get(parameter, parameter)] for parameter in in_path}
+        operation = route.operation if asked.lossless or arguments.get("explain") else plain
         call: Call[Any] = Call(
-            route.operation, {each.name: arguments.get(each.name, each.default) for each in route.operation.parameters}
+            operation, {each.name: arguments.get(each.name, each.default) for each in operation.parameters}
         )
         check_right(asked, call.right, f"`{call.line()}`")
-        operation, lane = route.operation, lane_of(call)
+        lane = lane_of(call)
 
         def work() -> Any:
             engine = asked.namespace.engine
             with asked.namespace.holding(lane):
                 return call.run(Operator(engine) if operation.of_operator else engine)
 
-        result = await asked.run(operation.name, lane, work, call.line(), changes=operation.writes)
-        if operation.name in EXPLAINED and not (asked.lossless or arguments["explain"]):
-            result = EXPLAINED[operation.name](result)
+        result = await asked.run(operation.name, lane, work, call.line(), changes=operation.writes, masked=True)
         return asked.answer(without_place(asked, result))
 
     where = Query() if route.asks_in_query else Body(default_factory=given) if not _needs(given) else Body()
@@ -87,6 +89,19 @@ def add_route(app: FastAPI, route: Route) -> None:
         tags=[route.tag],
         response_model=None,
     )
+
+
+def _without_explanation(operation: Operation[..., Any]) -> Operation[..., Any]:
+    """The operation with the plain answer that most requests want: what is left out need not be masked."""
+    leave_out = EXPLAINED.get(operation.name)
+    if leave_out is None:
+        return operation
+
+    @wraps(operation.function)
+    def function(*given: Any, **named: Any) -> Any:
+        return leave_out(operation.function(*given, **named))
+
+    return replace(operation, function=function)
 
 
 class _BodyAsQuery(APIRoute):

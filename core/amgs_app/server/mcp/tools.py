@@ -245,7 +245,7 @@ class Tools:
         def work() -> Any:
             return call.run(Operator(engine) if operation.of_operator else engine)
 
-        return await asked.run(operation.name, lane_of(call), work, call.line(), changes=operation.writes)
+        return await asked.run(operation.name, lane_of(call), work, call.line(), changes=operation.writes, masked=True)
 
 
 def _passage(hit: Candidate) -> str | None:

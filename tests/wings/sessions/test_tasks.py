@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,25 +15,6 @@ from amgs_tui.__main__ import run
 PROJECT = ".claude/projects/-home-ada-hut"
 
 
-def asked(words: str, session: str, **more: Any) -> dict[str, Any]:
-    said = {"role": "user", "content": words}
-    return {"type": "user", "sessionId": session, "cwd": "/home/ada/hut", "parentUuid": None, "message": said, **more}
-
-
-def answered(id: str, session: str, day: int = 1, model: str = "claude-opus-4-8", **more: Any) -> dict[str, Any]:
-    usage = {"input_tokens": 100, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 900, "output_tokens": 10}
-    said = {"role": "assistant", "id": id, "model": model, "usage": usage, "content": [{"type": "text", "text": id}]}
-    at = f"2026-09-{day:02}T12:00:00Z"
-    return {"type": "assistant", "sessionId": session, "parentUuid": None, "timestamp": at, "message": said, **more}
-
-
-def lay(home: Path, where: str, *lines: dict[str, Any]) -> Path:
-    path = home / where
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
-
-
 def shown(rows: tuple[TreeRow, ...]) -> list[tuple[int, str, str, int, int]]:
     return [(row.depth, row.session.id, row.session.relation, row.own.requests, row.told) for row in rows]
 
@@ -42,18 +22,7 @@ def shown(rows: tuple[TreeRow, ...]) -> list[tuple[int, str, str, int, int]]:
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A session with a subagent, a fork, a resumed copy, the one that goes on, and another of its own."""
-    first = [asked("Build a hut.", "s1"), answered("m1", "s1"), answered("m1", "s1"), answered("m2", "s1", 2)]
-    lay(tmp_path, f"{PROJECT}/s1.jsonl", *first, {"type": "continued-in", "continuedInSessionId": "s9"})
-    side = {"isSidechain": True, "agentId": "a7"}
-    lay(
-        tmp_path, f"{PROJECT}/s1/subagents/agent-a7.jsonl", answered("m3", "s1", 2, "claude-haiku-4-5-20251001", **side)
-    )
-    forked = [{**line, "sessionId": "s2", "forkedFrom": {"sessionId": "s1"}} for line in first[:2]]
-    lay(tmp_path, f"{PROJECT}/s2.jsonl", *forked, answered("m4", "s2", 3))
-    lay(tmp_path, f"{PROJECT}/s3.jsonl", *[{**line, "sessionId": "s3"} for line in first], answered("m5", "s3", 4))
-    lay(tmp_path, f"{PROJECT}/s9.jsonl", answered("m6", "s9", 5, "gpt-unheard-of"))
-    lay(tmp_path, f"{PROJECT}/s7.jsonl", asked("Paint it.", "s7"), answered("m7", "s7", 6))
-    return tmp_path
+    return shutil.copytree(Path(__file__).parent / "home", tmp_path / "home")
 
 
 def test_what_came_from_a_session_stands_below_it_and_counts_its_own_requests(home: Path) -> None:
@@ -89,24 +58,12 @@ def test_sums_count_each_request_once(home: Path, by: SumBy, names: dict[str, in
 
 def test_a_copy_that_another_program_made_of_a_file_adds_nothing(home: Path) -> None:
     before = usage_of_sessions(home, "task").total.requests
-    copy = home / PROJECT / "s1.jsonl"
-    lay(home, f"{PROJECT}/backup.jsonl", *[json.loads(line) for line in copy.read_text().splitlines()])
+    shutil.copyfile(home / PROJECT / "s1.jsonl", home / PROJECT / "backup.jsonl")
     assert usage_of_sessions(home, "task").total.requests == before
 
 
-def test_the_same_question_of_another_day_is_another_request(tmp_path: Path) -> None:
-    for day in (1, 2):
-        used = {"input_tokens": 900, "cached_input_tokens": 0, "output_tokens": 7}
-        told = {"last_token_usage": used, "total_token_usage": {"total_tokens": 907}}
-        content = [{"type": "output_text", "text": "Yes."}]
-        lines = [
-            {"type": "session_meta", "payload": {"id": f"x{day}"}},
-            {"type": "response_item", "payload": {"type": "message", "role": "assistant", "content": content}},
-            {"type": "event_msg", "payload": {"type": "token_count", "info": told}},
-        ]
-        at = {"timestamp": f"2026-09-0{day}T08:00:00Z"}
-        lay(tmp_path, f".codex/sessions/2026/09/0{day}/rollout-{day}.jsonl", *[line | at for line in lines])
-    assert usage_of_sessions(tmp_path, "day").total.requests == 2
+def test_the_same_question_of_another_day_is_another_request() -> None:
+    assert usage_of_sessions(Path(__file__).parent / "home_of_codex", "day").total.requests == 2
 
 
 def test_a_price_is_that_of_the_model_and_the_day() -> None:

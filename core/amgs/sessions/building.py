@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from amgs.errors import InputError
 from amgs.sessions.lines import Line, Record, as_json, is_packed, line_at, lines_of, text
 from amgs.sessions.lines import name as name_of
-from amgs.sessions.turn import LoadedRules, Place, Session, Turn, TurnKind
+from amgs.sessions.turn import Boundary, LoadedRules, Place, Session, Turn, TurnKind
 from amgs.types.conversation import Role, ToolCall
 
 KEPT_OF_LARGE: Final = 1_000
@@ -58,6 +58,27 @@ class SessionBuilder:
             self._taken.add(place.line)
         return made
 
+    def say(self, place: Place, role: Role, kind: TurnKind, told: str, /, **more: Any) -> None:
+        """Add a turn where there are words."""
+        if told:
+            self.turn(place, role, kind, told, **more)
+
+    def compact(self, place: Place, mark: Boundary, summary: str = "", /, told: str = "", **more: Any) -> Turn:
+        """Add a compaction, and its summary where there is one."""
+        made = self.turn(place, "system", "boundary", told, boundary=mark, **more)
+        self.say(place, "assistant", "summary", summary, **more)
+        return made
+
+    def calls(self, place: Place, name: Any, call: Any, given: Any, /, **more: Any) -> Turn:
+        """A call of a tool."""
+        made = ToolCall(text(call) or name_of(name), name_of(name), as_json(given))
+        return self.turn(place, "assistant", "call", "", (made,), **more)
+
+    def result(self, place: Place, call: Any, told: str, /, *, failed: bool = False, **more: Any) -> Turn:
+        """What a tool gave back."""
+        given = more | {"usage": None, "answers": text(call), "failed": failed}
+        return self.turn(place, "tool", "result", told, **given)
+
     def change(self, turn: Turn, **fields: Any) -> Turn:
         """Put other values into a turn that was added."""
         made = replace(turn, **fields)
@@ -95,35 +116,18 @@ class SessionBuilder:
         )
 
 
-class LineReading(Protocol):
-    """What a format does with its lines. made: the session so far."""
-
-    made: SessionBuilder
-
-    def take(self, line: Line) -> None:
-        """One line: turns, or a count of what it is."""
-        ...
-
-    def finish(self) -> None:
-        """What only the whole file tells."""
-        ...
-
-
-@dataclass
-class RecordReading:
+class RecordReading(SessionBuilder):
     """A reading of lines that are one record each; a format says in `record` which turns a record makes."""
-
-    made: SessionBuilder
 
     def take(self, line: Line) -> None:
         """One line: turns, or a count of what it is."""
         if line.value is None:
-            self.made.fail(line)
+            self.fail(line)
             return
-        before = len(self.made.turns)
+        before = len(self.turns)
         self.record(line.value, line.place)
-        if len(self.made.turns) == before:
-            self.made.note(self.kind_of(line.value) or "without a type")
+        if len(self.turns) == before:
+            self.note(self.kind_of(line.value) or "without a type")
 
     def kind_of(self, record: Record) -> str:
         """What a record is counted as where it holds no turn."""
@@ -136,18 +140,8 @@ class RecordReading:
     def finish(self) -> None:
         """What only the whole file tells."""
 
-    def calls(self, place: Place, name: Any, call: Any, given: Any, /, **more: Any) -> Turn:
-        """A call of a tool."""
-        made = ToolCall(text(call) or name_of(name), name_of(name), as_json(given))
-        return self.made.turn(place, "assistant", "call", "", (made,), **more)
 
-    def result(self, place: Place, call: Any, told: str, /, *, failed: bool = False, **more: Any) -> Turn:
-        """What a tool gave back."""
-        given = more | {"usage": None, "answers": text(call), "failed": failed}
-        return self.made.turn(place, "tool", "result", told, **given)
-
-
-def read_document(path: Path, reading: LineReading, records: Any) -> Session:
+def read_document(path: Path, reading: RecordReading, records: Any) -> Session:
     """The session in the records of a file that is one document. Raises InputError where there are none."""
     if not isinstance(records, list):
         raise InputError(f"{path} holds no messages.", way_out="Give a session file.")
@@ -155,14 +149,14 @@ def read_document(path: Path, reading: LineReading, records: Any) -> Session:
         value = record if isinstance(record, dict) else None
         reading.take(Line(Place(number), value, "" if value is not None else "not an object"))
     reading.finish()
-    return reading.made.session()
+    return reading.session()
 
 
-def read_lines(path: Path, begin: Callable[[int | None], LineReading], end: int | None = None) -> Session:
+def read_lines(begin: Callable[[Path, int | None], RecordReading], path: Path, end: int | None = None) -> Session:
     """The session in a file of lines. begin: starts a reading that holds so many characters of a turn. end: only the
     last so many bytes, from the beginning of a line on. Raises InputError for a file that cannot be read.
     """
-    reading = begin(limit_of(path))
+    reading = begin(path, limit_of(path))
     start = 0 if end is None or is_packed(path) else max(0, path.stat().st_size - end)
     for line in lines_of(path, start):
         if start and line.place.offset == start:
@@ -171,14 +165,28 @@ def read_lines(path: Path, begin: Callable[[int | None], LineReading], end: int 
     reading.finish()
 
     def read_again(turn: Turn) -> str:
-        once = begin(None)
+        once = begin(path, None)
         once.take(Line(turn.place, line_at(path, turn.place)))
         size = len(turn.text) + turn.cut
-        told = (one.text for one in once.made.turns if len(one.text) == size)
+        told = (one.text for one in once.turns if len(one.text) == size)
         return next((text for text in told if text.startswith(turn.text)), turn.text)
 
-    reading.made.know(partial=start > 0)
-    return reading.made.session(read_again)
+    reading.know(partial=start > 0)
+    return reading.session(read_again)
+
+
+def read_latest(
+    inside: Callable[[Path], Sequence[str]], read_one: Callable[[Path, str], Session], path: Path
+) -> Session:
+    """The latest session of a file that holds many. Raises InputError where it holds none."""
+    for id in inside(path):
+        return read_one(path, id)
+    raise InputError(f"{path} holds no session.", way_out="Give a file with one.")
+
+
+def no_session(path: Path, id: str) -> InputError:
+    """What is raised for an id that a file does not hold."""
+    return InputError(f"{path} holds no session {id}.", way_out="Give an id of one that it holds.")
 
 
 def limit_of(path: Path) -> int | None:

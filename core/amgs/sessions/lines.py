@@ -19,6 +19,7 @@ from amgs.clock import UNPLACED, aware
 from amgs.errors import InputError
 from amgs.sessions.turn import Place
 from amgs.storable import make_storable
+from amgs.types.usage import Usage
 
 _LONGEST: Final = 64 * 1024 * 1024
 """Bytes of one line beyond which it is counted and not read: no turn is so long, a picture in it may be."""
@@ -179,6 +180,12 @@ _MOST: Final = 2**53
 def count(value: Any) -> int:
     """A number of tokens; 0 for anything else, also for one that no model has read."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MOST else 0
+
+
+def usage_with_cache(read: Any, output: int, cached: Any, written: Any = None) -> Usage:
+    """The tokens of a request whose input counts those of the cache, too."""
+    kept, put = count(cached), count(written)
+    return Usage(max(0, count(read) - kept - put), put, kept, output)
 
 
 def fields(value: Any) -> Record:

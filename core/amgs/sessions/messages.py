@@ -5,13 +5,12 @@ In the style of OpenAI (chat completions and responses), of Anthropic, or plainl
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from amgs.sessions.lines import fields, name, text
+from amgs.sessions.lines import as_json, fields, items, name, text
 from amgs.sessions.turn import Place, Turn
 from amgs.types.conversation import Role, ToolCall
 
@@ -85,7 +84,7 @@ def said_in(item: Mapping[str, Any]) -> list[SaidMessage]:
     parts = content if isinstance(content, list) else []
     made = [_result(part, place) for place, part in enumerate(parts) if _is(part, RESULTS)]
     calls = [_call(part) for part in parts if _is(part, CALLS)]
-    calls += [_call(one) for one in objects(item.get("tool_calls"))]
+    calls += [_call(one) for one in items(item.get("tool_calls"))]
     if isinstance(item.get("function_call"), dict):
         calls.append(_call(item["function_call"]))
     if parts:
@@ -118,13 +117,8 @@ def turns_of(
             made.append(Turn(first + len(made), role or "user", "said", told, **common, speaker=speaker))
         for call in said.calls:
             common["part"] = len(made)
-            made.append(Turn(first + len(made), "assistant", "call", "", calls=(_whole(call),), **common))
+            made.append(Turn(first + len(made), "assistant", "call", "", calls=(call,), **common))
     return made
-
-
-def _whole(call: ToolCall) -> ToolCall:
-    """The call without halves of surrogate pairs, which nothing can store."""
-    return replace(call, arguments=text(call.arguments))
 
 
 def text_of(content: Any, path: str = "content", note: Note | None = None) -> str:
@@ -139,17 +133,12 @@ def text_of(content: Any, path: str = "content", note: Note | None = None) -> st
 
 def call_text(called: Any, arguments: Any) -> str:
     """`search({"q": "dome"})` of a call of a tool."""
-    return f"{name(called) or 'tool'}({_written(arguments)})"
+    return f"{name(called) or 'tool'}({as_json(arguments)})"
 
 
 def holds_more(content: Any) -> bool:
     """Whether a content has parts that are neither text nor a thought of the model."""
-    return any(not _is(part, (*_TEXTS, "refusal", *THOUGHTS)) for part in objects(content))
-
-
-def objects(value: Any) -> list[dict[str, Any]]:
-    """The objects of a list; nothing for what is none."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return any(not _is(part, (*_TEXTS, "refusal", *THOUGHTS)) for part in items(content))
 
 
 def _texts(content: Any, path: str, note: Note, depth: int) -> Iterator[str]:
@@ -217,18 +206,8 @@ def _result(given: Mapping[str, Any], part: int | None = None) -> SaidMessage:
 def _call(given: Mapping[str, Any]) -> ToolCall:
     inner = given.get("function", given.get("custom"))
     function: Mapping[str, Any] = inner if isinstance(inner, Mapping) else given
-    arguments = _written(function.get("arguments", function.get("input")))
+    arguments = as_json(function.get("arguments", function.get("input")))
     return ToolCall(name(given.get("call_id") or given.get("id")), name(function.get("name")), arguments)
-
-
-def _written(arguments: Any) -> str:
-    """Arguments as they were written, or as JSON."""
-    if isinstance(arguments, str):
-        return arguments
-    try:
-        return json.dumps({} if arguments is None else arguments, ensure_ascii=False, default=str)
-    except (ValueError, TypeError, RecursionError):
-        return "…"
 
 
 def _id(given: Mapping[str, Any]) -> str:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from amgs.errors import InputError
-from amgs.sessions.building import SessionBuilder, SessionFormat
+from amgs.sessions.building import SessionBuilder, SessionFormat, no_session, read_latest
 from amgs.sessions.lines import Record, instant, text, unreadable
 from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall
@@ -119,10 +119,10 @@ def _names(began: str) -> Iterator[str]:
         number += 1
 
 
-class _Reading:
+class _Reading(SessionBuilder):
     def __init__(self, path: Path, id: str) -> None:
-        self.made = SessionBuilder("Aider", "aider", path)
-        self.made.know(id=id, project=str(path.parent))
+        super().__init__("Aider", "aider", path)
+        self.know(id=id, project=str(path.parent))
         self._at: Any = None
         self._requests = 0
         self._unpaid: list[Turn] = []
@@ -130,10 +130,10 @@ class _Reading:
 
     def take(self, block: _Block) -> None:
         """One block: turns, or a count of what it is."""
-        before = len(self.made.turns)
+        before = len(self.turns)
         if block.speaker == "start":
             self._at = instant(block.text)
-            self.made.note("session")
+            self.note("session")
             return
         if block.speaker == "user":
             self._user(block)
@@ -142,37 +142,35 @@ class _Reading:
         else:
             self._requests += 1
             request = f"request {self._requests}"
-            self._unpaid.append(
-                self.made.turn(block.place, "assistant", "said", block.text, at=self._at, request=request)
-            )
-        if len(self.made.turns) == before:
-            self.made.note("words of the program")
+            self._unpaid.append(self.turn(block.place, "assistant", "said", block.text, at=self._at, request=request))
+        if len(self.turns) == before:
+            self.note("words of the program")
 
     def _user(self, block: _Block) -> None:
         if block.text.split()[0] in ("/clear", "/reset"):
             mark = Boundary("manual")
-            self.made.turn(block.place, "system", "boundary", block.text, at=self._at, boundary=mark)
+            self.turn(block.place, "system", "boundary", block.text, at=self._at, boundary=mark)
             return
         command = block.text.startswith(("/", "!"))
-        self.made.turn(block.place, "user", "injected" if command else "said", block.text, at=self._at)
+        self.turn(block.place, "user", "injected" if command else "said", block.text, at=self._at)
 
     def _program(self, block: _Block) -> None:
         """What the program did with an answer, and what it counted."""
         told = block.text
         if model := _MODEL.search(told):
-            self.made.know(model=model[1])
+            self.know(model=model[1])
         if version := _VERSION.search(told):
-            self.made.know(version=version[1])
+            self.know(version=version[1])
         for run in _RUN.findall(told):
             call = ToolCall(f"run {block.place.line}", "run", run)
-            self.made.turn(block.place, "assistant", "call", "", (call,), at=self._at)
+            self.turn(block.place, "assistant", "call", "", (call,), at=self._at)
         failed = _REFUSED.search(told) is not None
         if failed or _APPLIED.search(told):
-            self.made.turn(block.place, "tool", "result", told, at=self._at, failed=failed)
+            self.turn(block.place, "tool", "result", told, at=self._at, failed=failed)
         if counted := _TOKENS.search(told):
             usage = _usage(counted[1])
             for turn in self._unpaid if usage.window else ():
-                self.made.change(self.made.turns[turn.number - 1], usage=usage)
+                self.change(self.turns[turn.number - 1], usage=usage)
             self._unpaid = []
 
 
@@ -198,19 +196,14 @@ def read_one(path: Path, id: str) -> Session:
     """The session with an id; raises InputError for none, and for a file that cannot be read."""
     found = _sessions(path)
     if id not in found:
-        raise InputError(f"{path} holds no session {id}.", way_out="Give an id of one that it holds.")
+        raise no_session(path, id)
     reading = _Reading(path, id)
     for block in found[id]:
         reading.take(block)
-    return reading.made.session()
+    return reading.session()
 
 
-def read(path: Path) -> Session:
-    """The latest session in a file; see the module. Raises InputError for a file that cannot be read or holds none."""
-    ids = sessions_in(path)
-    if not ids:
-        raise InputError(f"{path} holds no session.", way_out="Give a history that Aider wrote.")
-    return read_one(path, ids[0])
+read: Final = partial(read_latest, sessions_in, read_one)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.sessions.building import ListMarks, RecordReading, SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
 from amgs.sessions.lines import Record, as_json, content_text, fields, instant, items, name, parse_object, text
-from amgs.sessions.turn import Boundary, Place, Session
+from amgs.sessions.turn import Boundary, Place
 
 _REQUEST: Final = re.compile(r"<USER_REQUEST>\s*(.*?)\s*(?:</USER_REQUEST>|\Z)", re.DOTALL)
 _PUT_IN: Final = re.compile(r"<(ADDITIONAL_METADATA|USER_SETTINGS_CHANGE)>.*?</\1>\s*", re.DOTALL)
@@ -25,7 +25,7 @@ _FAILED: Final = re.compile(r"exited with code [1-9]|^Error\b", re.MULTILINE)
 
 class _Reading(RecordReading):
     def __init__(self, path: Path, limit: int | None) -> None:
-        super().__init__(SessionBuilder("Antigravity", "antigravity", path, limit))
+        super().__init__("Antigravity", "antigravity", path, limit)
         self._waiting: list[tuple[str, str]] = []
         """(name, id) of calls that have no result."""
 
@@ -39,9 +39,9 @@ class _Reading(RecordReading):
         told = content_text(record.get("content"))
         more: dict[str, Any] = {"at": instant(record.get("created_at")), "id": f"step {name(record.get('step_index'))}"}
         if kind == "CHECKPOINT":
-            self.made.turn(place, "system", "boundary", "", boundary=Boundary(), **more)
+            self.compact(place, Boundary(), **more)
             if told:
-                self.made.turn(place, "assistant", "summary", told, **more)
+                self.turn(place, "assistant", "summary", told, **more)
         elif source == "USER_EXPLICIT":
             self._user(told, place, more)
         elif source == "MODEL" and kind in ("PLANNER_RESPONSE", ""):
@@ -53,26 +53,23 @@ class _Reading(RecordReading):
             failed = record.get("status") == "ERROR" or _FAILED.search(told[:2_000]) is not None
             self.result(place, id, told, failed=failed, speaker=tool, **more)
         elif told:
-            self.made.turn(place, "user", "injected", told, speaker=source.lower(), **more)
+            self.turn(place, "user", "injected", told, speaker=source.lower(), **more)
 
     def finish(self) -> None:
         """The session's id, which is its folder's."""
-        above = [above.name for above in self.made.path.parents]
-        self.made.know(id=above[2] if above[1:2] == [".system_generated"] else "")
+        above = [above.name for above in self.path.parents]
+        self.know(id=above[2] if above[1:2] == [".system_generated"] else "")
 
     def _user(self, told: str, place: Place, more: dict[str, Any]) -> None:
         for found in _PUT_IN.finditer(told):
-            self.made.turn(place, "user", "injected", found[0].strip(), **more)
+            self.turn(place, "user", "injected", found[0].strip(), **more)
         rest = _PUT_IN.sub("", told)
         asked = _REQUEST.search(rest)
-        if words := (asked[1] if asked else rest).strip():
-            self.made.turn(place, "user", "said", words, **more)
+        self.say(place, "user", "said", (asked[1] if asked else rest).strip(), **more)
 
     def _model(self, record: Record, told: str, place: Place, more: dict[str, Any]) -> None:
-        if thought := text(record.get("thinking")):
-            self.made.turn(place, "assistant", "thinking", thought, **more)
-        if told:
-            self.made.turn(place, "assistant", "said", told, **more)
+        self.say(place, "assistant", "thinking", text(record.get("thinking")), **more)
+        self.say(place, "assistant", "said", told, **more)
         for number, call in enumerate(items(record.get("tool_calls"))):
             tool, id = text(call.get("name")), text(call.get("id")) or f"{place.line}.{number}"
             given = {key: _plain(value) for key, value in fields(call.get("args")).items()}
@@ -86,9 +83,7 @@ def _plain(value: Any) -> Any:
     return inner["value"] if inner else value
 
 
-def read(path: Path, end: int | None = None) -> Session:
-    """The session in a file; see the module. Raises InputError for a file that cannot be read."""
-    return read_lines(path, partial(_Reading, path), end)
+read: Final = partial(read_lines, _Reading)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

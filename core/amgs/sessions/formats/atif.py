@@ -15,7 +15,19 @@ from typing import Any, Final
 
 from amgs.errors import InputError
 from amgs.sessions.building import SessionBuilder, SessionFormat
-from amgs.sessions.lines import Line, Record, as_json, content_text, count, document_at, fields, instant, items, text
+from amgs.sessions.lines import (
+    Line,
+    Record,
+    as_json,
+    content_text,
+    count,
+    document_at,
+    fields,
+    instant,
+    items,
+    text,
+    usage_with_cache,
+)
 from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall
 from amgs.types.usage import Usage
@@ -24,9 +36,9 @@ _DEEPEST: Final = 8
 """Trajectories within one another that are read."""
 
 
-class _Reading:
+class _Reading(SessionBuilder):
     def __init__(self, path: Path) -> None:
-        self.made = SessionBuilder("ATIF", "atif", path)
+        super().__init__("ATIF", "atif", path)
         self._records = 0
         self._last: dict[str, Usage] = {}
         """Of each agent, the tokens of its last request."""
@@ -40,19 +52,19 @@ class _Reading:
             self._records += 1
             place = Place(self._records)
             if not isinstance(step, dict):
-                self.made.fail(Line(place, None, "not an object"))
+                self.fail(Line(place, None, "not an object"))
                 continue
-            before = len(self.made.turns)
+            before = len(self.turns)
             self._step(step, place, agent)
-            if len(self.made.turns) == before:
-                self.made.note(f"step: {text(step.get('source')) or 'without a source'}")
+            if len(self.turns) == before:
+                self.note(f"step: {text(step.get('source')) or 'without a source'}")
         for number, inner in enumerate(items(whole.get("subagent_trajectories")), 1):
             name = text(inner.get("trajectory_id")) or text(inner.get("session_id")) or f"subagent {number}"
             if depth < _DEEPEST:
                 self.trajectory(inner, name, depth + 1)
             else:
                 self._records += 1
-                self.made.note("trajectory nested too deeply")
+                self.note("trajectory nested too deeply")
 
     def _step(self, step: Record, place: Place, agent: str) -> None:
         source = text(step.get("source"))
@@ -64,35 +76,33 @@ class _Reading:
         elif source == "agent":
             self._agent(step, place, common, told)
         elif source == "user" and told:
-            self.made.turn(place, "user", "said", told, **common)
+            self.turn(place, "user", "said", told, **common)
         elif source == "system" and told:
-            first = not any(turn.agent == agent for turn in self.made.turns)
-            self.made.turn(place, "system", "said" if first else "injected", told, **common)
+            first = not any(turn.agent == agent for turn in self.turns)
+            self.turn(place, "system", "said" if first else "injected", told, **common)
             if first and not agent:
-                self.made.know(system=told)
+                self.know(system=told)
         if source in ("system", "user") and not managed:
             self._results(step, place, common)
 
     def _agent(self, step: Record, place: Place, common: dict[str, Any], told: str) -> None:
         agent = common["agent"]
         if not agent:
-            self.made.know(model=text(step.get("model_name")))
+            self.know(model=text(step.get("model_name")))
         usage = _usage(fields(step.get("metrics")))
         if usage.window:
             self._last[agent] = usage
             if opened := self._opened.pop(agent, None):
                 mark = opened.boundary or Boundary()
                 after = Boundary(mark.trigger, mark.before, usage.window, (), mark.dropped, mark.whole)
-                self.made.change(opened, boundary=after)
+                self.change(opened, boundary=after)
         more = {**common, "usage": usage if usage.window else None, "request": f"step {place.line}"}
-        if thought := content_text(step.get("reasoning_content")):
-            self.made.turn(place, "assistant", "thinking", thought, **more)
-        if told:
-            self.made.turn(place, "assistant", "said", told, **more)
+        self.say(place, "assistant", "thinking", content_text(step.get("reasoning_content")), **more)
+        self.say(place, "assistant", "said", told, **more)
         for call in items(step.get("tool_calls")):
             name, arguments = text(call.get("function_name")), as_json(call.get("arguments"))
             made = ToolCall(text(call.get("tool_call_id")), name, arguments)
-            self.made.turn(place, "assistant", "call", "", (made,), **more)
+            self.turn(place, "assistant", "call", "", (made,), **more)
         self._results(step, place, common)
 
     def _results(self, step: Record, place: Place, common: dict[str, Any]) -> None:
@@ -108,7 +118,7 @@ class _Reading:
             told = "\n".join([told, *(f"[subagent {ref}]" for ref in refs if ref)]).strip()
             answers = text(result.get("source_call_id"))
             if told or answers:
-                self.made.turn(place, "tool", "result", told, answers=answers, failed=failed, **common)
+                self.turn(place, "tool", "result", told, answers=answers, failed=failed, **common)
 
     def _boundary(self, step: Record, managed: Record, place: Place, common: dict[str, Any], told: str) -> None:
         """A compaction replaces all before it; any other management of the window drops a part of it."""
@@ -124,18 +134,16 @@ class _Reading:
             () if whole else dropped,
             whole,
         )
-        self._opened[common["agent"]] = self.made.turn(place, "system", "boundary", told, boundary=mark, **common)
+        self._opened[common["agent"]] = self.turn(place, "system", "boundary", told, boundary=mark, **common)
         for result in results if whole else ():
-            if summary := content_text(result.get("content")):
-                self.made.turn(place, "assistant", "summary", summary, **common)
+            self.say(place, "assistant", "summary", content_text(result.get("content")), **common)
 
 
 def _usage(metrics: Record) -> Usage:
     """`prompt_tokens` are all that was read, the cached ones among them."""
-    cached = count(metrics.get("cached_tokens"))
-    written = count(fields(metrics.get("extra")).get("cache_creation_input_tokens"))
-    fresh = max(0, count(metrics.get("prompt_tokens")) - cached - written)
-    return Usage(fresh, written, cached, count(metrics.get("completion_tokens")))
+    written = fields(metrics.get("extra")).get("cache_creation_input_tokens")
+    output, cached = count(metrics.get("completion_tokens")), metrics.get("cached_tokens")
+    return usage_with_cache(metrics.get("prompt_tokens"), output, cached, written)
 
 
 def read(path: Path) -> Session:
@@ -146,15 +154,15 @@ def read(path: Path) -> Session:
     reading = _Reading(path)
     agent = fields(whole.get("agent"))
     extra = fields(whole.get("extra"))
-    reading.made.know(
+    reading.know(
         id=text(whole.get("session_id")) or text(whole.get("trajectory_id")),
         version=" ".join(filter(None, (text(agent.get("name")), text(agent.get("version"))))),
         project=text(extra.get("cwd")),
         tools=as_json(agent["tool_definitions"]) if agent.get("tool_definitions") else "",
     )
     reading.trajectory(whole, "")
-    reading.made.know(model=text(agent.get("model_name")))
-    return reading.made.session()
+    reading.know(model=text(agent.get("model_name")))
+    return reading.session()
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.errors import InputError
 from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of, window_of
-from amgs.sessions.building import SessionBuilder, SessionFormat
+from amgs.sessions.building import SessionBuilder, SessionFormat, no_session, read_latest
 from amgs.sessions.claude_body_files import BodyCall, RequestWindow, body_folder, has_bodies, mark_of, same_at_start
 from amgs.sessions.lines import Line, Record, as_json, content_text, fields, items, text
 from amgs.sessions.turn import Boundary, Place, Session, TurnKind
@@ -27,10 +27,10 @@ _MAIN: Final = ("repl_main_thread", "sdk", "compact")
 _BILLING: Final = "x-anthropic-billing-header"
 
 
-class _Reading:
+class _Reading(SessionBuilder):
     def __init__(self, path: Path, id: str) -> None:
-        self.made = SessionBuilder("Claude Code", "claude-bodies", path)
-        self.made.know(id=id)
+        super().__init__("Claude Code", "claude-bodies", path)
+        self.know(id=id)
         self._windows: list[RequestWindow] = []
         self._records = 0
         self._at: datetime | None = None
@@ -44,13 +44,13 @@ class _Reading:
         """One call: its request, and its response."""
         if call.request is None:
             if call.name:
-                self.made.fail(Line(self.place(), None, "not a JSON object"))
+                self.fail(Line(self.place(), None, "not a JSON object"))
             if call.answer:
                 self.place()
-                self.made.note("response without a request")
+                self.note("response without a request")
             return
         self._at = call.at
-        place, first = self.place(), len(self.made.turns) + 1
+        place, first = self.place(), len(self.turns) + 1
         messages = items(call.request.get("messages"))
         marks = [mark_of(one) for one in messages]
         ids = [f"{call.name}:{number}" for number in range(len(messages))]
@@ -68,8 +68,8 @@ class _Reading:
             self._say(window, messages[number], ids[number], place)
         window.marks, window.asked, window.ids, window.body = marks, len(marks), ids, call.request
         window.first, window.calls, window.rewriting = first, window.calls + 1, False
-        if len(self.made.turns) < first:
-            self.made.note("request without a new message")
+        if len(self.turns) < first:
+            self.note("request without a new message")
         if call.answer:
             self._answer(window, call, usage)
 
@@ -118,14 +118,14 @@ class _Reading:
         if same and not summary:
             ids[:same] = window.ids[:same]
             gone = {*window.ids[same:]}
-            for turn in [self.made.turns[number - 1] for number in window.numbers]:
+            for turn in [self.turns[number - 1] for number in window.numbers]:
                 if turn.id in gone:
-                    self.made.change(turn, abandoned=True)
+                    self.change(turn, abandoned=True)
             return range(same, len(messages))
         if summary:  # what asked for it and the answer stand outside the conversation
-            for turn in [self.made.turns[number - 1] for number in window.numbers if number >= window.first]:
+            for turn in [self.turns[number - 1] for number in window.numbers if number >= window.first]:
                 if turn.kind == "said" and window.answer:
-                    self.made.change(turn, kind="injected")
+                    self.change(turn, kind="injected")
         kept = tuple(known[one] for one in marks if one in known)
         self._add(window, place, "system", "boundary", "", boundary=replace(mark, preserved=kept))
         for number, one in enumerate(marks):
@@ -142,18 +142,18 @@ class _Reading:
                 self._add(window, place, who, kind, said, id=id, **more, **given)
 
     def _add(self, window: RequestWindow, place: Place, role: Role, kind: TurnKind, told: str, **more: Any) -> None:
-        window.numbers.append(self.made.turn(place, role, kind, told, at=self._at, **more).number)
+        window.numbers.append(self.turn(place, role, kind, told, at=self._at, **more).number)
 
     def _answer(self, window: RequestWindow, call: BodyCall, usage: Usage) -> None:
-        place, before, response = self.place(), len(self.made.turns), call.response
+        place, before, response = self.place(), len(self.turns), call.response
         if response is None:
-            self.made.fail(Line(place, None, "not a JSON object"))
+            self.fail(Line(place, None, "not a JSON object"))
             return
         id = text(response.get("id")) or call.answer
         said = {"role": "assistant", "content": response.get("content")}
         self._say(window, said, id, place, request=id, usage=usage if usage.window else None)
-        if len(self.made.turns) == before:
-            self.made.note(f"response: {text(response.get('type')) or 'without a type'}")
+        if len(self.turns) == before:
+            self.note(f"response: {text(response.get('type')) or 'without a type'}")
             return
         window.usage = usage if usage.window else window.usage
         window.answer = content_text(response.get("content")).strip()
@@ -165,12 +165,12 @@ class _Reading:
         ordered = sorted(self._windows, key=lambda one: (bool(one.source), not one.key[1], -one.calls))
         for number, window in enumerate(ordered):
             for at in window.numbers if number else ():
-                self.made.change(self.made.turns[at - 1], agent=window.source or f"side {number}")
+                self.change(self.turns[at - 1], agent=window.source or f"side {number}")
         body = ordered[0].body if ordered else {}
         model = text(body.get("model"))
-        most = max((turn.usage.window for turn in self.made.turns if turn.usage and not turn.agent), default=0)
-        self.made.know(model=model, window=window_of(model, most), system=content_text(body.get("system")))
-        self.made.know(tools=as_json(body["tools"]) if body.get("tools") else "")
+        most = max((turn.usage.window for turn in self.turns if turn.usage and not turn.agent), default=0)
+        self.know(model=model, window=window_of(model, most), system=content_text(body.get("system")))
+        self.know(tools=as_json(body["tools"]) if body.get("tools") else "")
 
 
 def sessions_in(path: Path) -> Sequence[str]:
@@ -182,29 +182,25 @@ def read_one(path: Path, id: str) -> Session:
     """The session with an id; raises InputError for none, and for a folder that cannot be read."""
     folder = body_folder(path)
     if id not in folder.sessions():
-        raise InputError(f"{path} holds no session {id}.", way_out="Give an id of one that it holds.")
+        raise no_session(path, id)
     reading = _Reading(path, id)
     for line in folder.index:
         place = reading.place()
         if line.value is None:
-            reading.made.fail(Line(place, None, line.why))
+            reading.fail(Line(place, None, line.why))
         elif text(line.value.get("session_id")) in ("", id):
-            reading.made.note("line of the index")
+            reading.note("line of the index")
     for call in folder.calls:
         if call.session in ("", id):
             reading.take(call)
     for _ in range(folder.others):
         reading.place()
-        reading.made.note("another file")
+        reading.note("another file")
     reading.finish()
-    return reading.made.session()
+    return reading.session()
 
 
-def read(path: Path) -> Session:
-    """The latest session in a folder; see the module. Raises InputError for one that cannot be read or has none."""
-    if not has_bodies(path):
-        raise InputError(f"{path} holds no bodies of requests.", way_out="Give the folder that Claude Code wrote.")
-    return read_one(path, sessions_in(path)[0])
+read: Final = partial(read_latest, sessions_in, read_one)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

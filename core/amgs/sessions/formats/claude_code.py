@@ -16,19 +16,19 @@ from typing import Any, Final, Literal
 
 from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of, window_of, words_of_user
 from amgs.sessions.branches import RecordNode, left_records
-from amgs.sessions.building import ListMarks, SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
 from amgs.sessions.lines import Line, Record, content_text, count, fields, instant, text
-from amgs.sessions.turn import Boundary, LoadedRules, Place, Session, TurnKind
+from amgs.sessions.turn import Boundary, LoadedRules, Place, TurnKind
 
 _HUMAN: Final = ("typed", "sdk", "queued", "paste", "voice", "suggestion", "suggestion_accepted", "user", "human")
 """Values of `promptSource` and `turnOrigin` of words that a person sent, by whatever way."""
 
 
-class ClaudeReading:
+class ClaudeReading(RecordReading):
     """A reading of records of Claude Code."""
 
     def __init__(self, path: Path, limit: int | None) -> None:
-        self.made = SessionBuilder("Claude Code", "claude-code", path, limit)
+        super().__init__("Claude Code", "claude-code", path, limit)
         self._nodes: dict[str, RecordNode] = {}
         """All records of the main conversation that have an id."""
         self._last = ""
@@ -42,10 +42,10 @@ class ClaudeReading:
         """One line: turns, or a count of what it is."""
         record = line.value
         if record is None:
-            self.made.fail(line)
+            self.fail(line)
             return
         self._know(record)
-        before = len(self.made.turns)
+        before = len(self.turns)
         kind = text(record.get("type"))
         if kind in ("user", "assistant"):
             self._message(record, line.place, record, text(record.get("agentId")))
@@ -60,13 +60,13 @@ class ClaudeReading:
                 self._message(fields(data.get("message")), line.place, record, text(data.get("agentId")))
         if "parentUuid" in record and text(record.get("uuid")) and record.get("isSidechain") is not True:
             self._chain(record, kind, before)
-        if len(self.made.turns) == before:
+        if len(self.turns) == before:
             subtype = text(record.get("subtype") or fields(record.get("attachment")).get("type"))
-            self.made.note(f"{kind}: {subtype}" if subtype else kind or "without a type")
+            self.note(f"{kind}: {subtype}" if subtype else kind or "without a type")
 
     def _chain(self, record: Record, kind: str, before: int) -> None:
         """Put a record of any kind into the tree."""
-        id, own = text(record.get("uuid")), [turn for turn in self.made.turns[before:] if not turn.agent]
+        id, own = text(record.get("uuid")), [turn for turn in self.turns[before:] if not turn.agent]
         kinds = {turn.kind for turn in own}
         what: Literal["said", "put in", "answer", "other"] = "other"
         if kind == "assistant" or kinds & {"result", "summary", "boundary"}:
@@ -80,7 +80,7 @@ class ClaudeReading:
 
     def _know(self, record: Record) -> None:
         forked = fields(record.get("forkedFrom"))
-        self.made.know(
+        self.know(
             id=text(record.get("sessionId")),
             project=text(record.get("cwd")),
             branch=text(record.get("gitBranch")),
@@ -106,7 +106,7 @@ class ClaudeReading:
         if who == "assistant":
             model = text(said.get("model"))
             if model != "<synthetic>":
-                self.made.know(**{"side_model" if side else "model": model})
+                self.know(**{"side_model" if side else "model": model})
                 common["model"] = model
             usage = usage_of(said.get("usage"))
             common["usage"] = usage if usage.window else None
@@ -114,7 +114,7 @@ class ClaudeReading:
         for part in parts_of(said.get("content")):
             for role, kind, words, more in turns_of_part(part, who, told, human=human):
                 named: dict[str, Any] = {"speaker": whose} if kind == "injected" and whose else {}
-                self.made.turn(place, role, kind, words, **common, **named | more)
+                self.turn(place, role, kind, words, **common, **named | more)
 
     def _told(self, who: str, record: Record, *, side: bool) -> tuple[TurnKind | None, str, bool]:
         """(what the text of a message is, where its record says so; whose words it is; whether a person typed it)."""
@@ -140,7 +140,7 @@ class ClaudeReading:
             return
         whole = subtype == "compact_boundary"
         about = _metadata(record, "compactMetadata" if whole else "microcompactMetadata")
-        self.made.turn(
+        self.turn(
             place,
             "system",
             "boundary",
@@ -172,7 +172,7 @@ class ClaudeReading:
         kept, segment = fields(about.get("preservedMessages")), fields(about.get("preservedSegment"))
         yield from _names(about.get("preservedMessages"), about.get("preservedSegment"), about.get("allUuids"))
         head, tail = text(segment.get("headUuid")), text(segment.get("tailUuid"))
-        ids = [turn.id for turn in self.made.turns if not turn.agent]
+        ids = [turn.id for turn in self.turns if not turn.agent]
         if "allUuids" in {*kept, *segment, *about} or not {head, tail} & {*ids} - {""}:
             return
         first = ids.index(head) if head in ids else ids.index(tail)
@@ -190,31 +190,31 @@ class ClaudeReading:
             return
         if kind in ("nested_memory", "memory"):
             where = text(fields(one.get("content")).get("path") or one.get("path"))
-            self.made.rules.append(LoadedRules(where, told, len(self.made.turns) + 1))
+            self.rules.append(LoadedRules(where, told, len(self.turns) + 1))
         words = words_of_user(told, human=human == "typed") if spoken else [(False, told, whose)]
         for said, part, speaker in words:
             more = self._common(record) | {"speaker": speaker}
-            self.made.turn(place, "user", "said" if said else "injected", part, **more)
+            self.turn(place, "user", "said" if said else "injected", part, **more)
 
     def finish(self) -> None:
         """What only the whole file tells: which branches were left, whose model it is, how large the window is."""
-        made, facts = self.made, self.made.facts
+        facts = self.facts
         forked = facts.pop("forked", "")
-        if made.turns and all(turn.agent for turn in made.turns):  # the file of a subagent is its own conversation
-            own = made.turns[0].agent
-            made.know(parent=facts.pop("id", ""), relation="subagent")
-            made.know(id=made.path.stem if made.path.stem.startswith("agent-") else own)
-            for turn in [turn for turn in made.turns if turn.agent == own]:
-                made.change(turn, agent="")
+        if self.turns and all(turn.agent for turn in self.turns):  # the file of a subagent is its own conversation
+            own = self.turns[0].agent
+            self.know(parent=facts.pop("id", ""), relation="subagent")
+            self.know(id=self.path.stem if self.path.stem.startswith("agent-") else own)
+            for turn in [turn for turn in self.turns if turn.agent == own]:
+                self.change(turn, agent="")
         elif forked:
-            made.know(parent=forked, relation="fork")
+            self.know(parent=forked, relation="fork")
         left = left_records(self._nodes, self._last)
-        for turn in [turn for turn in made.turns if turn.id in left and not turn.agent]:
-            made.change(turn, abandoned=True)
-        made.know(title=next((self._titles[key] for key in _TITLES if key in self._titles), ""))
-        made.know(model=facts.pop("side_model", ""))
-        most = max((turn.usage.window for turn in made.turns if turn.usage and not turn.agent), default=0)
-        made.know(window=window_of(facts.get("model", ""), most))
+        for turn in [turn for turn in self.turns if turn.id in left and not turn.agent]:
+            self.change(turn, abandoned=True)
+        self.know(title=next((self._titles[key] for key in _TITLES if key in self._titles), ""))
+        self.know(model=facts.pop("side_model", ""))
+        most = max((turn.usage.window for turn in self.turns if turn.usage and not turn.agent), default=0)
+        self.know(window=window_of(facts.get("model", ""), most))
 
 
 _TITLES: Final = ("customTitle", "aiTitle", "summary")
@@ -261,11 +261,7 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
 
 
-def read(path: Path, end: int | None = None) -> Session:
-    """The session in a file, or in its last so many bytes; see the module. Raises InputError for a file that cannot be
-    read.
-    """
-    return read_lines(path, partial(ClaudeReading, path), end)
+read: Final = partial(read_lines, ClaudeReading)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

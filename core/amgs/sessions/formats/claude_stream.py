@@ -10,7 +10,6 @@ Source: `SDKMessage` of the Claude Agent SDK.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +23,7 @@ from amgs.sessions.turn import Session
 class _Reading(ClaudeReading):
     def __init__(self, path: Path, limit: int | None) -> None:
         super().__init__(path, limit)
-        self.made.format = "claude-stream"
+        self.format = "claude-stream"
 
     def take(self, line: Line) -> None:
         """One line, in the spelling of Claude Code's own files."""
@@ -34,7 +33,7 @@ class _Reading(ClaudeReading):
             return
         if record.get("subtype") == "init":
             tools = record.get("tools")
-            self.made.know(
+            self.know(
                 project=text(record.get("cwd")),
                 model=text(record.get("model")),
                 version=text(record.get("claude_code_version")),
@@ -52,9 +51,9 @@ def read(path: Path, end: int | None = None) -> Session:
         try:
             whole = document_at(path)
         except InputError:  # lines, the first of which is damaged
-            return read_lines(path, partial(_Reading, path), end)
+            return read_lines(_Reading, path, end)
         return read_document(path, _Reading(path, None), fields(whole).get("loglines", whole))
-    return read_lines(path, partial(_Reading, path), end)
+    return read_lines(_Reading, path, end)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

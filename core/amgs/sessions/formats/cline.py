@@ -30,6 +30,7 @@ from amgs.sessions.lines import (
     instant,
     items,
     text,
+    usage_with_cache,
 )
 from amgs.sessions.turn import Boundary, Place, Session, TurnKind
 from amgs.types.conversation import ToolCall
@@ -52,9 +53,9 @@ _FAILED: Final = re.compile(
 _MARKS: Final = ("<environment_details>", "<task>", "<user_message>")
 
 
-class _Reading:
+class _Reading(SessionBuilder):
     def __init__(self, path: Path, agent: str) -> None:
-        self.made = SessionBuilder(agent, "cline", path)
+        super().__init__(agent, "cline", path)
         self._messages: list[Record] = []
         self._unanswered: list[str] = []
         """Ids of the calls in XML that have no result yet."""
@@ -66,15 +67,15 @@ class _Reading:
         for index, message in enumerate(messages):
             place = Place(index + 1)
             if not isinstance(message, dict):
-                self.made.fail(Line(place, None, "not an object"))
+                self.fail(Line(place, None, "not an object"))
                 continue
-            before = len(self.made.turns)
+            before = len(self.turns)
             at = instant(message.get("ts"))
             if cut := cuts.get(index):
-                self.made.turn(place, "system", "boundary", "", at=at, boundary=cut)
+                self.turn(place, "system", "boundary", "", at=at, boundary=cut)
             self._message(message, place, index)
-            if len(self.made.turns) == before:
-                self.made.note(f"message: {text(message.get('role')) or 'without a role'}")
+            if len(self.turns) == before:
+                self.note(f"message: {text(message.get('role')) or 'without a role'}")
 
     def _message(self, message: Record, place: Place, index: int) -> None:
         role = text(message.get("role"))
@@ -88,12 +89,12 @@ class _Reading:
             return
         if role == "assistant":
             about = fields(message.get("modelInfo"))
-            self.made.know(model=text(about.get("modelId") or about.get("id")))
+            self.know(model=text(about.get("modelId") or about.get("id")))
             usage = _usage(fields(message.get("metrics")))
             common |= {"usage": usage if usage.window else None, "request": f"message {index}"}
         for number, part in enumerate(_joined(parts_of(message.get("content")))):
             for who, kind, words, more in self._split(part, role, told, f"{index}.{number}"):
-                self.made.turn(place, who, kind, words, **common, **more)
+                self.turn(place, who, kind, words, **common, **more)
 
     def _split(self, part: Any, role: str, told: TurnKind | None, id: str) -> Iterator[PartTurn]:
         """The turns of a part; calls and results that are text in XML are told apart from words."""
@@ -129,9 +130,9 @@ class _Reading:
                 for number, one in enumerate(self._messages[: place.line - 1])
                 if one.get(key) != id and not one.get("condenseParent") and not one.get("truncationParent")
             )
-            self.made.turn(place, "system", "boundary", "", boundary=Boundary(preserved=kept), **common)
+            self.compact(place, Boundary(preserved=kept), **common)
             return
-        self.made.turn(place, "system", "boundary", "", boundary=Boundary(), **common)
+        self.compact(place, Boundary(), **common)
 
 
 def _joined(parts: Sequence[Any]) -> Iterator[Any]:
@@ -155,8 +156,7 @@ def _joined(parts: Sequence[Any]) -> Iterator[Any]:
 def _usage(metrics: Record) -> Usage:
     tokens = fields(metrics.get("tokens"))
     if tokens:
-        cached = count(tokens.get("cached"))
-        return Usage(max(0, count(tokens.get("prompt")) - cached), 0, cached, count(tokens.get("completion")))
+        return usage_with_cache(tokens.get("prompt"), count(tokens.get("completion")), tokens.get("cached"))
     return Usage(
         count(metrics.get("inputTokens")),
         count(metrics.get("cacheWriteTokens")),
@@ -194,15 +194,15 @@ def read(path: Path) -> Session:
     name = path.name.removesuffix(".messages.json")
     if name != path.name:
         manifest = fields(beside(path.with_name(f"{name}.json")))
-        reading.made.know(
+        reading.know(
             id=text(manifest.get("session_id")) or text(about.get("sessionId")) or name,
             project=text(manifest.get("workspace_root") or manifest.get("cwd")),
             model=text(manifest.get("model")),
             title=text(fields(manifest.get("metadata")).get("title")),
         )
-    reading.made.know(id=text(about.get("taskId")) or path.parent.name)
+    reading.know(id=text(about.get("taskId")) or path.parent.name)
     reading.take(messages, cuts)
-    return reading.made.session()
+    return reading.session()
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

@@ -19,10 +19,22 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.sessions.anthropic_messages import words_of_user
-from amgs.sessions.building import ListMarks, SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
 from amgs.sessions.codex_threads import CopiedBeginning, lines_before, thread_above
-from amgs.sessions.lines import Line, Record, as_json, content_text, count, fields, instant, items, parse_object, text
-from amgs.sessions.turn import Boundary, LoadedRules, Place, Session, Turn
+from amgs.sessions.lines import (
+    Line,
+    Record,
+    as_json,
+    content_text,
+    count,
+    fields,
+    instant,
+    items,
+    parse_object,
+    text,
+    usage_with_cache,
+)
+from amgs.sessions.turn import Boundary, LoadedRules, Place, Turn
 from amgs.types.conversation import ToolCall
 from amgs.types.usage import Usage
 
@@ -37,9 +49,9 @@ _CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call", "web_s
 _ITEMS: Final = ("message", "reasoning", "compaction", "compaction_summary", *_CALLS)
 
 
-class _Reading:
+class _Reading(RecordReading):
     def __init__(self, path: Path, limit: int | None) -> None:
-        self.made = SessionBuilder("Codex", "codex", path, limit)
+        super().__init__("Codex", "codex", path, limit)
         self._unpaid: list[Turn] = []
         """Turns of the model since tokens were counted last."""
         self._requests = 0
@@ -62,13 +74,13 @@ class _Reading:
         """One line: turns, or a count of what it is."""
         record = line.value
         if record is None:
-            self.made.fail(line)
+            self.fail(line)
             return
         wrapped = isinstance(record.get("payload"), dict)
         payload = fields(record.get("payload")) if wrapped else record
         kind = text(record.get("type")) if wrapped else "response_item"
         at = record.get("timestamp")
-        before = len(self.made.turns)
+        before = len(self.turns)
         if self._copy is not None and line.place.line > 0:
             self._copy.take(kind, payload, instant(at), before)
         if kind == "response_item":
@@ -81,32 +93,31 @@ class _Reading:
             self._compacted(payload, line.place, at)
         elif kind == "event_msg":
             self._event(payload)
-        if len(self.made.turns) == before or kind == "session_meta":
+        if len(self.turns) == before or kind == "session_meta":
             inner = text(payload.get("type")) if wrapped else ""
-            self.made.note(f"{kind}: {inner}" if inner else kind)
+            self.note(f"{kind}: {inner}" if inner else kind)
 
     def finish(self) -> None:
         """What only the whole file tells: what the user sent himself, what he took back, what is another thread's."""
-        made = self.made
         for number, texts in self._slot:
-            turn = made.turns[number - 1]
+            turn = self.turns[number - 1]
             put_in = [(spoken, whose) for spoken, _, whose in words_of_user(texts[-1])]
             sent = bool(self._typed & {*texts}) if self._typed else any(spoken for spoken, _ in put_in)
             if turn.kind == "said" and not sent:
-                made.change(turn, kind="injected", speaker=next((whose for _, whose in put_in if whose), ""))
+                self.change(turn, kind="injected", speaker=next((whose for _, whose in put_in if whose), ""))
         for end, number in self._taken_back:
-            own = [t for t in made.turns[:end] if t.kind == "said" and t.role == "user" and not t.abandoned]
-            for turn in made.turns[own[-number:][0].number - 1 : end] if own and number else ():
-                made.change(turn, abandoned=True)
+            own = [t for t in self.turns[:end] if t.kind == "said" and t.role == "user" and not t.abandoned]
+            for turn in self.turns[own[-number:][0].number - 1 : end] if own and number else ():
+                self.change(turn, abandoned=True)
         copied = self._before
         if self._copy is not None:
-            copied = max(copied, self._copy.turns(len(made.turns)))
-        for turn in made.turns[:copied]:
-            made.change(turn, copied=True, usage=None, request="")
+            copied = max(copied, self._copy.turns(len(self.turns)))
+        for turn in self.turns[:copied]:
+            self.change(turn, copied=True, usage=None, request="")
 
     def _meta(self, payload: Record, place: Place) -> None:
-        first = "id" not in self.made.facts
-        self.made.know(
+        first = "id" not in self.facts
+        self.know(
             id=text(payload.get("id")),
             project=text(payload.get("cwd")),
             version=text(payload.get("cli_version")),
@@ -116,21 +127,21 @@ class _Reading:
         parent, relation = thread_above(payload)
         if not first or not relation or place.line < 0:
             return
-        self.made.know(parent=parent, relation=relation)
+        self.know(parent=parent, relation=relation)
         if relation == "continues":
             self._go_on(fields(payload.get("history_base")), parent)
         else:
             began = instant(payload.get("timestamp"))
-            self._copy = CopiedBeginning(self.made.path, self.made.facts.get("id", ""), parent, began)
+            self._copy = CopiedBeginning(self.path, self.facts.get("id", ""), parent, began)
 
     def _go_on(self, base: Record, thread: str) -> None:
         """Read the beginning, which lies in another file."""
-        found = lines_before(self.made.path, base)
-        evidence, unread = Counter(self.made.evidence), list(self.made.unread)
+        found = lines_before(self.path, base)
+        evidence, unread = Counter(self.evidence), list(self.unread)
         for number, record in enumerate(found or (), 1):
             self.take(Line(Place(-number), record))
-        self.made.evidence, self.made.unread = evidence, unread
-        self._before = len(self.made.turns)
+        self.evidence, self.unread = evidence, unread
+        self._before = len(self.turns)
         self._unpaid = []
         told = f"It goes on from thread {thread}"
         where = (
@@ -138,14 +149,14 @@ class _Reading:
             if found
             else ": its beginning is in a file that is not here"
         )
-        self.made.know(notes=(f"{told}{where}.",))
+        self.know(notes=(f"{told}{where}.",))
 
     def _context(self, payload: Record) -> None:
         self._model = text(payload.get("model")) or self._model
-        self.made.know(model=self._model, project=text(payload.get("cwd")))
+        self.know(model=self._model, project=text(payload.get("cwd")))
         told = text(payload.get("user_instructions"))
-        if told and not any(rules.text == told for rules in self.made.rules):
-            self.made.rules.append(LoadedRules("AGENTS.md", told, len(self.made.turns) + 1))
+        if told and not any(rules.text == told for rules in self.rules):
+            self.rules.append(LoadedRules("AGENTS.md", told, len(self.turns) + 1))
 
     def _item(self, item: Record, place: Place, at: Any) -> None:
         kind = text(item.get("type"))
@@ -154,27 +165,27 @@ class _Reading:
             role = text(item.get("role"))
             told = content_text(item.get("content"))
             if role == "assistant":
-                self._paid(self.made.turn(place, "assistant", "said", told, **common))
+                self._paid(self.turn(place, "assistant", "said", told, **common))
             elif role == "user":
                 self._user(item, told, place, common)
             else:
-                self.made.turn(place, "system", "injected", told, **common)
-            self._messages[hash(told)] = str(len(self.made.turns))
+                self.turn(place, "system", "injected", told, **common)
+            self._messages[hash(told)] = str(len(self.turns))
         elif kind == "agent_message":
             told, whose = content_text(item.get("content")), text(item.get("author"))
-            self.made.turn(place, "user", "injected", told, speaker=whose, **common)
+            self.turn(place, "user", "injected", told, speaker=whose, **common)
         elif kind == "reasoning":
             told = content_text(item.get("summary")) or content_text(item.get("content"))
-            self._paid(self.made.turn(place, "assistant", "thinking", told, **common))
+            self._paid(self.turn(place, "assistant", "thinking", told, **common))
         elif kind in _CALLS:
             given = next((item[key] for key in ("arguments", "input", "action") if item.get(key)), None)
             name = text(item.get("name")) or kind.removesuffix("_call")
             call = ToolCall(text(item.get("call_id") or item.get("id")), name, as_json(given))
-            self._paid(self.made.turn(place, "assistant", "call", "", (call,), **common))
+            self._paid(self.turn(place, "assistant", "call", "", (call,), **common))
         elif kind.endswith("_output"):
             told, failed = _output(item.get("output"))
             answers = text(item.get("call_id"))
-            self.made.turn(place, "tool", "result", told, answers=answers, failed=failed, **common)
+            self.turn(place, "tool", "result", told, answers=answers, failed=failed, **common)
         elif kind in ("compaction", "compaction_summary"):
             self._boundary(place, at, content_text(item.get("summary")), sealed=bool(item.get("encrypted_content")))
 
@@ -187,26 +198,26 @@ class _Reading:
         ).strip()
         request = _REQUEST.search(told)
         if request:
-            self.made.turn(place, "user", "injected", told[: request.start()].strip(), **common)
+            self.turn(place, "user", "injected", told[: request.start()].strip(), **common)
             told = told[request.end() :].strip()
         put_in = _PUT_IN.match(told) is not None
-        turn = self.made.turn(place, "user", "injected" if put_in else "said", told, **common)
+        turn = self.turn(place, "user", "injected" if put_in else "said", told, **common)
         self._slot.append((turn.number, (sent, told)))
 
     def _paid(self, turn: Turn) -> None:
         self._unpaid.append(turn)
 
     def _event(self, payload: Record) -> None:
-        self.made.know(window=count(payload.get("model_context_window")))
+        self.know(window=count(payload.get("model_context_window")))
         info = fields(payload.get("info"))
         kind = text(payload.get("type"))
         if kind == "user_message":
             self._typed.add(text(payload.get("message")).strip())
         elif kind == "thread_rolled_back":
-            self._taken_back.append((len(self.made.turns), count(payload.get("num_turns"))))
+            self._taken_back.append((len(self.turns), count(payload.get("num_turns"))))
         elif kind == "thread_name_updated":
-            self.made.facts["title"] = text(payload.get("thread_name"))
-        self.made.know(window=count(info.get("model_context_window")))
+            self.facts["title"] = text(payload.get("thread_name"))
+        self.know(window=count(info.get("model_context_window")))
         total = count(fields(info.get("total_token_usage")).get("total_tokens"))
         last = fields(info.get("last_token_usage"))
         told = (total, last.get("input_tokens"), last.get("cached_input_tokens"), last.get("output_tokens"))
@@ -216,20 +227,18 @@ class _Reading:
         if not last.get("input_tokens"):  # it tells the window that a compaction left
             self._left(count(last.get("total_tokens")))
             return
-        cached = count(last.get("cached_input_tokens"))
-        self._last = Usage(
-            max(0, count(last.get("input_tokens")) - cached), 0, cached, count(last.get("output_tokens"))
-        )
+        output, cached = count(last.get("output_tokens")), last.get("cached_input_tokens")
+        self._last = usage_with_cache(last.get("input_tokens"), output, cached)
         self._requests += 1
         for turn in self._unpaid:
-            now = self.made.turns[turn.number - 1]
-            self.made.change(now, usage=self._last, request=f"request {self._requests}", model=self._model)
+            now = self.turns[turn.number - 1]
+            self.change(now, usage=self._last, request=f"request {self._requests}", model=self._model)
         self._unpaid = []
 
     def _left(self, tokens: int) -> None:
-        latest = next((turn for turn in reversed(self.made.turns) if turn.boundary), None)
+        latest = next((turn for turn in reversed(self.turns) if turn.boundary), None)
         if latest is not None and latest.boundary is not None and latest.boundary.after is None and tokens:
-            self.made.change(latest, boundary=replace(latest.boundary, after=tokens))
+            self.change(latest, boundary=replace(latest.boundary, after=tokens))
 
     def _compacted(self, payload: Record, place: Place, at: Any) -> None:
         history = payload.get("replacement_history")
@@ -240,7 +249,7 @@ class _Reading:
         """A compaction, and what stands in its window from the beginning: what it kept is found by its words."""
         told = [content_text(one.get("content")) for one in history if one.get("type") == "message"]
         kept = tuple(self._messages[hash(one)] for one in told if hash(one) in self._messages)
-        self.made.turn(
+        self.turn(
             place,
             "system",
             "boundary",
@@ -251,7 +260,7 @@ class _Reading:
         new = [one for one in told if hash(one) not in self._messages and one.strip()]
         for one in [summary, *(one for one in new if one != summary)]:
             if one:
-                self.made.turn(place, "assistant", "summary", one, at=instant(at))
+                self.turn(place, "assistant", "summary", one, at=instant(at))
 
 
 def _output(given: Any) -> tuple[str, bool]:
@@ -264,11 +273,7 @@ def _output(given: Any) -> tuple[str, bool]:
     return told, found is not None and found[1] != "0"
 
 
-def read(path: Path, end: int | None = None) -> Session:
-    """The session in a file, or in its last so many bytes; see the module. Raises InputError for a file that cannot be
-    read.
-    """
-    return read_lines(path, partial(_Reading, path), end)
+read: Final = partial(read_lines, _Reading)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

@@ -13,15 +13,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.sessions.building import RecordReading, SessionBuilder, SessionFormat, read_lines
-from amgs.sessions.lines import Record, as_json, content_text, count, fields, instant, text
-from amgs.sessions.turn import Place, Session
+from amgs.sessions.building import RecordReading, SessionFormat, read_lines
+from amgs.sessions.lines import Record, as_json, content_text, count, fields, instant, text, usage_with_cache
+from amgs.sessions.turn import Place
 from amgs.types.usage import Usage
 
 
 class _Reading(RecordReading):
     def __init__(self, path: Path, limit: int | None) -> None:
-        super().__init__(SessionBuilder("Codex", "codex-exec", path, limit))
+        super().__init__("Codex", "codex-exec", path, limit)
         self._turn, self._first = 1, 0
 
     def kind_of(self, record: Record) -> str:
@@ -33,21 +33,21 @@ class _Reading(RecordReading):
         kind = text(record.get("type"))
         more: dict[str, Any] = {"at": instant(record.get("timestamp"))}
         if kind == "thread.started":
-            self.made.know(id=text(record.get("thread_id")))
+            self.know(id=text(record.get("thread_id")))
         elif kind == "item.completed":
             self._item(fields(record.get("item")), place, more)
         elif kind == "turn.completed":
             self._completed(_usage(fields(record.get("usage"))))
         elif kind in ("turn.failed", "error"):
             told = content_text(record.get("error")) or text(record.get("message"))
-            self.made.turn(place, "system", "injected", told or kind, **more)
+            self.turn(place, "system", "injected", told or kind, **more)
 
     def _item(self, item: Record, place: Place, more: dict[str, Any]) -> None:
         kind, id = _kind(item), text(item.get("id"))
         told = text(item.get("text"))
         more = more | {"id": id}
         if kind in ("agent_message", "assistant_message", "reasoning"):
-            self.made.turn(place, "assistant", "thinking" if kind == "reasoning" else "said", told, **more)
+            self.turn(place, "assistant", "thinking" if kind == "reasoning" else "said", told, **more)
         elif kind == "command_execution":
             self.calls(place, "shell", id, {"command": text(item.get("command"))}, **more)
             failed = item.get("exit_code") not in (0, None) or item.get("status") == "failed"
@@ -60,13 +60,13 @@ class _Reading(RecordReading):
                 failed = item.get("status") == "failed"
                 self.result(place, id, result or text(item.get("status")), failed=failed, **more)
         elif kind == "error":
-            self.made.turn(place, "system", "injected", text(item.get("message")), **more)
+            self.turn(place, "system", "injected", text(item.get("message")), **more)
 
     def _completed(self, usage: Usage) -> None:
-        for turn in self.made.turns[self._first :] if usage.window else ():
+        for turn in self.turns[self._first :] if usage.window else ():
             if turn.role == "assistant":
-                self.made.change(turn, usage=usage, request=f"turn {self._turn}")
-        self._turn, self._first = self._turn + 1, len(self.made.turns)
+                self.change(turn, usage=usage, request=f"turn {self._turn}")
+        self._turn, self._first = self._turn + 1, len(self.turns)
 
 
 def _kind(item: Record) -> str:
@@ -74,13 +74,10 @@ def _kind(item: Record) -> str:
 
 
 def _usage(told: Record) -> Usage:
-    cached = count(told.get("cached_input_tokens"))
-    return Usage(max(0, count(told.get("input_tokens")) - cached), 0, cached, count(told.get("output_tokens")))
+    return usage_with_cache(told.get("input_tokens"), count(told.get("output_tokens")), told.get("cached_input_tokens"))
 
 
-def read(path: Path, end: int | None = None) -> Session:
-    """The session in a file; see the module. Raises InputError for a file that cannot be read."""
-    return read_lines(path, partial(_Reading, path), end)
+read: Final = partial(read_lines, _Reading)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

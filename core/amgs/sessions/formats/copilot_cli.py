@@ -12,12 +12,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.sessions.building import ListMarks, SessionBuilder, SessionFormat, read_lines
-from amgs.sessions.lines import Line, Record, as_json, content_text, count, document_at, fields, instant, items, text
+from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
+from amgs.sessions.lines import (
+    Line,
+    Record,
+    as_json,
+    content_text,
+    count,
+    document_at,
+    fields,
+    instant,
+    items,
+    text,
+    usage_with_cache,
+)
 from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall
 from amgs.types.usage import Usage
@@ -26,20 +37,16 @@ _TRIGGERS: Final = {"manual": "manual", "": ""}
 """How a compaction begins: any other trigger is the program's own."""
 
 
-class _Reading:
+class _Reading(RecordReading):
     def __init__(self, path: Path, limit: int | None) -> None:
-        self.made = SessionBuilder("Copilot CLI", "copilot-cli", path, limit)
+        super().__init__("Copilot CLI", "copilot-cli", path, limit)
         self._called: set[str] = set()
         """Ids of calls that are turns."""
         self._unpaid: list[Turn] = []
         """Turns of the model since tokens were counted last."""
 
-    def take(self, line: Line) -> None:
-        """One line: turns, or a count of what it is."""
-        record = line.value
-        if record is None:
-            self.made.fail(line)
-            return
+    def record(self, record: Record, place: Place) -> None:
+        """The turns of one event."""
         kind, data = text(record.get("type")), fields(record.get("data"))
         agent = text(data.get("parentToolCallId")) or text(record.get("agentId"))
         more: dict[str, Any] = {
@@ -48,27 +55,24 @@ class _Reading:
             "parent": text(record.get("parentId")),
             "agent": agent,
         }
-        before = len(self.made.turns)
         if kind.startswith("session."):
-            self._session(kind, data, line.place, more)
+            self._session(kind, data, place, more)
         elif kind.startswith("assistant."):
-            self._assistant(kind, data, line.place, more)
+            self._assistant(kind, data, place, more)
         elif kind.startswith("tool."):
-            self._tool(kind, data, line.place, more)
+            self._tool(kind, data, place, more)
         elif told := content_text(data.get("content")):
-            self._put_in(kind, data, told, line.place, more)
-        if len(self.made.turns) == before:
-            self.made.note(kind or "without a type")
+            self._put_in(kind, data, told, place, more)
 
     def finish(self) -> None:
         """The session's id, where no event tells it."""
-        path = self.made.path
-        self.made.know(id=path.parent.name if path.name == "events.jsonl" else "")
+        path = self.path
+        self.know(id=path.parent.name if path.name == "events.jsonl" else "")
 
     def _session(self, kind: str, data: Record, place: Place, more: dict[str, Any]) -> None:
         if kind in ("session.start", "session.resume", "session.context_changed"):
             context = fields(data.get("context")) or data
-            self.made.know(
+            self.know(
                 id=text(data.get("sessionId")),
                 version=text(data.get("copilotVersion")),
                 model=text(data.get("selectedModel")),
@@ -76,44 +80,42 @@ class _Reading:
                 branch=text(context.get("branch")),
             )
         elif kind == "session.model_change":
-            self.made.know(model=text(data.get("newModel")))
+            self.know(model=text(data.get("newModel")))
         elif kind == "session.title_changed":
-            self.made.know(title=text(data.get("title")))
+            self.know(title=text(data.get("title")))
         elif kind == "session.usage_info":
-            self.made.know(window=count(data.get("tokenLimit")))
+            self.know(window=count(data.get("tokenLimit")))
         elif kind == "session.compaction_complete" and data.get("success") is not False:
             trigger = text(data.get("trigger"))
             before, after = count(data.get("preCompactionTokens")), count(data.get("postCompactionTokens"))
             mark = Boundary(_TRIGGERS.get(trigger, "auto"), before or None, after or None)
-            self.made.turn(place, "system", "boundary", "", boundary=mark, **more)
-            if summary := text(data.get("summaryContent")):
-                self.made.turn(place, "assistant", "summary", summary, **more)
+            self.compact(place, mark, text(data.get("summaryContent")), **more)
         elif kind == "session.truncation":
-            self.made.know(window=count(data.get("tokenLimit")))
+            self.know(window=count(data.get("tokenLimit")))
             before = count(data.get("preTruncationTokensInMessages"))
             after = count(data.get("postTruncationTokensInMessages"))
             mark = Boundary("auto", before or None, after or None)
-            self.made.turn(place, "system", "boundary", "", boundary=mark, **more)
+            self.compact(place, mark, **more)
         elif kind == "session.context_cleared":
-            self.made.turn(place, "system", "boundary", "", boundary=Boundary("manual"), **more)
+            self.compact(place, Boundary("manual"), **more)
         elif kind == "session.snapshot_rewind":
             self._rewind(text(data.get("upToEventId")))
         elif kind == "session.handoff" and (summary := text(data.get("summary"))):
-            self.made.turn(place, "user", "injected", summary, **more)
+            self.turn(place, "user", "injected", summary, **more)
 
     def _rewind(self, last: str) -> None:
         """Mark what came after an event as taken back."""
-        ids = [turn.id for turn in self.made.turns]
+        ids = [turn.id for turn in self.turns]
         if last in ids:
-            for turn in self.made.turns[len(ids) - ids[::-1].index(last) :]:
-                self.made.change(turn, abandoned=True)
+            for turn in self.turns[len(ids) - ids[::-1].index(last) :]:
+                self.change(turn, abandoned=True)
 
     def _assistant(self, kind: str, data: Record, place: Place, more: dict[str, Any]) -> None:
         if kind == "assistant.usage":
-            self.made.know(model=text(data.get("model")))
+            self.know(model=text(data.get("model")))
             usage = _usage(data)
             for turn in self._unpaid if usage.window else ():
-                self.made.change(self.made.turns[turn.number - 1], usage=usage)
+                self.change(self.turns[turn.number - 1], usage=usage)
             self._unpaid = []
         if kind not in ("assistant.message", "assistant.reasoning"):
             return
@@ -121,20 +123,20 @@ class _Reading:
         told = content_text(data.get("content"))
         if kind == "assistant.reasoning":
             if told:
-                self._unpaid.append(self.made.turn(place, "assistant", "thinking", told, **more))
+                self._unpaid.append(self.turn(place, "assistant", "thinking", told, **more))
             return
-        self.made.know(model="" if more["agent"] else text(data.get("model")))
+        self.know(model="" if more["agent"] else text(data.get("model")))
         if thought := text(data.get("reasoningText")):
-            self._unpaid.append(self.made.turn(place, "assistant", "thinking", thought, **made))
+            self._unpaid.append(self.turn(place, "assistant", "thinking", thought, **made))
         if told:
-            self._unpaid.append(self.made.turn(place, "assistant", "said", told, **made))
+            self._unpaid.append(self.turn(place, "assistant", "said", told, **made))
         for one in items(data.get("toolRequests")):
             self._unpaid.append(self._call(one, text(one.get("name")), place, made))
 
     def _call(self, data: Record, name: str, place: Place, more: dict[str, Any]) -> Turn:
         call = ToolCall(text(data.get("toolCallId")), name, as_json(data.get("arguments")))
         self._called.add(call.id)
-        return self.made.turn(place, "assistant", "call", "", (call,), **more)
+        return self.turn(place, "assistant", "call", "", (call,), **more)
 
     def _tool(self, kind: str, data: Record, place: Place, more: dict[str, Any]) -> None:
         """What tools do; that a call begins is told twice, unless the user made it."""
@@ -144,59 +146,57 @@ class _Reading:
         elif kind == "tool.execution_complete":
             failed = data.get("success") is False
             told = content_text(data.get("result")) or text(fields(data.get("error")).get("message"))
-            self.made.turn(place, "tool", "result", told, answers=id, failed=failed, **more)
+            self.turn(place, "tool", "result", told, answers=id, failed=failed, **more)
 
     def _put_in(self, kind: str, data: Record, told: str, place: Place, more: dict[str, Any]) -> None:
         """What came from the user, and from the program as if it had."""
         if kind == "user.message":
             spoken = text(data.get("source")) in ("", "user")
-            self.made.turn(place, "user", "said" if spoken else "injected", told, **more)
+            self.turn(place, "user", "said" if spoken else "injected", told, **more)
         elif kind == "system.message":
-            first = not more["agent"] and not self.made.facts.get("system")
-            self.made.know(system=told if first else "")
-            self.made.turn(place, "system", "said" if first else "injected", told, **more)
+            first = not more["agent"] and not self.facts.get("system")
+            self.know(system=told if first else "")
+            self.turn(place, "system", "said" if first else "injected", told, **more)
         elif kind in ("system.notification", "skill.invoked"):
-            self.made.turn(place, "user", "injected", told, **more)
+            self.turn(place, "user", "injected", told, **more)
 
     def document(self, whole: Record) -> None:
         """A session of the oldest form."""
-        self.made.know(id=text(whole.get("sessionId")), model=text(whole.get("selectedModel")))
+        self.know(id=text(whole.get("sessionId")), model=text(whole.get("selectedModel")))
         messages = whole.get("chatMessages")
         number = 0
         for number, one in enumerate(messages if isinstance(messages, list) else (), 1):
             if isinstance(one, dict):
                 self._message(one, Place(number))
             else:
-                self.made.fail(Line(Place(number), None, "not an object"))
+                self.fail(Line(Place(number), None, "not an object"))
         for one in items(whole.get("timeline")):
-            self.made.note(f"timeline: {text(one.get('type')) or 'without a type'}")
+            self.note(f"timeline: {text(one.get('type')) or 'without a type'}")
 
     def _message(self, one: Record, place: Place) -> None:
-        role, told, before = text(one.get("role")), content_text(one.get("content")), len(self.made.turns)
+        role, told, before = text(one.get("role")), content_text(one.get("content")), len(self.turns)
         more: dict[str, Any] = {"at": instant(one.get("timestamp"))}
         if role == "tool":
-            self.made.turn(place, "tool", "result", told, answers=text(one.get("tool_call_id")), **more)
+            self.turn(place, "tool", "result", told, answers=text(one.get("tool_call_id")), **more)
         elif role == "user" and told:
-            self.made.turn(place, "user", "said", told, **more)
+            self.turn(place, "user", "said", told, **more)
         elif role in ("system", "developer") and told:
-            self.made.turn(place, "system", "injected", told, **more)
+            self.turn(place, "system", "injected", told, **more)
         elif role == "assistant":
             more["request"] = f"message {place.line}"
-            if told:
-                self.made.turn(place, "assistant", "said", told, **more)
+            self.say(place, "assistant", "said", told, **more)
             for one_call in items(one.get("tool_calls")):
                 function = fields(one_call.get("function"))
                 asked = {"toolCallId": one_call.get("id"), "arguments": function.get("arguments")}
                 self._call(asked, text(function.get("name")), place, more)
-        if len(self.made.turns) == before:
-            self.made.note(f"message: {role or 'without a role'}")
+        if len(self.turns) == before:
+            self.note(f"message: {role or 'without a role'}")
 
 
 def _usage(data: Record) -> Usage:
     """`inputTokens` are all that was read, those of the cache among them."""
-    cached, written = count(data.get("cacheReadTokens")), count(data.get("cacheWriteTokens"))
-    fresh = max(0, count(data.get("inputTokens")) - cached - written)
-    return Usage(fresh, written, cached, count(data.get("outputTokens")))
+    output, cached = count(data.get("outputTokens")), data.get("cacheReadTokens")
+    return usage_with_cache(data.get("inputTokens"), output, cached, data.get("cacheWriteTokens"))
 
 
 def read(path: Path) -> Session:
@@ -205,12 +205,12 @@ def read(path: Path) -> Session:
         return read_end(path, None)
     reading = _Reading(path, None)
     reading.document(fields(document_at(path)))
-    return reading.made.session()
+    return reading.session()
 
 
 def read_end(path: Path, end: int | None) -> Session:
     """The session in the last so many bytes of a file of events, or in all of it. Raises InputError as `read` does."""
-    return read_lines(path, partial(_Reading, path), end)
+    return read_lines(_Reading, path, end)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.sessions.anthropic_messages import parts_of, turns_of_part
-from amgs.sessions.building import ListMarks, RecordReading, SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
 from amgs.sessions.lines import Record, content_text, fields, text
-from amgs.sessions.turn import Place, Session
+from amgs.sessions.turn import Place
 
 _TIME: Final = re.compile(r"\s*<timestamp>.*?</timestamp>\s*", re.DOTALL)
 
 
 class _Reading(RecordReading):
     def __init__(self, path: Path, limit: int | None) -> None:
-        super().__init__(SessionBuilder("Cursor", "cursor", path, limit))
+        super().__init__("Cursor", "cursor", path, limit)
 
     def record(self, record: Record, place: Place) -> None:
         """The turns of one message."""
@@ -37,12 +37,10 @@ class _Reading(RecordReading):
             if role == "user" and (told := content_text(part)):
                 given = _TIME.sub("", told)
             for who, kind, words, about in turns_of_part(given, role):
-                self.made.turn(place, who, kind, words, **more | about)
+                self.turn(place, who, kind, words, **more | about)
 
 
-def read(path: Path, end: int | None = None) -> Session:
-    """The session in a file; see the module. Raises InputError for a file that cannot be read."""
-    return read_lines(path, partial(_Reading, path), end)
+read: Final = partial(read_lines, _Reading)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

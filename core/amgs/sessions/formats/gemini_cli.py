@@ -32,6 +32,7 @@ from amgs.sessions.lines import (
     lines_of,
     text,
     text_beside,
+    usage_with_cache,
 )
 from amgs.sessions.turn import Boundary, Place, Session, TurnKind
 from amgs.types.conversation import ToolCall
@@ -42,17 +43,17 @@ _SUMMARY: Final = "<state_snapshot>"
 _PUT_IN: Final = ("<session_context>", "This is the Gemini CLI. We are setting up the context", "<hook_context>")
 
 
-class _Reading:
+class _Reading(SessionBuilder):
     def __init__(self, path: Path) -> None:
-        self.made = SessionBuilder("Gemini CLI", "gemini-cli", path)
+        super().__init__("Gemini CLI", "gemini-cli", path)
         self._window = 0
         """Tokens that the model read and wrote last."""
         self._live: set[str] = set()
         """Ids of the messages in the window."""
 
-    def know(self, record: Record) -> None:
+    def about(self, record: Record) -> None:
         """What a document, a first line or `$set` says of the session."""
-        self.made.know(id=text(record.get("sessionId")), title=text(record.get("summary")))
+        self.know(id=text(record.get("sessionId")), title=text(record.get("summary")))
 
     def lines(self, lines: Sequence[Line]) -> None:
         """Lines, of which a later one may replace or take back an earlier one."""
@@ -63,34 +64,34 @@ class _Reading:
         for line in lines:
             record = line.value
             if record is None:
-                self.made.fail(line)
+                self.fail(line)
             elif isinstance(back := record.get("$rewindTo"), str):
                 at = live.index(back) if back in live else 0
                 left.update((known.pop(id), id) for id in live[at:] if id in known)
                 del live[at:]
-                self.made.note("$rewindTo")
+                self.note("$rewindTo")
             elif change := fields(record.get("$set")):
-                self.know(change)
+                self.about(change)
                 if isinstance(change.get("messages"), list):
                     ids = [text(one.get("id")) for one in items(change["messages"])]
                     events.append((line.place, record))
                     known.update({id: len(events) - 1 for id in ids if id not in known})
                     live = [id for id in ids if id in known]
                 else:
-                    self.made.note(f"$set: {', '.join(sorted(map(text, change)))}")
+                    self.note(f"$set: {', '.join(sorted(map(text, change)))}")
             elif (id := text(record.get("id"))) and "type" in record:
                 if id in known and "$set" not in events[known[id]][1]:
                     events[known[id]] = (line.place, record)
-                    self.made.note("message, written again later")
+                    self.note("message, written again later")
                 else:
                     events.append((line.place, record))
                     known[id] = len(events) - 1
                     live.append(id)
             elif "sessionId" in record:
-                self.know(record)
-                self.made.note("session")
+                self.about(record)
+                self.note("session")
             else:
-                self.made.note("line without a type")
+                self.note("line without a type")
         for number, (place, record) in enumerate(events):
             if "$set" in record:
                 gone = {id for event, id in left if event == number}
@@ -101,30 +102,30 @@ class _Reading:
     def _replace(self, messages: Sequence[Record], place: Place, gone: set[str]) -> None:
         """A window in place of the one before: what is no longer in it, whose results went, and what is new."""
         ids = [text(one.get("id")) for one in messages]
-        results = {turn.answers: turn.text for turn in self.made.turns if turn.kind == "result"}
+        results = {turn.answers: turn.text for turn in self.turns if turn.kind == "result"}
         calls = [call for one in messages for call in items(one.get("toolCalls"))]
         told = {text(call.get("id")): _told(call) for call in calls}
         masked = [id for id, result in told.items() if not result.startswith(results.get(id, ""))]
-        before = len(self.made.turns)
+        before = len(self.turns)
         whole = bool(self._live - {*ids})
         if whole or masked:
             kept = tuple(dict.fromkeys(id for id in ids if id in self._live)) if whole else ()
             mark = Boundary("", self._window or None, None, kept, () if whole else tuple(masked), whole)
-            self.made.turn(place, "system", "boundary", "", boundary=mark)
-        known = {turn.id for turn in self.made.turns}
+            self.compact(place, mark)
+        known = {turn.id for turn in self.turns}
         for one in messages:
             if text(one.get("id")) not in known:
                 self._say(one, place, abandoned=text(one.get("id")) in gone)
         self._live = {*ids}
-        if len(self.made.turns) == before:
-            self.made.note("$set: messages, as they were")
+        if len(self.turns) == before:
+            self.note("$set: messages, as they were")
 
     def message(self, record: Record, place: Place, *, abandoned: bool = False) -> None:
         """A message: turns, or a count of what it is."""
-        before = len(self.made.turns)
+        before = len(self.turns)
         self._say(record, place, abandoned=abandoned)
-        if len(self.made.turns) == before:
-            self.made.note(f"message: {text(record.get('type') or record.get('role')) or 'without a type'}")
+        if len(self.turns) == before:
+            self.note(f"message: {text(record.get('type') or record.get('role')) or 'without a type'}")
 
     def _say(self, record: Record, place: Place, *, abandoned: bool) -> None:
         who = text(record.get("type") or record.get("role"))
@@ -140,36 +141,41 @@ class _Reading:
         if who == "user":
             self._user(content, place, more)
             return
-        self.made.know(model=text(record.get("model")))
+        self.know(model=text(record.get("model")))
         usage = _usage(fields(record.get("tokens")))
         if usage.window:
             self._window = usage.window + usage.output
         more |= {"usage": usage if usage.window else None, "request": id}
         for thought in items(record.get("thoughts")):
-            if told := f"{text(thought.get('subject'))}\n{text(thought.get('description'))}".strip():
-                self.made.turn(place, "assistant", "thinking", told, **more)
+            self.say(
+                place,
+                "assistant",
+                "thinking",
+                f"{text(thought.get('subject'))}\n{text(thought.get('description'))}".strip(),
+                **more,
+            )
         for part in gemini_parts(content):
             if call := fields(part.get("functionCall")):
                 self._call(call, place, more)
             elif told := content_text(part):
                 kind: TurnKind = "thinking" if part.get("thought") is True else "said"
-                self.made.turn(place, "assistant", kind, told, **more)
+                self.turn(place, "assistant", kind, told, **more)
         for call in items(record.get("toolCalls")):
             self._call(call, place, more)
             failed = call.get("status") in ("error", "cancelled")
             if failed or "result" in call:
                 answer = more | {"usage": None, "answers": text(call.get("id")) or text(call.get("name"))}
-                self.made.turn(place, "tool", "result", _told(call), failed=failed, **answer)
+                self.turn(place, "tool", "result", _told(call), failed=failed, **answer)
 
     def _compressed(self, told: re.Match[str], record: Record, place: Place, *, abandoned: bool) -> None:
         """A compaction of which only the program's words tell, with tokens or shares of the window."""
-        if any(turn.boundary and turn.boundary.whole for turn in self.made.turns[-3:]):
+        if any(turn.boundary and turn.boundary.whole for turn in self.turns[-3:]):
             return  # the new window was told before
         share = told[2] == "%"
         before, after = (count(int(number.replace(",", ""))) or None for number in (told[1], told[3]))
         mark = Boundary("", self._window or None if share else before, None if share else after)
         at, id = instant(record.get("timestamp")), text(record.get("id"))
-        self.made.turn(place, "system", "boundary", "", boundary=mark, at=at, id=id, abandoned=abandoned)
+        self.compact(place, mark, at=at, id=id, abandoned=abandoned)
 
     def _user(self, content: Any, place: Place, more: dict[str, Any]) -> None:
         for part in gemini_parts(content):
@@ -178,19 +184,19 @@ class _Reading:
                 response = fields(answer.get("response"))
                 result = more | {"answers": text(answer.get("id")) or text(answer.get("name"))}
                 result["failed"] = "error" in response
-                self.made.turn(place, "tool", "result", response_text(response), **result)
+                self.turn(place, "tool", "result", response_text(response), **result)
             elif _SUMMARY in told:
-                if not self.made.turns or self.made.turns[-1].kind != "boundary":
-                    self.made.turn(place, "system", "boundary", "", boundary=Boundary("", self._window or None))
-                self.made.turn(place, "assistant", "summary", told, **more)
+                if not self.turns or self.turns[-1].kind != "boundary":
+                    self.compact(place, Boundary("", self._window or None))
+                self.turn(place, "assistant", "summary", told, **more)
             elif told:
                 kind: TurnKind = "injected" if told.lstrip().startswith(_PUT_IN) else "said"
-                self.made.turn(place, "user", kind, told, **more)
+                self.turn(place, "user", kind, told, **more)
 
     def _call(self, call: Record, place: Place, more: dict[str, Any]) -> None:
         name = text(call.get("name"))
         made = ToolCall(text(call.get("id")) or name, name, as_json(call.get("args")))
-        self.made.turn(place, "assistant", "call", "", (made,), **more)
+        self.turn(place, "assistant", "call", "", (made,), **more)
 
 
 def _told(call: Record) -> str:
@@ -204,9 +210,8 @@ def _told(call: Record) -> str:
 
 def _usage(tokens: Record) -> Usage:
     """`input` are all that was read, the cached ones among them; thoughts are written too."""
-    cached = count(tokens.get("cached"))
     output = count(tokens.get("output")) + count(tokens.get("thoughts"))
-    return Usage(max(0, count(tokens.get("input")) - cached), 0, cached, output)
+    return usage_with_cache(tokens.get("input"), output, tokens.get("cached"))
 
 
 def read(path: Path) -> Session:
@@ -217,7 +222,7 @@ def read(path: Path) -> Session:
         reading.lines([*lines_of(path)])
     else:
         whole = document_at(path)
-        reading.know(fields(whole))
+        reading.about(fields(whole))
         inside = next((fields(whole)[k] for k in ("messages", "history") if k in fields(whole)), whole)
         if not isinstance(inside, list):
             raise InputError(f"{path} has no messages.", way_out="Give a session of Gemini CLI.")
@@ -225,9 +230,9 @@ def read(path: Path) -> Session:
             if isinstance(one, dict):
                 reading.message(one, Place(number))
             else:
-                reading.made.fail(Line(Place(number), None, "not an object"))
-    reading.made.know(project=text_beside(path.parent.parent / ".project_root"))
-    return reading.made.session()
+                reading.fail(Line(Place(number), None, "not an object"))
+    reading.know(project=text_beside(path.parent.parent / ".project_root"))
+    return reading.session()
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.errors import InputError
-from amgs.sessions.building import ListMarks, RecordReading, SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, no_session, read_latest, read_lines
 from amgs.sessions.lines import Line, Record, content_text, fields, instant, items, parse_object, text
 from amgs.sessions.sqlite_file import is_sqlite, opened, tables_named_in
 from amgs.sessions.turn import Boundary, Place, Session
@@ -27,12 +25,12 @@ _MESSAGES: Final = ("message_id", "role", "content_json", "created_timestamp", "
 
 class _Reading(RecordReading):
     def __init__(self, path: Path, limit: int | None) -> None:
-        super().__init__(SessionBuilder("Goose", "goose", path, limit))
+        super().__init__("Goose", "goose", path, limit)
 
-    def know(self, about: Record) -> None:
+    def about(self, about: Record) -> None:
         """What is known of the session."""
         model = parse_object(text(about.get("model_config_json"))) or {}
-        self.made.know(
+        self.know(
             id=text(about.get("id")),
             project=text(about.get("working_dir")),
             title=text(about.get("name")) or text(about.get("description")),
@@ -46,7 +44,7 @@ class _Reading(RecordReading):
     def record(self, record: Record, place: Place) -> None:
         """The turns of one message."""
         if "working_dir" in record:
-            self.know(record)
+            self.about(record)
             return
         role, metadata = text(record.get("role")), fields(record.get("metadata"))
         id = text(record.get("id"))
@@ -66,23 +64,18 @@ class _Reading(RecordReading):
                 failed = result.get("status") == "error" or fields(value).get("isError") is True
                 self.result(place, part.get("id"), told, failed=failed, **more)
             elif kind in ("thinking", "redactedThinking"):
-                self.made.turn(place, "assistant", "thinking", text(part.get("thinking")), **more)
+                self.turn(place, "assistant", "thinking", text(part.get("thinking")), **more)
             elif kind in ("contextLengthExceeded", "summarizationRequested", "conversationCompacted"):
-                self.made.turn(place, "system", "boundary", "", boundary=Boundary(), **more)
+                self.compact(place, Boundary(), **more)
             elif told and role == "assistant":
-                self.made.turn(place, "assistant", "summary" if unseen else "said", told, **more)
+                self.turn(place, "assistant", "summary" if unseen else "said", told, **more)
             elif told:
-                self.made.turn(place, "user", "injected" if unseen else "said", told, **more)
+                self.turn(place, "user", "injected" if unseen else "said", told, **more)
 
 
 def read(path: Path) -> Session:
     """The session in a file, the latest of a database; see the module. Raises InputError for what cannot be read."""
-    if not is_sqlite(path):
-        return read_lines(path, partial(_Reading, path))
-    ids = sessions_in(path)
-    if not ids:
-        raise InputError(f"{path} holds no session.", way_out="Give a database of Goose with one.")
-    return read_one(path, ids[0])
+    return read_latest(sessions_in, read_one, path) if is_sqlite(path) else read_lines(_Reading, path)
 
 
 def sessions_in(path: Path) -> Sequence[str]:
@@ -99,19 +92,19 @@ def read_one(path: Path, id: str) -> Session:
         with opened(path) as file:
             if rows := file.rows("sessions", _COLUMNS, id=id):
                 reading = _Reading(path, None)
-                reading.know(dict(zip(_COLUMNS, rows[0], strict=True)))
+                reading.about(dict(zip(_COLUMNS, rows[0], strict=True)))
                 messages = file.rows("messages", _MESSAGES, ("created_timestamp", "id"), session_id=id)
                 for number, (message, role, content, created, metadata) in enumerate(messages, 1):
                     told = parse_object(f'{{"content": {content}}}')
                     about = {"id": message, "role": role, "created": created}
                     value = None if told is None else {**told, **about, "metadata": parse_object(text(metadata))}
                     reading.take(Line(Place(number), value, "not JSON"))
-                return reading.made.session()
+                return reading.session()
     else:
         session = read(path)
         if session.id == id:
             return session
-    raise InputError(f"{path} holds no session {id}.", way_out="Give an id of one that it holds.")
+    raise no_session(path, id)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.errors import InputError
-from amgs.sessions.building import SessionBuilder, SessionFormat
+from amgs.sessions.building import SessionBuilder, SessionFormat, no_session, read_latest
 from amgs.sessions.lines import Line, Record, as_json, content_text, count, document_at, fields, instant, items, text
 from amgs.sessions.opencode_messages import (
     SESSION_COLUMNS,
@@ -33,10 +33,10 @@ from amgs.types.conversation import Role, ToolCall
 from amgs.types.usage import Usage
 
 
-class _Reading:
+class _Reading(SessionBuilder):
     def __init__(self, path: Path, about: Record) -> None:
-        self.made = SessionBuilder("opencode", "opencode", path)
-        self.made.know(
+        super().__init__("opencode", "opencode", path)
+        self.know(
             id=text(about.get("id")),
             project=text(about.get("directory")),
             title=text(about.get("title")),
@@ -73,26 +73,26 @@ class _Reading:
     def _message(self, one: OpencodeMessage, ids: list[str]) -> None:
         place, info = self._place(), one.info
         if info is None:
-            self.made.fail(Line(place, None, "not a JSON object"))
+            self.fail(Line(place, None, "not a JSON object"))
         else:
             gone = tuple(call for at, call in self._pruned if at <= one.created)
             if gone:
                 self._pruned = self._pruned[len(gone) :]
                 mark = Boundary("auto", dropped=gone, whole=False)
-                self.made.turn(place, "system", "boundary", "", boundary=mark, at=instant(one.created))
+                self.compact(place, mark, at=instant(one.created))
             else:
-                self.made.note(f"message: {text(info.get('role')) or 'without a role'}")
+                self.note(f"message: {text(info.get('role')) or 'without a role'}")
         info = info or {}
         more = self._of_message(one, info)
         for part in one.parts:
             at = self._place()
             if part is None:
-                self.made.fail(Line(at, None, "not a JSON object"))
+                self.fail(Line(at, None, "not a JSON object"))
                 continue
-            before = len(self.made.turns)
+            before = len(self.turns)
             self._part(part, info, at, more, ids)
-            if len(self.made.turns) == before:
-                self.made.note(f"part: {text(part.get('type')) or 'without a type'}")
+            if len(self.turns) == before:
+                self.note(f"part: {text(part.get('type')) or 'without a type'}")
 
     def _of_message(self, one: OpencodeMessage, info: Record) -> dict[str, Any]:
         """What all turns of a message have, and what it says of the session."""
@@ -104,19 +104,19 @@ class _Reading:
             "abandoned": one.taken_back,
         }
         if info.get("role") == "assistant":
-            usage = _usage(fields(info.get("tokens")))
+            usage = usage_of(fields(info.get("tokens")))
             more |= {"request": one.id, "usage": usage if usage.window else None, "model": text(info.get("modelID"))}
             if isinstance(cost := info.get("cost"), float) and cost > 0:
                 more["cost"] = cost
             if not one.agent:
-                self.made.know(model=text(info.get("modelID")), project=text(fields(info.get("path")).get("cwd")))
+                self.know(model=text(info.get("modelID")), project=text(fields(info.get("path")).get("cwd")))
             if usage.window:
                 self._last[one.agent] = usage
                 opened = None if info.get("summary") is True else self._opened.pop(one.agent, None)
                 if opened is not None and opened.boundary is not None:
-                    self.made.change(opened, boundary=replace(opened.boundary, after=usage.window))
+                    self.change(opened, boundary=replace(opened.boundary, after=usage.window))
         elif not one.agent:
-            self.made.know(system=text(info.get("system")))
+            self.know(system=text(info.get("system")))
         return more
 
     def _part(self, part: Record, info: Record, place: Place, more: dict[str, Any], ids: list[str]) -> None:
@@ -127,33 +127,33 @@ class _Reading:
             is_summary = who == "assistant" and _is_finished_summary(info)
             put_in = who == "user" and part.get("synthetic") is True
             what: TurnKind = "summary" if is_summary else "injected" if put_in else "said"
-            self.made.turn(place, who, what, told, **more)
+            self.turn(place, who, what, told, **more)
         elif kind == "reasoning" and told:
-            self.made.turn(place, who, "thinking", told, **more)
+            self.turn(place, who, "thinking", told, **more)
         elif kind == "tool":
             self._tool(part, place, more)
         elif kind == "file":
             name = text(part.get("filename")) or content_text(fields(part.get("source")).get("path"))
-            self.made.turn(place, "user", "injected", f"[file {name or text(part.get('mime'))}]", **more)
+            self.turn(place, "user", "injected", f"[file {name or text(part.get('mime'))}]", **more)
         elif kind == "subtask" and (asked := text(part.get("prompt"))):
-            self.made.turn(place, who, "injected", asked, **more)
+            self.turn(place, who, "injected", asked, **more)
         elif kind == "compaction" and more["id"] in self._summed:
             last = self._last.get(more["agent"])
             start = text(part.get("tail_start_id"))
             kept = tuple(ids[ids.index(start) : ids.index(more["id"])]) if start in ids else ()
             before = last.window + last.output if last else None
             mark = Boundary("manual" if part.get("auto") is False else "auto", before, None, kept)
-            self._opened[more["agent"]] = self.made.turn(place, "system", "boundary", "", boundary=mark, **more)
+            self._opened[more["agent"]] = self.compact(place, mark, **more)
 
     def _tool(self, part: Record, place: Place, more: dict[str, Any]) -> None:
         state = fields(part.get("state"))
         call = ToolCall(text(part.get("callID")), text(part.get("tool")), as_json(state.get("input")))
-        self.made.turn(place, "assistant", "call", "", (call,), **more)
+        self.turn(place, "assistant", "call", "", (call,), **more)
         status = text(state.get("status"))
         if status in ("completed", "error"):
             told = content_text(state.get("output" if status == "completed" else "error"))
             given = more | {"usage": None, "answers": call.id, "failed": status == "error"}
-            self.made.turn(place, "tool", "result", told, **given)
+            self.turn(place, "tool", "result", told, **given)
 
 
 def _is_finished_summary(info: Record) -> bool:
@@ -162,7 +162,7 @@ def _is_finished_summary(info: Record) -> bool:
     return info.get("summary") is True and bool(ended) and not info.get("error")
 
 
-def _usage(tokens: Record) -> Usage:
+def usage_of(tokens: Record) -> Usage:
     """`input` leaves out the cache, `output` the reasoning."""
     cache = fields(tokens.get("cache"))
     output = count(tokens.get("output")) + count(tokens.get("reasoning"))
@@ -192,28 +192,25 @@ def read_one(path: Path, id: str) -> Session:
             if rows := file.rows("session", SESSION_COLUMNS, id=id):
                 reading = _Reading(path, dict(zip(SESSION_COLUMNS, rows[0], strict=True)))
                 reading.take([*of_database(file, id)])
-                return reading.made.session()
-    raise InputError(f"{path} holds no session {id}.", way_out="Give an id of one that it holds.")
+                return reading.session()
+    raise no_session(path, id)
 
 
 def read(path: Path) -> Session:
     """The session in a file, the latest of a database; see the module. Raises InputError for what cannot be read."""
     if is_sqlite(path):
-        ids = sessions_in(path)
-        if not ids:
-            raise InputError(f"{path} holds no session.", way_out="Give a database of opencode with one.")
-        return read_one(path, ids[0])
+        return read_latest(sessions_in, read_one, path)
     whole = fields(document_at(path))
     if isinstance(whole.get("messages"), list):
         reading = _Reading(path, fields(whole.get("info")))
         reading.take([*of_export(whole)])
-        return reading.made.session()
+        return reading.session()
     if not (id := text(whole.get("id"))):
         raise InputError(f"{path} has no messages and no id.", way_out="Give a session of opencode.")
     reading = _Reading(path, whole)
     storage = next((above for above in path.parents if above.name == "storage"), path.parent.parent.parent)
     reading.take([*of_folders(storage, whole, id)])
-    return reading.made.session()
+    return reading.session()
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.errors import InputError
-from amgs.sessions.building import RecordReading, SessionBuilder, SessionFormat
+from amgs.sessions.building import RecordReading, SessionFormat, no_session, read_latest
 from amgs.sessions.formats import opencode
-from amgs.sessions.lines import Line, Record, content_text, count, fields, instant, items, parse_object, text
+from amgs.sessions.lines import Line, Record, content_text, fields, instant, items, parse_object, text
 from amgs.sessions.opencode_messages import milliseconds
 from amgs.sessions.sqlite_file import SqliteFile, is_sqlite, opened, tables_named_in
 from amgs.sessions.turn import Boundary, Place, Session
-from amgs.types.usage import Usage
 
 _COLUMNS: Final = (
     "id",
@@ -42,12 +41,12 @@ _FROZEN: Final = (
 
 class _Reading(RecordReading):
     def __init__(self, path: Path) -> None:
-        super().__init__(SessionBuilder("opencode", "opencode2", path))
+        super().__init__("opencode", "opencode2", path)
         self._number = 0
         self._window = 0
         self._agent = ""
 
-    def session(self, file: SqliteFile, about: Record, agent: str = "") -> None:
+    def add_session(self, file: SqliteFile, about: Record, agent: str = "") -> None:
         """All messages of one session, in their order."""
         self._agent, self._window = agent, 0
         back = about.get("revert")
@@ -85,27 +84,21 @@ class _Reading(RecordReading):
         }
         told = text(record.get("text"))
         if kind == "user" and told:
-            self.made.turn(place, "user", "said", told, **more)
+            self.turn(place, "user", "said", told, **more)
         elif kind == "assistant":
             self._assistant(record, place, more)
         elif kind == "compaction":
             mark = Boundary(text(record.get("reason")), self._window or None)
-            self.made.turn(place, "system", "boundary", "", boundary=mark, **more)
-            if summary := text(record.get("summary")):
-                self.made.turn(place, "assistant", "summary", summary, **more)
-            if recent := text(record.get("recent")):
-                self.made.turn(place, "user", "injected", recent, **more)
+            self.compact(place, mark, text(record.get("summary")), **more)
+            self.say(place, "user", "injected", text(record.get("recent")), **more)
         elif kind == "shell":
             ran = f"! {text(record.get('command'))}\n{content_text(record.get('output'))}"
-            self.made.turn(place, "user", "injected", ran, **more)
+            self.turn(place, "user", "injected", ran, **more)
         elif told:
-            self.made.turn(place, "user", "injected", told, speaker=kind, **more)
+            self.turn(place, "user", "injected", told, speaker=kind, **more)
 
     def _assistant(self, record: Record, place: Place, more: dict[str, Any]) -> None:
-        tokens, cost = fields(record.get("tokens")), record.get("cost")
-        cache = fields(tokens.get("cache"))
-        output = count(tokens.get("output")) + count(tokens.get("reasoning"))
-        usage = Usage(count(tokens.get("input")), count(cache.get("write")), count(cache.get("read")), output)
+        usage, cost = opencode.usage_of(fields(record.get("tokens"))), record.get("cost")
         self._window = usage.window + usage.output if usage.window else self._window
         more = more | {
             "request": more["id"],
@@ -114,7 +107,7 @@ class _Reading(RecordReading):
             "cost": cost if isinstance(cost, float) and cost > 0 else 0.0,
         }
         if not self._agent:
-            self.made.know(model=text(fields(record.get("model")).get("id")))
+            self.know(model=text(fields(record.get("model")).get("id")))
         for part in items(record.get("content")):
             kind = text(part.get("type"))
             if kind == "tool":
@@ -125,9 +118,8 @@ class _Reading(RecordReading):
                     result = content_text(state.get("content")) or content_text(state.get("error"))
                     self.result(place, part.get("id"), result, failed=status == "error", **more)
             elif told := content_text(part):
-                self.made.turn(place, "assistant", "thinking" if kind == "reasoning" else "said", told, **more)
-        if told := content_text(record.get("error")):
-            self.made.turn(place, "assistant", "injected", told, **more | {"usage": None})
+                self.turn(place, "assistant", "thinking" if kind == "reasoning" else "said", told, **more)
+        self.say(place, "assistant", "injected", content_text(record.get("error")), **more | {"usage": None})
 
 
 def _about(file: SqliteFile, **where: str) -> list[Record]:
@@ -152,7 +144,7 @@ def read_one(path: Path, id: str) -> Session:
         found = _about(file, id=id)
         if found:
             reading = _Reading(path)
-            reading.made.know(
+            reading.know(
                 id=id,
                 project=text(found[0]["directory"]),
                 title=text(found[0]["title"]),
@@ -161,26 +153,21 @@ def read_one(path: Path, id: str) -> Session:
                 parent=text(found[0]["fork_session_id"]) or text(found[0]["parent_id"]),
                 relation="fork" if found[0]["fork_session_id"] else "subagent" if found[0]["parent_id"] else "",
             )
-            reading.session(file, found[0])
+            reading.add_session(file, found[0])
             seen, waiting = {id}, [id]
             while waiting:
                 for child in _about(file, parent_id=waiting.pop(0)):
                     if str(child["id"]) not in seen:
                         seen.add(str(child["id"]))
                         waiting.append(str(child["id"]))
-                        reading.session(file, child, str(child["id"]))
-            return reading.made.session()
+                        reading.add_session(file, child, str(child["id"]))
+            return reading.session()
     if not _has_old(path):
-        raise InputError(f"{path} holds no session {id}.", way_out="Give an id of one that it holds.")
+        raise no_session(path, id)
     return replace(opencode.read_one(path, id), notes=(_FROZEN,))
 
 
-def read(path: Path) -> Session:
-    """The latest session of a database; see the module. Raises InputError for what cannot be read, or holds none."""
-    ids = sessions_in(path)
-    if not ids:
-        raise InputError(f"{path} holds no session.", way_out="Give a database of opencode with one.")
-    return read_one(path, ids[0])
+read: Final = partial(read_latest, sessions_in, read_one)
 
 
 def _has_old(path: Path) -> bool:

@@ -9,19 +9,18 @@ Source: `openhands/sdk/event` of the OpenHands/software-agent-sdk repository.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from amgs.errors import InputError
-from amgs.sessions.building import RecordReading, SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.building import RecordReading, SessionFormat, read_lines
 from amgs.sessions.lines import Line, Record, as_json, beside, content_text, fields, instant, text
 from amgs.sessions.turn import Boundary, Place, Session
 
 
 class _Reading(RecordReading):
     def __init__(self, path: Path, limit: int | None) -> None:
-        super().__init__(SessionBuilder("OpenHands", "openhands", path, limit))
+        super().__init__("OpenHands", "openhands", path, limit)
 
     def kind_of(self, record: Record) -> str:
         """The kind of the event."""
@@ -33,14 +32,14 @@ class _Reading(RecordReading):
         more: dict[str, Any] = {"at": instant(record.get("timestamp")), "id": text(record.get("id"))}
         call = record.get("tool_call_id")
         if kind == "SystemPromptEvent" and (told := content_text(record.get("system_prompt"))):
-            self.made.know(system=told, tools=as_json(record.get("tools")) if record.get("tools") else "")
-            self.made.turn(place, "system", "said", told, **more)
+            self.know(system=told, tools=as_json(record.get("tools")) if record.get("tools") else "")
+            self.turn(place, "system", "said", told, **more)
         elif kind == "MessageEvent" and (told := content_text(fields(record.get("llm_message")).get("content"))):
             if source == "agent":
-                self.made.turn(place, "assistant", "said", told, **more | {"request": more["id"]})
+                self.turn(place, "assistant", "said", told, **more | {"request": more["id"]})
             else:
                 spoken = source == "user"
-                self.made.turn(place, "user", "said" if spoken else "injected", told, **more)
+                self.turn(place, "user", "said" if spoken else "injected", told, **more)
         elif kind == "ActionEvent":
             self._action(record, place, more)
         elif kind in ("ObservationEvent", "UserRejectObservation", "AgentErrorEvent"):
@@ -55,10 +54,9 @@ class _Reading(RecordReading):
 
     def _action(self, record: Record, place: Place, more: dict[str, Any]) -> None:
         more = more | {"request": text(record.get("llm_response_id")) or more["id"]}
-        if thought := content_text(record.get("reasoning_content")):
-            self.made.turn(place, "assistant", "thinking", thought, **more)
+        self.say(place, "assistant", "thinking", content_text(record.get("reasoning_content")), **more)
         if told := content_text(record.get("thought")):
-            self.made.turn(place, "assistant", "said", told, **more)
+            self.turn(place, "assistant", "said", told, **more)
         given = {key: value for key, value in fields(record.get("action")).items() if key != "kind"}
         self.calls(place, record.get("tool_name"), record.get("tool_call_id"), given, **more)
 
@@ -66,16 +64,15 @@ class _Reading(RecordReading):
         """All that stands in the window before and was not forgotten stays."""
         named = record.get("forgotten_event_ids", record.get("forgotten_event_id"))
         gone = {text(id) for id in (named if isinstance(named, list) else [named])}
-        kept = dict.fromkeys(turn.id for turn in self.made.turns if turn.id and turn.id not in gone)
-        self.made.turn(place, "system", "boundary", "", boundary=Boundary(preserved=(*kept,)), **more)
-        if told := text(record.get("summary")):
-            self.made.turn(place, "assistant", "summary", told, **more)
+        kept = dict.fromkeys(turn.id for turn in self.turns if turn.id and turn.id not in gone)
+        self.turn(place, "system", "boundary", "", boundary=Boundary(preserved=(*kept,)), **more)
+        self.say(place, "assistant", "summary", text(record.get("summary")), **more)
 
 
 def read(path: Path) -> Session:
     """The session in a file or in a folder of events; see the module. Raises InputError for what cannot be read."""
     if not path.is_dir():
-        return read_lines(path, partial(_Reading, path))
+        return read_lines(_Reading, path)
     reading = _Reading(path, None)
     folder = path / "events" if (path / "events").is_dir() else path
     files = sorted(folder.glob("event-*.json"))
@@ -87,12 +84,12 @@ def read(path: Path) -> Session:
     state = fields(beside(folder.parent / "base_state.json"))
     llm = fields(fields(state.get("agent")).get("llm"))
     workspace = fields(state.get("workspace"))
-    reading.made.know(
+    reading.know(
         id=text(state.get("id")) or folder.parent.name,
         model=text(llm.get("model")),
         project=text(workspace.get("working_dir")),
     )
-    return reading.made.session()
+    return reading.session()
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

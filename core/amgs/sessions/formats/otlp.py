@@ -53,7 +53,7 @@ class _Window:
         self.usage: Usage | None = None
 
 
-class _Reading:
+class _Reading(SessionBuilder):
     """said: what the answers told, by the ids of their spans, in order. failed: ids of calls of tools whose spans say
     that they failed.
     """
@@ -69,8 +69,8 @@ class _Reading:
         ]
         self._called = {call.id for turn in turns for call in turn.calls}
         self._told = {turn.answers for turn in turns if turn.kind == "result"}
-        self.made = SessionBuilder("OpenTelemetry", "otlp", path)
-        self.made.know(id=id)
+        super().__init__("OpenTelemetry", "otlp", path)
+        self.know(id=id)
         self._windows: dict[str, _Window] = {}
         self._main: str | None = None
 
@@ -84,16 +84,16 @@ class _Reading:
         elif operation in ANSWERS:
             self._answer(place, span, text(given.get("gen_ai.agent.name")))
         else:
-            self.made.note(operation or "span of something else")
+            self.note(operation or "span of something else")
 
     def _answer(self, place: Place, span: RecordedSpan, agent: str) -> None:
         given, said = told_by(span), self._said[span.id]
         self._answered += 1
         if not said.read and not said.written:
-            self.made.note("answer whose messages were not recorded")
+            self.note("answer whose messages were not recorded")
             return
         model = given.get("gen_ai.response.model") or given.get("gen_ai.request.model")
-        self.made.know(
+        self.know(
             model=text(model or next((told for name in _MODELS if (told := given.get(name))), "")).strip('"'),
             project=text(span.resource.get("service.name")),
             tools=as_json(told) if (told := given.get("gen_ai.tool.definitions")) else None,
@@ -104,7 +104,7 @@ class _Reading:
         window = self._windows.setdefault(agent, _Window())
         common: dict[str, Any] = {"at": span.at, "request": span.id, "agent": agent}
         usage = usage_of(given)
-        before = len(self.made.turns)
+        before = len(self.turns)
         aside = self._take_read(place, said.read, window, common, usage)
         for item in said.written:
             digest, turns = _turns(item, place)
@@ -112,8 +112,8 @@ class _Reading:
                 window.held[digest] += 1
             self._add(turns, digest, place, common | {"usage": usage})
         window.usage = usage or window.usage
-        if len(self.made.turns) == before:
-            self.made.note("answer that says nothing new")
+        if len(self.turns) == before:
+            self.note("answer that says nothing new")
 
     def _take_read(
         self, place: Place, read: Sequence[Item], window: _Window, common: dict[str, Any], usage: Usage | None
@@ -138,7 +138,7 @@ class _Reading:
         if cut:
             sizes = [one.window if one else None for one in (window.usage, usage)]
             boundary = Boundary(before=sizes[0], after=sizes[1], preserved=tuple(dict.fromkeys(kept)))
-            self.made.turn(place, "system", "boundary", "", boundary=boundary, **common)
+            self.compact(place, boundary, **common)
             window.held = Counter(each[n][0] for n in told)
         for n, (digest, turns) in enumerate(each):
             if known[n]:
@@ -146,7 +146,7 @@ class _Reading:
             if not system[n] and (gone or not dropped):
                 window.held[digest] += 1
             elif not common["agent"]:
-                self.made.know(system="\n".join(turn.text for turn in turns))
+                self.know(system="\n".join(turn.text for turn in turns))
             window.system |= {digest} if system[n] else set()
             self._add(turns, digest, place, common, summary=cut and not system[n] and n < told[0])
         return bool(dropped) and not gone
@@ -158,7 +158,7 @@ class _Reading:
             kind = "summary" if summary and turn.kind == "said" else turn.kind
             own: dict[str, Any] = {"answers": turn.answers, "speaker": turn.speaker, "id": digest}
             own["failed"] = turn.failed or turn.answers in self._failed
-            self.made.turn(place, turn.role, kind, turn.text, turn.calls, **own, **more)
+            self.turn(place, turn.role, kind, turn.text, turn.calls, **own, **more)
 
     def _tool(self, place: Place, span: RecordedSpan, *, called: bool) -> None:
         """A call of a tool and what it gave. called: whether a message tells of the call already."""
@@ -168,11 +168,11 @@ class _Reading:
         common: dict[str, Any] = {"at": span.at, "id": span.id}
         if not called:
             call = ToolCall(id, name, as_json(call_of(given, "arguments")))
-            self.made.turn(place, "assistant", "call", "", (call,), **common)
+            self.turn(place, "assistant", "call", "", (call,), **common)
         found = call_of(given, "result")
         if found is not None or span.failed:
             told = as_json(found) if found is not None else span.told
-            self.made.turn(place, "tool", "result", told, answers=id, failed=span.failed, **common)
+            self.turn(place, "tool", "result", told, answers=id, failed=span.failed, **common)
 
 
 def _turns(item: Item, place: Place) -> tuple[str, list[Turn]]:
@@ -199,15 +199,15 @@ def session_of(spans: Sequence[RecordedSpan], path: Path, id: str, unread: Seque
     said = {span.id: messages_of(span) for span in calls if operation_of(span) in ANSWERS}
     reading = _Reading(path, id, said, frozenset(map(text, failed)) - {""})
     for line in unread:
-        reading.made.fail(line)
+        reading.fail(line)
     tools = not any(told.written for told in said.values())
     for number, span in enumerate(calls, 1):
         reading.span(number, span, tools=tools)
     for _ in range(len(spans) - len(calls)):
-        reading.made.note("span of a call that another span tells of")
+        reading.note("span of a call that another span tells of")
     if kinds := kinds_unread(calls):
-        reading.made.know(notes=(f"Spans of a kind that is not understood: {', '.join(kinds)}.",))
-    return reading.made.session()
+        reading.know(notes=(f"Spans of a kind that is not understood: {', '.join(kinds)}.",))
+    return reading.session()
 
 
 def by_conversation(spans: Sequence[RecordedSpan]) -> dict[str, list[RecordedSpan]]:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.sessions.branches import RecordNode, way_back
-from amgs.sessions.building import ListMarks, RecordReading, SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
 from amgs.sessions.lines import Record, content_text, count, fields, instant, items, text
-from amgs.sessions.turn import Boundary, Place, Session
+from amgs.sessions.turn import Boundary, Place
 from amgs.types.usage import Usage
 
 _AGENTS: Final = {".openclaw": "OpenClaw", ".clawdbot": "OpenClaw", ".omp": "OMP"}
@@ -27,7 +27,7 @@ _AGENTS: Final = {".openclaw": "OpenClaw", ".clawdbot": "OpenClaw", ".omp": "OMP
 class _Reading(RecordReading):
     def __init__(self, path: Path, limit: int | None) -> None:
         agent = next((_AGENTS[part] for part in path.parts if part in _AGENTS), "pi")
-        super().__init__(SessionBuilder(agent, "pi", path, limit))
+        super().__init__(agent, "pi", path, limit)
         self._nodes: dict[str, RecordNode] = {}
         self._last = ""
 
@@ -36,7 +36,7 @@ class _Reading(RecordReading):
         kind, id = text(record.get("type")), text(record.get("id"))
         parent = text(record.get("parentId"))
         if kind == "session":
-            self.made.know(
+            self.know(
                 id=id,
                 project=text(record.get("cwd")),
                 version=f"{count(record.get('version')) or 1}",
@@ -52,18 +52,18 @@ class _Reading(RecordReading):
         elif kind == "compaction":
             self._compaction(record, place, more)
         elif kind == "branch_summary" and (told := text(record.get("summary"))):
-            self.made.turn(place, "user", "injected", told, speaker="branch summary", **more)
+            self.turn(place, "user", "injected", told, speaker="branch summary", **more)
         elif kind == "custom_message" and (told := content_text(record.get("content"))):
-            self.made.turn(place, "user", "injected", told, speaker=text(record.get("customType")), **more)
+            self.turn(place, "user", "injected", told, speaker=text(record.get("customType")), **more)
         elif kind == "session_info" and (named := text(record.get("name"))):
-            self.made.facts["title"] = named
+            self.facts["title"] = named
         elif kind == "model_change":
-            self.made.know(model=text(record.get("modelId")))
+            self.know(model=text(record.get("modelId")))
 
     def _message(self, message: Record, place: Place, more: dict[str, Any]) -> None:
         role, told = text(message.get("role")), content_text(message.get("content"))
         if role == "user" and told:
-            self.made.turn(place, "user", "said", told, **more)
+            self.turn(place, "user", "said", told, **more)
         elif role == "assistant":
             self._assistant(message, place, more)
         elif role == "toolResult":
@@ -72,15 +72,15 @@ class _Reading(RecordReading):
             self.result(place, message.get("toolCallId"), told, failed=failed, speaker=name, **more)
         elif role == "bashExecution":
             ran = f"! {text(message.get('command'))}\n{text(message.get('output'))}"
-            self.made.turn(place, "user", "injected", ran, **more)
+            self.turn(place, "user", "injected", ran, **more)
         elif told or (told := text(message.get("summary"))):
             kind = text(message.get("customType")) or role
-            self.made.turn(place, "user", "injected", told, speaker=kind, **more)
+            self.turn(place, "user", "injected", told, speaker=kind, **more)
 
     def _assistant(self, message: Record, place: Place, more: dict[str, Any]) -> None:
         model = text(message.get("model"))
         if model:
-            self.made.facts["model"] = model
+            self.facts["model"] = model
         used = fields(message.get("usage"))
         usage = Usage(*(count(used.get(key)) for key in ("input", "cacheWrite", "cacheRead", "output")))
         cost = fields(used.get("cost")).get("total")
@@ -95,33 +95,28 @@ class _Reading(RecordReading):
             if part.get("type") == "toolCall":
                 self.calls(place, part.get("name"), part.get("id"), part.get("arguments"), **more)
             elif part.get("type") == "thinking":
-                self.made.turn(place, "assistant", "thinking", text(part.get("thinking")), **more)
+                self.turn(place, "assistant", "thinking", text(part.get("thinking")), **more)
             elif told := content_text(part):
-                self.made.turn(place, "assistant", "said", told, **more)
-        if told := text(message.get("errorMessage")):
-            self.made.turn(place, "assistant", "injected", told, **more | {"usage": None})
+                self.turn(place, "assistant", "said", told, **more)
+        self.say(place, "assistant", "injected", text(message.get("errorMessage")), **more | {"usage": None})
 
     def _compaction(self, record: Record, place: Place, more: dict[str, Any]) -> None:
         way = [*way_back(self._nodes, more["parent"])][::-1]
         first = text(record.get("firstKeptEntryId"))
         kept = tuple(way[way.index(first) :]) if first in way else ()
         mark = Boundary("", count(record.get("tokensBefore")) or None, None, kept)
-        self.made.turn(place, "system", "boundary", "", boundary=mark, **more)
-        if told := text(record.get("summary")):
-            self.made.turn(place, "assistant", "summary", told, **more)
+        self.compact(place, mark, text(record.get("summary")), **more)
 
     def finish(self) -> None:
         """Which entries were left."""
-        if forked := self.made.facts.pop("forked", ""):
-            self.made.know(parent=Path(forked).stem.rpartition("_")[2], relation="fork")
+        if forked := self.facts.pop("forked", ""):
+            self.know(parent=Path(forked).stem.rpartition("_")[2], relation="fork")
         way = way_back(self._nodes, self._last)
-        for turn in [turn for turn in self.made.turns if turn.id and turn.id not in way]:
-            self.made.change(turn, abandoned=True)
+        for turn in [turn for turn in self.turns if turn.id and turn.id not in way]:
+            self.change(turn, abandoned=True)
 
 
-def read(path: Path, end: int | None = None) -> Session:
-    """The session in a file; see the module. Raises InputError for a file that cannot be read."""
-    return read_lines(path, partial(_Reading, path), end)
+read: Final = partial(read_lines, _Reading)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

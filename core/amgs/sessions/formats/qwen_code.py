@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from amgs.sessions.anthropic_messages import words_of_user
 from amgs.sessions.branches import RecordNode, left_records
-from amgs.sessions.building import ListMarks, RecordReading, SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
 from amgs.sessions.gemini_parts import gemini_parts, response_text
-from amgs.sessions.lines import Record, content_text, count, fields, instant, items, text
-from amgs.sessions.turn import Boundary, Place, Session
+from amgs.sessions.lines import Record, content_text, count, fields, instant, items, text, usage_with_cache
+from amgs.sessions.turn import Boundary, Place
 from amgs.types.usage import Usage
 
 _BY_USER: Final = ("", "mid_turn_user_message", "realtime_message")
@@ -29,7 +29,7 @@ _BY_USER: Final = ("", "mid_turn_user_message", "realtime_message")
 
 class _Reading(RecordReading):
     def __init__(self, path: Path, limit: int | None) -> None:
-        super().__init__(SessionBuilder("Qwen Code", "qwen-code", path, limit))
+        super().__init__("Qwen Code", "qwen-code", path, limit)
         self._nodes: dict[str, RecordNode] = {}
         self._last, self._window = "", 0
 
@@ -39,7 +39,7 @@ class _Reading(RecordReading):
 
     def record(self, record: Record, place: Place) -> None:
         """The turns of one record."""
-        self.made.know(
+        self.know(
             id=text(record.get("sessionId")),
             project=text(record.get("cwd")),
             branch=text(record.get("gitBranch")),
@@ -51,9 +51,9 @@ class _Reading(RecordReading):
             "id": id,
             "parent": text(record.get("parentUuid")),
         }
-        before = len(self.made.turns)
+        before = len(self.turns)
         if kind == "assistant":
-            self.made.know(model=text(record.get("model")))
+            self.know(model=text(record.get("model")))
             usage = _usage(fields(record.get("usageMetadata")))
             self._window = usage.window + usage.output if usage.window else self._window
             more |= {"request": id, "usage": usage if usage.window else None, "model": text(record.get("model"))}
@@ -61,7 +61,7 @@ class _Reading(RecordReading):
             self._system(record, place, more)
         else:
             self._parts(record, kind, place, more)
-        own = self.made.turns[before:]
+        own = self.turns[before:]
         said = any(turn.kind == "said" for turn in own)
         what = "answer" if kind != "user" and own else "said" if said else "put in" if own else "other"
         self._nodes[id] = RecordNode(more["parent"], what, more.get("request", ""))  # type: ignore[arg-type]
@@ -80,49 +80,45 @@ class _Reading(RecordReading):
                 id = text(answer.get("id")) or text(answer.get("name"))
                 self.result(place, id, response_text(response), failed="error" in response, **more)
             elif told and kind == "assistant":
-                self.made.turn(place, "assistant", "thinking" if part.get("thought") is True else "said", told, **more)
+                self.turn(place, "assistant", "thinking" if part.get("thought") is True else "said", told, **more)
             elif told:
                 for spoken, words, whose in words_of_user(told):
                     who = text(record.get("subtype")) if not sent else whose
-                    self.made.turn(place, "user", "said" if spoken and sent else "injected", words, speaker=who, **more)
+                    self.turn(place, "user", "said" if spoken and sent else "injected", words, speaker=who, **more)
 
     def _system(self, record: Record, place: Place, more: dict[str, Any]) -> None:
         payload, subtype = fields(record.get("systemPayload")), text(record.get("subtype"))
         if subtype == "custom_title":
-            self.made.facts["title"] = text(payload.get("customTitle") or payload.get("title"))
+            self.facts["title"] = text(payload.get("customTitle") or payload.get("title"))
         elif subtype == "parent_session":
-            self.made.know(parent=text(payload.get("parentSessionId") or payload.get("sessionId")), relation="fork")
+            self.know(parent=text(payload.get("parentSessionId") or payload.get("sessionId")), relation="fork")
         elif subtype == "chat_compression":
             about = fields(payload.get("info"))
             before = count(about.get("originalTokenCount")) or self._window or None
             mark = Boundary("", before, count(about.get("newTokenCount")) or None)
-            self.made.turn(place, "system", "boundary", "", boundary=mark, **more)
+            self.compact(place, mark, **more)
             for content in items(payload.get("compressedHistory")):
                 for part in gemini_parts(content.get("parts")):
-                    if told := content_text(part):
-                        self.made.turn(place, "assistant", "summary", told, **more)
+                    self.say(place, "assistant", "summary", content_text(part), **more)
 
     def finish(self) -> None:
         """What was rewound, and whose file it is."""
         left = left_records(self._nodes, self._last)
-        for turn in [turn for turn in self.made.turns if turn.id in left]:
-            self.made.change(turn, abandoned=True)
-        path = self.made.path
+        for turn in [turn for turn in self.turns if turn.id in left]:
+            self.change(turn, abandoned=True)
+        path = self.path
         if path.name.startswith("agent-") and path.parent.parent.name == "subagents":
-            self.made.facts["id"] = path.stem
-            self.made.know(parent=path.parent.name, relation="subagent")
+            self.facts["id"] = path.stem
+            self.know(parent=path.parent.name, relation="subagent")
 
 
 def _usage(told: Record) -> Usage:
     """`promptTokenCount` are all that was read, the cached ones among them."""
-    cached = count(told.get("cachedContentTokenCount"))
     output = count(told.get("candidatesTokenCount")) + count(told.get("thoughtsTokenCount"))
-    return Usage(max(0, count(told.get("promptTokenCount")) - cached), 0, cached, output)
+    return usage_with_cache(told.get("promptTokenCount"), output, told.get("cachedContentTokenCount"))
 
 
-def read(path: Path, end: int | None = None) -> Session:
-    """The session in a file; see the module. Raises InputError for a file that cannot be read."""
-    return read_lines(path, partial(_Reading, path), end)
+read: Final = partial(read_lines, _Reading)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.errors import InputError
-from amgs.sessions.building import RecordReading, SessionBuilder, SessionFormat, read_document
+from amgs.sessions.building import RecordReading, SessionFormat, read_document
 from amgs.sessions.lines import Record, content_text, document_at, fields, instant, items, lines_of, text
 from amgs.sessions.turn import Place, Session
 
 
 class _Reading(RecordReading):
     def __init__(self, path: Path) -> None:
-        super().__init__(SessionBuilder("Copilot in VS Code", "vscode-chat", path))
+        super().__init__("Copilot in VS Code", "vscode-chat", path)
 
     def kind_of(self, record: Record) -> str:
         """A request, or what is none."""
@@ -33,8 +33,8 @@ class _Reading(RecordReading):
         asked, id = record.get("message"), text(record.get("requestId"))
         more: dict[str, Any] = {"at": instant(record.get("timestamp")), "id": id}
         if told := asked if isinstance(asked, str) else text(fields(asked).get("text")):
-            self.made.turn(place, "user", "said", text(told), **more)
-        self.made.know(model=text(record.get("modelId")))
+            self.turn(place, "user", "said", text(told), **more)
+        self.know(model=text(record.get("modelId")))
         more["request"] = id or f"request {place.line}"
         words: list[str] = []
         answer = record.get("response")
@@ -45,19 +45,22 @@ class _Reading(RecordReading):
                 self._call(part, place, more)
             elif kind == "thinking":
                 self._say(words, place, more)
-                if thought := content_text(part.get("value")):
-                    self.made.turn(place, "assistant", "thinking", thought, **more)
+                self.say(place, "assistant", "thinking", content_text(part.get("value")), **more)
             elif kind in ("", "markdownContent", "markdownVuln"):
                 words.append(_markdown(part))
             elif kind == "inlineReference":
                 words.append(text(part.get("name")))
         self._say(words, place, more)
-        if told := text(fields(fields(record.get("result")).get("errorDetails")).get("message")):
-            self.made.turn(place, "system", "injected", told, **more)
+        self.say(
+            place,
+            "system",
+            "injected",
+            text(fields(fields(record.get("result")).get("errorDetails")).get("message")),
+            **more,
+        )
 
     def _say(self, words: list[str], place: Place, more: dict[str, Any]) -> None:
-        if told := "".join(words).strip():
-            self.made.turn(place, "assistant", "said", told, **more)
+        self.say(place, "assistant", "said", "".join(words).strip(), **more)
         words.clear()
 
     def _call(self, part: Record, place: Place, more: dict[str, Any]) -> None:
@@ -110,7 +113,7 @@ def read(path: Path) -> Session:
     if not isinstance(whole.get("requests"), list):
         raise InputError(f"{path} has no requests.", way_out="Give a chat of Copilot in VS Code.")
     reading = _Reading(path)
-    reading.made.know(id=text(whole.get("sessionId")), title=text(whole.get("customTitle")))
+    reading.know(id=text(whole.get("sessionId")), title=text(whole.get("customTitle")))
     return read_document(path, reading, whole["requests"])
 
 

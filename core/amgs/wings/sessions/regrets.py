@@ -4,11 +4,9 @@ A span that was dropped is regretted where afterwards, in the same window,
 - reopened: the agent reads a file that it had changed or written, and finds at least 80 % of it as it left it;
 - reread: it reads a file again that it had read and not changed, and finds at least 80 % of it as it was;
 - rerun: it runs the same command again with nearly the same result, though in between it changed no file and ran
-nothing
-  that changes one;
+  nothing that changes one;
 - searched: it searches, and at least 60 % of the lines that it finds stood in a result that was dropped;
-- repeated: the user says a constraint or a correction again;
-- recalled: a rare number, path or id of the dropped part comes up in a result again, and the agent then uses it.
+- repeated: the user says a constraint or a correction again.
 What stands in the new window word for word was not lost, and needing it again is no regret.
 
 All of it happens where nothing was compacted, too; `controls` counts that. After the compactions of 22 sessions 37.8
@@ -20,7 +18,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,10 +28,10 @@ from amgs.sessions.lines import items, parse_object, text
 from amgs.sessions.turn import Session, Turn
 from amgs.sessions.windows import after_boundary, dropped_at, once_a_session, opening_after, tokens_of
 from amgs.types import Progress
-from amgs.wings.sessions.findings import AgentAction, action_of, findings_in, is_constraint, sentences_in
+from amgs.wings.sessions.findings import AgentAction, action_of, is_constraint, sentences_in
 from amgs.wings.sessions.losses import stands_in, words_of
 
-RegretKind = Literal["reopened", "reread", "rerun", "searched", "repeated", "recalled"]
+RegretKind = Literal["reopened", "reread", "rerun", "searched", "repeated"]
 REGRET_KINDS: tuple[RegretKind, ...] = get_args(RegretKind)
 
 CAUSED: Final[tuple[RegretKind, ...]] = ("reopened",)
@@ -48,8 +46,6 @@ _LEAST: Final = 40
 """Characters of a result below which it says too little to be missed."""
 _LONG_PAUSE: Final = 30 * 60
 """Seconds beyond which a step is not the agent's time: somebody was away."""
-_RARE: Final = 3
-"""Times in the dropped part up to which a number, a path or an id is rare."""
 _CHANGES = re.compile(
     r"\b(?:add|apply|build|checkout|close|commit|compile|cp|create|deploy|format|install|merge|mkdir|mv|pull|push|rebase|reset"
     r"|restore|rm|sed -i|stash|touch|update|up)\b|>"
@@ -125,8 +121,6 @@ def regrets_between(
     lost = [turn for turn in dropped if turn.kind != "result" or not stands_in(window, _plain(turn.text))]
     before, after = steps_of(session, lost), steps_of(session, later)
     found = [*_of_steps(session, boundary, before, after), *_of_words(session, boundary, lost, later, window)]
-    used = {one.after for one in found}
-    found += [one for one in _recalled(session, boundary, lost, later, after, window) if one.after not in used]
     return sorted(found, key=lambda one: (one.after, one.before))
 
 
@@ -223,42 +217,6 @@ def _of_words(
             if best >= SAME_WORDS:
                 yield Regret("repeated", boundary, number, turn.number, sentence, tokens_of(session, turn), None)
                 break
-
-
-def _recalled(
-    session: Session,
-    boundary: int,
-    lost: Sequence[Turn],
-    later: Sequence[Turn],
-    after: Sequence[AgentStep],
-    window: str,
-) -> Iterable[Regret]:
-    """Rare words of the dropped part that a result brings back and the agent then uses, the first time each."""
-    held: dict[str, int] = {}
-    times: Counter[str] = Counter()
-    for turn in lost:
-        for one in findings_in(turn):
-            if (one.kind in ("number", "id") and len(one.text) > 3) or (one.kind == "path" and "/" in one.text):
-                held[one.text] = turn.number
-                times[one.text] += 1
-    rare = {told for told, number in times.items() if number <= _RARE and not stands_in(window, told)}
-    told_again: set[str] = set()
-    spoken = [(turn.number, turn.words) for turn in later if turn.role == "assistant" and turn.kind in ("said", "call")]
-    steps = {one.result.number: one for one in after if one.result is not None}
-    for turn in later:  # what was said or called without having been fetched was not lost
-        if turn.kind in ("said", "call", "summary", "injected"):
-            words = turn.words
-            told_again.update(told for told in rare if stands_in(words, told))
-            continue
-        step = steps.get(turn.number)
-        if turn.kind != "result" or step is None or step.action.kind == "write":
-            continue
-        for told in sorted(rare - told_again):
-            if stands_in(turn.text, told):
-                told_again.add(told)
-                if any(number > turn.number and stands_in(words, told) for number, words in spoken):
-                    yield _regret(session, "recalled", boundary, held[told], step, told)
-                    break
 
 
 def _regret(session: Session, kind: RegretKind, boundary: int, source: int, step: AgentStep, what: str) -> Regret:

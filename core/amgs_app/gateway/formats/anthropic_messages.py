@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from amgs.sessions.messages import objects, text_of
+from amgs.sessions.lines import items
+from amgs.sessions.messages import text_of
 from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, spoken_in, string, with_note
 
 _STAYS: Final = ("tool_result", "tool_use", "thinking", "redacted_thinking")
@@ -102,5 +103,5 @@ def _changed(item: dict[str, Any], changes: Sequence[tuple[Spoken, MessageChange
 def _noted(note: str, content: Any) -> list[Any]:
     """A content with a note; results of tools have to stay in front of every text."""
     parts = with_note(note, content)
-    results = [part for part in objects(parts) if part.get("type") == "tool_result"]
+    results = [part for part in items(parts) if part.get("type") == "tool_result"]
     return [*results, *(part for part in parts if part not in results)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amgs.sessions.messages import objects
+from amgs.sessions.lines import items
 from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, one_each, spoken_in, string, with_note
 
 
@@ -35,7 +35,7 @@ class ChatCompletions:
 
     def answer(self, answer: Body) -> Sequence[Spoken]:
         """See `Format.answer`: the first choice."""
-        choices = objects(answer.get("choices"))
+        choices = items(answer.get("choices"))
         message = choices[0].get("message") if choices else None
         return spoken_in({"role": "assistant", **message}, 0) if isinstance(message, dict) else []
 
@@ -44,12 +44,12 @@ class ChatCompletions:
         said: list[str] = []
         calls: dict[int, dict[str, str]] = {}
         for event in events:
-            for choice in objects(event.get("choices")):
+            for choice in items(event.get("choices")):
                 delta = choice.get("delta")
                 if choice.get("index", 0) != 0 or not isinstance(delta, dict):
                     continue
                 said.append(string(delta.get("content")))
-                for call in objects(delta.get("tool_calls")):
+                for call in items(delta.get("tool_calls")):
                     place, function = call.get("index", 0), call.get("function")
                     made = calls.setdefault(
                         place if isinstance(place, int) else 0, {"id": "", "name": "", "arguments": ""}
@@ -102,7 +102,7 @@ class Responses:
 
     def answer(self, answer: Body) -> Sequence[Spoken]:
         """See `Format.answer`."""
-        found = [each for one in objects(answer.get("output")) for each in spoken_in(one, 0)]
+        found = [each for one in items(answer.get("output")) for each in spoken_in(one, 0)]
         return [each for each in found if each.text or each.calls]
 
     def collected(self, events: Sequence[Body]) -> Sequence[Spoken]:

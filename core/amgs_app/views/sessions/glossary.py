@@ -16,7 +16,7 @@ TERMS: Final = (
         "A file that the agent had changed or written, and read again after the compaction, as it had left it.",
     ),
     (
-        "reread, rerun, searched, repeated, recalled",
+        "reread, rerun, searched, repeated",
         "Done again after a compaction; shown beside what is done again elsewhere, and not counted as its price.",
     ),
     ("read again", "A file whose reading showed, for the most part, lines that an earlier one had shown."),

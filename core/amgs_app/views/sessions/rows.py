@@ -51,7 +51,6 @@ _WHY = {
     "rerun": "ran the same command again",
     "searched": "searched for what it had found",
     "repeated": "was told again by the user",
-    "recalled": "came up again, and was used",
 }
 _LOST_SHOWN = 12
 _ONE_LINE = 76

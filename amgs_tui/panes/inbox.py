@@ -45,7 +45,6 @@ class InboxPane(ListPane):
             "consolidate",
             "consolidate plan",
             "consolidate edit",
-            "consolidate apply",
             "ingest",
             "source list",
             "source update",
@@ -256,7 +255,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
 
     def action_consolidate(self) -> None:
         if self.draft is not None and self.correcting.correctable:
-            self.ask(operations.consolidation_plan.apply())
+            self.ask(operations.lifecycle.consolidate(draft=True))
         else:
             self.correcting.draft = None
             self.ask(operations.lifecycle.consolidate())

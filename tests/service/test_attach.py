@@ -37,7 +37,7 @@ ingest "Ann repaired the Heron in June, and Bob helped her." --tag boats
 inbox list
 consolidate plan
 consolidate edit @1 --confidence .7
-consolidate apply
+consolidate --draft
 search "who repaired the Heron?"
 frame assemble ATTENTION --query Heron
 frame last
@@ -239,7 +239,7 @@ def test_a_client_reaches_no_file_of_the_server_and_nothing_but_operations(
         ("ingest", {"arguments": {}, "files": (SentFile("speaker", 0, "x", "y"),), "archive": loop.getvalue()}),
         ("ingest", {"arguments": {"text": {"$type": "os:system", "fields": {}}}}),
         ("focus_trace", {"arguments": {"path": secret}}),
-        ("consolidate_apply", {"arguments": {}, "state": {"draft": "none"}}),
+        ("consolidate", {"arguments": {"draft": True}, "state": {"draft": "none"}}),
         ("status", {}),
         ("status", ["arguments"]),
         ("settings", {"arguments": {}}),

@@ -67,8 +67,10 @@ def test_a_refused_import_or_ingest_leaves_no_new_store(
         (["forcast"], 2, "Did you mean 'decay forecast'"),
         (["serch", "x"], 2, "Did you mean 'search'"),
         (["focus", "stp"], 2, "Did you mean 'step'?"),
-        (["edge", "add", "a", "b"], 2, "Did you mean 'set'?"),
-        (["block", "tag", "a", "b"], 2, "Did you mean 'set'?"),
+        (["edge", "add", "a", "b"], 2, "`edge add` is now `edge set`."),
+        (["edge", "set", "a", "b", "--weight", "nan"], 2, "--weight takes a number."),
+        (["search", "x", "--top-k", "3"], 2, "There is no option --top-k. Did you mean --limit?"),
+        (["search", "x", "--frobnicate"], 2, "There is no option --frobnicate.\n"),
         (["qqqqqq"], 2, "There is no command 'qqqqqq'.\n"),
     ],
 )

@@ -93,5 +93,5 @@ def test_an_empty_inbox_and_a_graph_that_needs_nothing_leave_no_entry_in_the_jou
     assert table_of(operator.run(maintenance.enhance())).title == "There is nothing to enhance"
     operator.run(consolidation_plan.plan())
     with pytest.raises(UsageError, match="holds no block"):
-        operator.run(consolidation_plan.apply())
+        operator.run(lifecycle.consolidate(draft=True))
     assert operator.engine.memory.operations() == before

@@ -13,6 +13,7 @@ LEFT: Mapping[str, str] = MappingProxyType(
         "block tag": "block set ID --tag TAG",
         "bookmark": "block set ID --meta marked=yes",
         "bookmarks": "block find --meta marked=yes",
+        "consolidate apply": "consolidate --draft",
         "conversation compare": "conversation show NAME --view compare",
         "conversation survival": "conversation show NAME --view survival",
         "conversation validate": 'conversation show NAME --view survival --text "…"',

@@ -298,7 +298,8 @@ def unwrap(text: str) -> str:
     """A docstring with a line for each paragraph, and one for each item ("- lost: …") of a list, as whoever shows it
     breaks lines at another width.
     """
-    return re.sub(r"(?<!\n)\n *(?![ \n]|- )", " ", text)
+    lines = re.sub(r"(?<!\n)\n *(?![ \n]|- )", " ", text)
+    return re.sub(r"(?m)^(?!- )(.+)\n(?=- )", r"\1\n\n", lines)
 
 
 def schema_of(chosen: Operation[..., Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ from amgs_app.places.paths import SentText, lies_there
 from amgs_app.results.memory import Consolidated, Inbox, OperationList, Untouched, consolidated
 
 if TYPE_CHECKING:
+    from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.lifecycle.revision import Revision, RevisionPlan
     from amgs.lifecycle.schedule import Due
     from amgs.types import (
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
         Verification,
     )
     from amgs_app.engine import Engine
+    from amgs_app.session.operator import Operator
 
 
 @operation(
@@ -285,10 +288,14 @@ def inbox(
     pane="inbox",
     long=True,
     writes=True,
+    audience="everyone",
 )
 def consolidate(
-    engine: Engine,
+    operator: Operator,
     *,
+    draft: Annotated[
+        bool, Option("--draft", help="Apply the draft of `consolidate plan` with its corrections, in one transaction.")
+    ] = False,
     dry_run: DryRun = False,
     limit: MostBlocks = None,
     if_due: Annotated[
@@ -300,16 +307,39 @@ def consolidate(
 
     --dry-run shows the plan and changes nothing; `consolidate plan` drafts one that can be corrected first. A large
     inbox is processed in batches, each in one transaction: stopping keeps the finished batches, and one `undo`
-    reverts all of them. An empty inbox changes nothing.
+    reverts all of them. An empty inbox changes nothing. A draft is refused when one of its blocks is no longer raw;
+    blocks that it leaves out stay in the inbox.
     """
+    engine = operator.engine
+    if draft:
+        applied = drafted(operator)
+        if not applied.plan.items:
+            raise UsageError(
+                "The draft holds no block.",
+                title="Nothing to apply",
+                way_out="`consolidate edit ID --take yes` takes one back into it; `consolidate plan` drafts anew.",
+            )
+        done = engine.memory.lifecycle.apply_draft(applied)
+        operator.draft = None
+        return Consolidated(applied.plan, (done,), Counter(item.category for item in applied.plan.items))
     if if_due:
         due = engine.memory.lifecycle.due()
         if not due.due:
             return Untouched(due)
     if dry_run:
         return engine.memory.plan_consolidation(limit=limit, progress=progress)
-    done = consolidated(engine.memory.consolidate_in_batches(limit=limit, progress=progress))
-    return done or Untouched(engine.memory.lifecycle.due())
+    batches = consolidated(engine.memory.consolidate_in_batches(limit=limit, progress=progress))
+    return batches or Untouched(engine.memory.lifecycle.due())
+
+
+def drafted(operator: Operator) -> PlanDraft:
+    """Give the draft of the session; raises UsageError where there is none."""
+    if operator.draft is None:
+        raise UsageError(
+            "No consolidation is drafted.",
+            way_out="`consolidate plan` drafts one. Drafts live in a script, the shell or the workstation.",
+        )
+    return operator.draft
 
 
 @operation(

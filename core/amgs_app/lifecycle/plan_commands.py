@@ -1,15 +1,14 @@
-"""A consolidation in three steps, with corrections in between: `consolidate plan|edit|apply`."""
+"""A consolidation with corrections before it is applied: `consolidate plan|edit`."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.errors import UsageError
 from amgs_app.calls.arguments import CategoryName, Reference
 from amgs_app.calls.marks import Option
 from amgs_app.calls.operation import operation
-from amgs_app.results.memory import Consolidated
+from amgs_app.lifecycle.commands import drafted
 
 if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
@@ -38,7 +37,7 @@ def plan(
 ) -> PlanDraft:
     """Draft what consolidation would make of the inbox: category, entities, edges, decay. Nothing is written.
 
-    `consolidate edit` corrects it, `consolidate apply` applies it. The session keeps one draft: while the same blocks
+    `consolidate edit` corrects it, `consolidate --draft` applies it. The session keeps one draft: while the same blocks
     wait it stays as it is, and corrections carry over to a new draft where they still fit.
     """
     before = None if anew else operator.draft
@@ -71,14 +70,14 @@ def edit(
     ] = None,
     reset: Annotated[bool, Option("--reset", help="Discard the corrections to this block first.")] = False,
 ) -> PlanDraft:
-    """Correct what the draft says about one block; nothing is written until `consolidate apply`.
+    """Correct what the draft says about one block; nothing is written until `consolidate --draft`.
 
     A category sets its own decay profile, and later plans learn from it. Repeating a proposed value is not a
     correction.
     """
     from amgs.lifecycle import plan_editing
 
-    draft, chosen = _draft(operator), operator.engine.block(block).id
+    draft, chosen = drafted(operator), operator.engine.block(block).id
     if reset:
         draft = plan_editing.reset(draft, chosen)
     draft = operator.engine.memory.lifecycle.edit_draft(
@@ -94,39 +93,6 @@ def edit(
     )
     operator.draft = draft
     return draft
-
-
-@operation(
-    "consolidate apply",
-    summary="Apply the drafted consolidation.",
-    example="consolidate apply",
-    pane="inbox",
-    writes=True,
-)
-def apply(operator: Operator) -> Consolidated:
-    """Apply the draft with its corrections, in one transaction that one `undo` reverts.
-
-    Blocks left out stay in the inbox. Refused when one of its blocks is no longer raw.
-    """
-    draft = _draft(operator)
-    if not draft.plan.items:
-        raise UsageError(
-            "The draft holds no block.",
-            title="Nothing to apply",
-            way_out="Take one back into it with `consolidate edit ID --take yes`, or draft anew when something waits.",
-        )
-    done = operator.engine.memory.lifecycle.apply_draft(draft)
-    operator.draft = None
-    return Consolidated(draft.plan, (done,), Counter(item.category for item in draft.plan.items))
-
-
-def _draft(operator: Operator) -> PlanDraft:
-    if operator.draft is None:
-        raise UsageError(
-            "No consolidation is drafted.",
-            way_out="`consolidate plan` drafts one. Drafts live in a script, the shell or the workstation.",
-        )
-    return operator.draft
 
 
 def _pair(text: str) -> tuple[str, float]:

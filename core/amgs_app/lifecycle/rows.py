@@ -223,7 +223,10 @@ def list_draft(
     if draft.edits:
         title = f"Draft: {counts}, {len(draft.edits):,} corrected; nothing has been changed yet"
     corrected = tuple(row for row in rows if row.corrected) or None
-    notes = (", ".join(f"{count:,} {kind}" for kind, count in kinds), "`consolidate apply` applies it." if rows else "")
+    notes = (
+        ", ".join(f"{count:,} {kind}" for kind, count in kinds),
+        "`consolidate --draft` applies it." if rows else "",
+    )
     return DRAFT.of(title, rows, notes, now=now, digest=corrected)
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from amgs.frames import shipping
 from amgs.frames.registry import by_name
-from amgs.frames.shipping import Given, mark, renew, renewal
+from amgs.frames.shipping import mark, renew, renewal
 from amgs.memory import Memory
 from amgs.storage.duckdb.storage import DuckDBStorage
 from amgs.storage.frames import decode, encode
-from tests.engine.memory_world import NOW, open_memory
+from tests.engine.memory_world import open_memory
 
 OLD_SELF = replace(shipping.SELF, budget=256)
 OLD = (OLD_SELF, *(d for d in shipping.DEFAULTS if d.name not in ("SELF", "DEEP_RECALL")))
@@ -21,7 +21,7 @@ OLD = (OLD_SELF, *(d for d in shipping.DEFAULTS if d.name not in ("SELF", "DEEP_
 def _older(path: Path) -> None:
     """A store as the older version left it."""
     with DuckDBStorage.open(path) as store:
-        renew(store, OLD, NOW)
+        renew(store, OLD)
 
 
 def _origin(memory: Memory, name: str) -> tuple[str, str]:
@@ -38,7 +38,7 @@ def test_an_unchanged_definition_is_renewed_and_a_new_one_comes(tmp_path: Path) 
     with open_memory(path) as memory:
         assert _definition(memory, "SELF") == shipping.SELF
         assert _definition(memory, "DEEP_RECALL") == shipping.DEEP_RECALL
-        assert _origin(memory, "SELF") == ("shipped", "shipped, renewed 2026-03-01")
+        assert _origin(memory, "SELF") == ("shipped", "shipped")
         assert _origin(memory, "DEEP_RECALL") == ("shipped", "shipped")
         counter = memory.change_counter
     with open_memory(path) as memory:
@@ -64,9 +64,9 @@ def test_a_changed_definition_is_kept_says_so_and_can_be_reset(tmp_path: Path) -
 
 def test_a_store_from_before_versions_were_kept_loses_nothing() -> None:
     stored = by_name([OLD_SELF, *shipping.DEFAULTS[1:]])
-    found = renewal(stored, {}, shipping.DEFAULTS, NOW)
-    assert found.written == ()
-    assert "SELF" not in found.given and found.given["WORLD"] == Given(mark(shipping.WORLD))
+    written, given = renewal(stored, {}, shipping.DEFAULTS)
+    assert written == ()
+    assert "SELF" not in given and given["WORLD"] == mark(shipping.WORLD)
 
 
 def test_a_definition_is_known_by_what_an_older_version_wrote_of_it() -> None:

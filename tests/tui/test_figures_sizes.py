@@ -36,7 +36,6 @@ PICTURES: dict[str, Draw] = {
     "frame text": lambda c: frame.frame(FRAME, c, show="text", text_offset=3).render(),
     "search": lambda c: hits.search(samples.search(), c, cursor=20).render(),
     "diagnosis": lambda c: diagnosis.diagnosis(samples.diagnosis(), c),
-    "candidate": lambda c: frame.candidate(FRAME.candidates[0], FRAME.weights, c),
     "graph": lambda c: graph.neighbourhood(NEAR, c, now=samples.NOW, selected=NEAR.blocks[5].id),
     "graph crowded": lambda c: graph.neighbourhood(samples.neighbourhood(25, 14), c),
     "stats": lambda c: graph.stats(samples.STATS, c),

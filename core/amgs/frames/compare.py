@@ -87,8 +87,6 @@ def _moved(
         one.block,
         left_rank,
         right_rank,
-        None if left is None else left.fate,
-        None if right is None else right.fate,
         None if left is None else left.score,
         None if right is None else right.score,
         parts,

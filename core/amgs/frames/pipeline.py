@@ -98,6 +98,7 @@ def build(
     shorten = Shortener(template, finder, count_tokens)
     filled, assembled, tokens = _fitted(definition, budget, pools, known, vectors, shorten, template, count_tokens)
     chosen = [c.block for c in filled.candidates if c.fate == "selected"]
+    past = () if request.as_of is None else (f"what held on {request.as_of:%Y-%m-%d %H:%M}",)
     return Frame(
         id=frame_id(definition.name, request.query, template.as_of.isoformat(), [b.id for b in chosen]),
         name=definition.name,
@@ -112,7 +113,7 @@ def build(
         layers=_waterfall(atoms, scored),
         weights=request.weights or definition.rescore or _own_weights(definition, scored),
         entropy_bits=entropy_bits(block.category for block in chosen),
-        remarks=(*_past(request), *(remark for s in scored.values() for remark in s.remarks)),
+        remarks=(*past, *(remark for s in scored.values() for remark in s.remarks)),
         milliseconds=1000.0 * (sources.clock.perf() - start),
         parts=tuple(FramePart(a.name, definition.rescore or scored[a.name].weights, a.rule.gather) for a in atoms),
     )
@@ -328,10 +329,6 @@ def _sections(candidates: tuple[Candidate, ...], *, titled: bool) -> list[FrameS
         if candidate.fate == "selected":
             by_child.setdefault(candidate.child, []).append(candidate)
     return [FrameSection(name if titled else "", tuple(chosen)) for name, chosen in by_child.items()]
-
-
-def _past(request: FrameRequest) -> tuple[str, ...]:
-    return () if request.as_of is None else (f"what held on {request.as_of:%Y-%m-%d %H:%M}",)
 
 
 def _waterfall(atoms: Sequence[FrameDefinition], scored: Mapping[str, ScoredPool]) -> tuple[LayerReport, ...]:

@@ -61,7 +61,8 @@ def task(query: str, wanted: BlockFilter, rule: SelectionRule, sources: Sources)
         for place, (number, _) in enumerate(hits[:FIRST], 1):
             members.setdefault(number, Belonging(f"hit {place} of the search"))
     else:
-        for stored in sources.blocks.stored(_numbers(replace(wanted, categories=OF_TASKS), rule, sources)):
+        every = sources.blocks.numbers(replace(wanted, categories=OF_TASKS), limit=rule.pool)
+        for stored in sources.blocks.stored(every.tolist()):
             members.setdefault(stored.number, Belonging(_for_tasks(stored.block)))
     first = [(number, hit) for number, hit in hits if number in members][:FIRST] or hits[:FIRST]
     return _walked(members, first, sources.blocks.numbers(wanted), rule.hops, sources)
@@ -79,10 +80,6 @@ def _for_tasks(block: Block) -> str:
     kind = next((kind for kind in block.categories if kind in OF_TASKS), "")
     tag = next((tag for tag in map(str, block.meta.get("tags") or ()) if tag.lower() in OF_TASKS), "")
     return f"a {kind}" if kind else f"tagged {tag}" if tag else ""
-
-
-def _numbers(wanted: BlockFilter, rule: SelectionRule, sources: Sources) -> list[int]:
-    return list(map(int, sources.blocks.numbers(wanted, limit=rule.pool).tolist()))
 
 
 def _walked(

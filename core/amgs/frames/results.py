@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from amgs.types import Block, Fate, Frame, ScoreParts, Weights
+from amgs.types import Block, Frame, ScoreParts, Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +65,13 @@ class Side:
 class RankChange:
     """A block that is not in the same place on both sides.
 
-    A rank counts the selected blocks from 1; None: not selected. A fate of None: not even a candidate there. parts:
-    the weighted parts of the right side less those of the left, whose sum is the change of the score.
+    A rank counts the selected blocks from 1; None: not selected. parts: the weighted parts of the right side less those
+    of the left, whose sum is the change of the score.
     """
 
     block: Block
     left_rank: int | None
     right_rank: int | None
-    left_fate: Fate | None
-    right_fate: Fate | None
     left_score: float | None
     right_score: float | None
     parts: ScoreParts | None

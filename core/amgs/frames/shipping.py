@@ -11,10 +11,8 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from amgs.clock import as_utc, parse_instant
 from amgs.errors import AmgsError, StoreCorruptError
 from amgs.frames import registry
 from amgs.storage.frames import encode
@@ -136,12 +134,8 @@ _KEY = "shipped_frames"
 Kind = Literal["shipped", "changed", "own"]
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """The version of a shipped frame that a store was given: its hash, and when, if not with the first."""
-
-    mark: str
-    renewed_at: datetime | None = None
+Given = Mapping[str, str]
+"""The version of each shipped frame that a store was given, by its name: a hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +147,6 @@ class Origin:
     told: str
 
 
-@dataclass(frozen=True, slots=True)
-class Renewal:
-    """Definitions to write, and what the store has been given after that."""
-
-    written: tuple[FrameDefinition, ...]
-    given: Mapping[str, Given]
-
-
 def mark(definition: FrameDefinition) -> str:
     """A hash that tells one version of a definition from another."""
     text = json.dumps(encode(definition), sort_keys=True)
@@ -168,9 +154,9 @@ def mark(definition: FrameDefinition) -> str:
 
 
 def renewal(
-    stored: Definitions, given: Mapping[str, Given], shipped: Sequence[FrameDefinition], now: datetime
-) -> Renewal:
-    """Which of the shipped definitions, children before parents, a store should take.
+    stored: Definitions, given: Given, shipped: Sequence[FrameDefinition]
+) -> tuple[tuple[FrameDefinition, ...], Given]:
+    """Which of the shipped definitions, children before parents, a store should take, and what it was given then.
 
     Those it has never had, and those it has as they once shipped. One that would close a cycle through the
     operator's own frames is left out.
@@ -180,33 +166,33 @@ def renewal(
     for one in shipped:
         present, before = known.get(one.name), given.get(one.name)
         if present == one:
-            after[one.name] = before if before and before.mark == mark(one) else Given(mark(one))
+            after[one.name] = mark(one)
             continue
-        if present is not None and (before is None or before.mark != mark(present)):
+        if present is not None and before != mark(present):
             continue
         try:
             known = registry.register(one, known)
         except AmgsError:
             continue
         written.append(one)
-        after[one.name] = Given(mark(one), None if present is None else now)
-    return Renewal(tuple(written), after)
+        after[one.name] = mark(one)
+    return tuple(written), after
 
 
-def renew(storage: Storage, shipped: Sequence[FrameDefinition], now: datetime) -> None:
+def renew(storage: Storage, shipped: Sequence[FrameDefinition]) -> None:
     """Bring the shipped definitions of a store up to date, in one transaction when there is anything to do."""
     given = _read(storage)
-    found = renewal(registry.by_name(storage.frames.everything()), given, shipped, now)
-    if found.written or found.given != given:
+    written, after = renewal(registry.by_name(storage.frames.everything()), given, shipped)
+    if written or after != given:
         with storage.transaction():
-            storage.frames.put(found.written)
-            _write(storage, found.given)
+            storage.frames.put(written)
+            _write(storage, after)
 
 
 def reset(storage: Storage, definition: FrameDefinition) -> None:
     """Put a shipped definition back in place of the operator's change of it; inside a transaction."""
     storage.frames.put([definition])
-    _write(storage, {**_read(storage), definition.name: Given(mark(definition))})
+    _write(storage, {**_read(storage), definition.name: mark(definition)})
 
 
 def origins(storage: Storage, known: Definitions, shipped: Sequence[FrameDefinition]) -> tuple[Origin, ...]:
@@ -215,13 +201,12 @@ def origins(storage: Storage, known: Definitions, shipped: Sequence[FrameDefinit
     return tuple(_origin(one, ours.get(one.name), given.get(one.name)) for one in known.values())
 
 
-def _origin(one: FrameDefinition, ours: FrameDefinition | None, given: Given | None) -> Origin:
+def _origin(one: FrameDefinition, ours: FrameDefinition | None, given: str | None) -> Origin:
     if ours is None:
         return Origin(one.name, "own", "yours")
     if one == ours:
-        at = given.renewed_at if given is not None else None
-        return Origin(one.name, "shipped", "shipped" if at is None else f"shipped, renewed {at:%Y-%m-%d}")
-    newer = given is not None and given.mark != mark(ours)
+        return Origin(one.name, "shipped", "shipped")
+    newer = given is not None and given != mark(ours)
     told = "changed here" + ("; another ships by now" if newer else "")
     return Origin(one.name, "changed", f"{told}: `frame delete {one.name}` gives the shipped one back")
 
@@ -236,23 +221,17 @@ def check(storage: Storage) -> None:
         registry.check(registry.find(name, known))
 
 
-def _read(storage: Storage) -> dict[str, Given]:
+def _read(storage: Storage) -> dict[str, str]:
     text = storage.meta.get(_KEY)
     try:
-        rows = {} if text is None else json.loads(text)
-        return {
-            name: Given(row["mark"], None if row["renewed_at"] is None else parse_instant(row["renewed_at"]))
-            for name, row in rows.items()
-        }
+        return {} if text is None else {name: row["mark"] for name, row in json.loads(text).items()}
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise StoreCorruptError(
             "The store's record of its shipped frames cannot be read.", way_out="Restore a backup."
         ) from error
 
 
-def _write(storage: Storage, given: Mapping[str, Given]) -> None:
-    rows = {
-        name: {"mark": one.mark, "renewed_at": None if one.renewed_at is None else as_utc(one.renewed_at).isoformat()}
-        for name, one in given.items()
-    }
+def _write(storage: Storage, given: Given) -> None:
+    # Earlier versions kept when a frame was renewed, and read it.
+    rows = {name: {"mark": version, "renewed_at": None} for name, version in given.items()}
     storage.meta.put(_KEY, json.dumps(rows, sort_keys=True))

@@ -84,7 +84,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
             MemoryContext(storage, derived, clock, settings, embedder, counted, recogniser, searches, summariser, model)
         )
         if not storage.read_only:
-            shipping.renew(storage, shipping.DEFAULTS, clock.now())
+            shipping.renew(storage, shipping.DEFAULTS)
             self._finish_erasure()
 
     @classmethod

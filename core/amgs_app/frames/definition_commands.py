@@ -144,12 +144,9 @@ def define(
     )
     if category is not None:
         block_filter = replace(block_filter, categories=tuple(_cleared(category)) or None)
-    if since is not None:
-        block_filter = replace(block_filter, since=_instant(since))
-    if until is not None:
-        block_filter = replace(block_filter, until=_instant(until))
-    if used_since is not None:
-        block_filter = replace(block_filter, reinforced_since=_instant(used_since))
+    said = _given(since=since, until=until, reinforced_since=used_since)
+    instants: dict[str, Any] = {field: _instant(text) for field, text in said.items()}
+    block_filter = replace(block_filter, **instants)
     rule = replace(
         rule,
         filter=block_filter,

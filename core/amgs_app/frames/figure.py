@@ -8,12 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from rich.text import Text
-
-from amgs.text.plural import plural
-from amgs.types import Candidate, Frame, LedgerEntry, Weights
+from amgs.types import Frame, LedgerEntry
 from amgs_app.render.candidates import draw_candidate, draw_waterfall, list_frame
-from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
+from amgs_app.render.canvas import Canvas, Figure, Region, clean, cut, ink, width_of
 from amgs_app.render.empty_state import notice_in
 from amgs_app.render.format import count, milliseconds
 from amgs_app.render.glyphs import HeaderPart, facts_line, gauge_pieces, scroll_note, wrap
@@ -90,13 +87,6 @@ def frame(
     return sheet
 
 
-def candidate(item: Candidate, weights: Weights, canvas: Canvas) -> Text:
-    """Why one candidate has its score and its fate: each part, its weight, and what they contribute."""
-    sheet = Figure(canvas)
-    draw_candidate(sheet, item, weights)
-    return sheet.render()
-
-
 # --- head -------------------------------------------------------------------------------------------------
 
 
@@ -125,43 +115,18 @@ def _head(sheet: Figure, result: Frame) -> None:
 
 
 def _ledger(sheet: Figure, y: int, ledger: Sequence[LedgerEntry]) -> int:
-    """What each child was given and used; nothing for an atomic frame."""
+    """What each child was given and used, one behind the other; nothing for an atomic frame."""
     if len(ledger) < 2:
         return 0
-    palette = sheet.palette
-    step = sheet.width // len(ledger)
-    names = [cut(clean(entry.child), 12) for entry in ledger]
-    tails = [f" {count(e.used)}/{count(e.budget)}" if e.budget else " nothing to offer" for e in ledger]
-    blocks = [f" {plural(entry.blocks, 'block')}" for entry in ledger]
-    if any(width_of(name + tail) + 2 > step for name, tail in zip(names, tails, strict=True)):
-        _ledger_line(sheet, y, ledger, names)
-        return 1
-    room = min(step - 3 - width_of(name) - width_of(tail) for name, tail in zip(names, tails, strict=True))
-    told = room - max(width_of(text) for text in blocks) >= 8
-    cells = min(20, room - max(width_of(text) for text in blocks) if told else room)
-    for place, entry in enumerate(ledger):
-        full = entry.used / entry.budget if entry.budget else 0.0
-        pieces: list[Piece] = [(f"{names[place]} ", ink(palette.text, bold=True))]
-        if cells >= 3:
-            colour = palette.bad if full > 1 else palette.accent
-            pieces += gauge_pieces(full, cells, sheet.symbols, ink(colour), ink(palette.faint))
-        pieces.append((tails[place], ink(palette.text)))
-        if told:
-            pieces.append((blocks[place], ink(palette.muted)))
-        sheet.pieces(place * step + 1, y, pieces, width=step - 2)
-    return 1
-
-
-def _ledger_line(sheet: Figure, y: int, ledger: Sequence[LedgerEntry], names: Sequence[str]) -> None:
-    """The children one close behind the other, for there is no room to give each the same."""
-    palette = sheet.palette
-    x = 1
-    for name, entry in zip(names, ledger, strict=True):
-        tail = f"{count(entry.used)}/{count(entry.budget)}" if entry.budget else "–"
+    palette, x = sheet.palette, 1
+    for entry in ledger:
+        name = cut(clean(entry.child), 12)
+        used = f"{count(entry.used)}/{count(entry.budget)}" if entry.budget else "nothing to offer"
         sheet.pieces(
-            x, y, [(f"{name} ", ink(palette.text, bold=True)), (tail, ink(palette.text))], width=sheet.width - x
+            x, y, [(f"{name} ", ink(palette.text, bold=True)), (used, ink(palette.text))], width=sheet.width - x
         )
-        x += width_of(f"{name} {tail}") + 2
+        x += width_of(f"{name} {used}") + 3
+    return 1
 
 
 def _split(rest: Region, rows: int, show: Show) -> tuple[Region | None, Region | None, Region | None]:

@@ -1,5 +1,4 @@
-"""Text without markup: its headings are told by how they stand: underlined, numbered, in capitals, or
-in the middle of the line.
+"""Text without markup: a line that is underlined, numbered after the one before, or alone in capitals is a heading.
 
 What only looks like one is left alone: an item of a list that no text stands under, a line that ends like a sentence,
 a number that does not follow the one before.
@@ -23,75 +22,56 @@ MOST_LINES = 3
 
 _NUMBERED = re.compile(
     r"\s*(?P<word>(?:chapter|section|part|article|appendix|kapitel|chapitre|capitolo|capítulo|hoofdstuk)\s+)?"
-    r"(?:(?P<number>\d{1,3}(?:\.\d{1,3})*)(?P<dot>[.):]?)|(?P<roman>[IVXL]+)\.)\s+(?P<title>\S.*)",
+    r"(?P<number>\d{1,3}(?:\.\d{1,3})*)(?P<dot>[.):]?)\s+(?P<title>\S.*)",
     re.IGNORECASE,
 )
-_RUN_IN = re.compile(r"(?P<title>[^.!?]{3,60})\.\s+\S")
-_SHOWN = re.compile(r"[^\W\d_][^\W_]*(?:[\s&,'’\"()/–—-]+[^\W_]+)*[)\"’]?")
-_UNDER = re.compile(r"([=~^*#-])\1{2,}")
-_LONGER_LINE = 10
-_LOOSE = 100
-"""Levels from here on are no level of a heading that is underlined in full."""
-_SMALL_WORD = 4
-_ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50}
+_CAPITALS = re.compile(r"[^\W\d_][^\W_]*(?:[\s&,'’\"()/–—-]+[^\W_]+)*[)\"’]?")
+_ADORNMENT = re.compile(r"^([!-/:-@\[-`{-~])\1{2,}[ \t]*$")
 _NO_END = ".,;:!?-…"
 _NO_NUMBERED_END = ",;:-"
 _MOST_WORDS = 8
 """Of a numbered heading that ends with a full stop; a longer one is a sentence."""
 _DEEPEST_START = 2
-_WIDTH = 72
-_LEAST_INDENT, _OFF_THE_MIDDLE = 8, 8
 _SHORTEST, _LONGEST_SHOWN = 4, 60
 
 
 @dataclass(frozen=True, slots=True)
 class TextHeading:
-    """A heading: lines [first, end) of the text; level from 1. alone: they hold no other text."""
+    """A heading: lines [first, end) of the text; level from 1."""
 
     first: int
     end: int
     level: int
     title: str
-    alone: bool = True
-
-
-_ADORNMENT = re.compile(r"^([!-/:-@\[-`{-~])\1{2,}[ \t]*$")
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A heading that may be one. number: () where it has none. bare: no text stands under it."""
+class _Numbered:
+    """A heading that may be one. bare: no text stands under it."""
 
     first: int
     end: int
     title: str
-    number: tuple[int, ...] = ()
-    alone: bool = True
-    bare: bool = False
+    number: tuple[int, ...]
+    bare: bool
 
 
 def headings(lines: Sequence[str]) -> tuple[TextHeading, ...]:
     """The headings of a text, in order. Underlined ones stand in each other as their signs first appear; a number says
-    by its parts how deep it is; what is in capitals or in the middle stands beside the least deep of these.
+    by its parts how deep it is, below these; what is in capitals stands beside the least deep number.
     """
-    drawn = list(_underlined(lines))
-    taken = {line for one in drawn for line in range(one.first, one.end)}
-    drawn += [one for one in _loosely_underlined(lines) if taken.isdisjoint(range(one.first, one.end))]
-    taken = {line for one in drawn for line in range(one.first, one.end)}
+    found = {heading.first: heading for heading in _underlined(lines)}
+    taken = {line for heading in found.values() for line in range(heading.first, heading.end)}
+    above = max((heading.level for heading in found.values()), default=0)
     paragraphs = [run for run in runs(lines, 0, len(lines)) if run[0] not in taken]
-    numbered = _in_order([*_numbered(lines, paragraphs), *_underlined_numbers(drawn)])
-    taken |= {one.first for one in numbered}
-    shown = [one for one in _shown(lines, paragraphs) if one.first not in taken]
-    depths = sorted({len(one.number) for one in numbered})
-    by_line = {one.first: (_Candidate(one.first, one.end, one.title), f"drawn {one.level}") for one in drawn}
-    by_line |= {one.first: (one, "") for one in [*shown, *numbered]}
-    levels: dict[str, int] = {}
-    made = []
-    for _, (one, style) in sorted(by_line.items()):
-        level = levels.setdefault(style, 1 + len(levels) + max(0, len(depths) - 1) * ("" in levels))
-        level += depths.index(len(one.number)) if one.number else 0
-        made.append(TextHeading(one.first, one.end, level, one.title, one.alone))
-    return tuple(made)
+    for first, end, title in _in_capitals(lines, paragraphs):
+        found[first] = TextHeading(first, end, above + 1, title)
+    numbered = _in_order(_numbered(lines, paragraphs))
+    depths = sorted({len(heading.number) for heading in numbered})
+    for heading in numbered:
+        level = above + 1 + depths.index(len(heading.number))
+        found[heading.first] = TextHeading(heading.first, heading.end, level, heading.title)
+    return tuple(heading for _, heading in sorted(found.items()))
 
 
 def _underlined(lines: Sequence[str]) -> Iterator[TextHeading]:
@@ -110,70 +90,40 @@ def _underlined(lines: Sequence[str]) -> Iterator[TextHeading]:
         yield TextHeading(i - 1 if over else i, i + 2, level, shown)
 
 
-def _loosely_underlined(lines: Sequence[str]) -> Iterator[TextHeading]:
-    """Headings whose line is indented with them, or shorter than they are; one sign for one level."""
-    levels: dict[str, int] = {}
-    for at in range(len(lines) - 1):
-        title, under = lines[at].strip(), lines[at + 1].strip()
-        above = at == 0 or not lines[at - 1].strip()
-        if (
-            above
-            and _UNDER.fullmatch(under)
-            and any(c.isalpha() for c in title)
-            and "  " not in title
-            and len(title) <= LONGEST
-            and len(title) / 2 <= len(under) <= len(title) + _LONGER_LINE
-            and _indent(lines[at + 1]) <= _indent(lines[at]) + 1
-        ):
-            level = levels.setdefault(under[0], _LOOSE + len(levels))
-            yield TextHeading(at, at + 2, level, " ".join(title.split()))
-
-
-def _underlined_numbers(drawn: Iterable[TextHeading]) -> Iterator[_Candidate]:
-    for one in drawn:
-        match = _NUMBERED.match(one.title)
-        if match:
-            yield _Candidate(one.first, one.end, one.title, _number(match))
-
-
-def _numbered(lines: Sequence[str], paragraphs: Sequence[tuple[int, int]]) -> Iterator[_Candidate]:
-    """Paragraphs that begin with a number and may be headings, or hold one before their text."""
+def _numbered(lines: Sequence[str], paragraphs: Sequence[tuple[int, int]]) -> Iterator[_Numbered]:
+    """Paragraphs that begin with a number and may be headings."""
     for (first, end), (after, _) in pairwise([*paragraphs, (len(lines), len(lines))]):
         match = _NUMBERED.match(lines[first])
         if not match or after == len(lines):
             continue
-        number, title = _number(match), match["title"].strip()
-        lead = bool(match["word"]) or bool(match["dot"]) or bool(match["roman"]) or len(number) > 1
-        if not lead and not title[0].isupper():
+        number, title = _parts(match), match["title"].strip()
+        if not (match["word"] or match["dot"] or len(number) > 1 or title[0].isupper()):
             continue
         whole = " ".join(" ".join(lines[first:end]).split())
         follows = _NUMBERED.match(lines[after])
-        bare = follows is not None and len(_number(follows)) == len(number)
-        if end - first == 1 and len(whole) <= LONGEST and _may_end(title):
-            yield _Candidate(first, end, whole.rstrip("¶").removesuffix("."), number, bare=bare)
-        elif (
+        bare = follows is not None and len(_parts(follows)) == len(number)
+        one_line = end - first == 1 and len(whole) <= LONGEST and _may_end(title)
+        several = (
             1 < end - first <= MOST_LINES
             and _indent(lines[after]) > _indent(lines[first])
             and not any(_NUMBERED.match(line) for line in lines[first + 1 : end])
             and whole[-1] not in _NO_NUMBERED_END + "."
-        ):
-            yield _Candidate(first, end, whole, number, bare=bare)
-        elif (run_in := _RUN_IN.match(title)) and _capitalised(run_in["title"]):
-            lead_in = whole[: whole.index(title[:3])]
-            yield _Candidate(first, end, f"{lead_in}{run_in['title']}", number, alone=False)
+        )
+        if one_line or several:
+            yield _Numbered(first, end, whole.rstrip("¶").removesuffix("."), number, bare)
 
 
-def _in_order(candidates: Iterable[_Candidate]) -> list[_Candidate]:
+def _in_order(candidates: Iterable[_Numbered]) -> list[_Numbered]:
     """The longest chain of candidates whose numbers follow each other; none if most of it has no text under it."""
-    chains: list[list[_Candidate]] = []
-    for one in sorted(candidates, key=lambda one: one.first):
-        chain = next((each for each in reversed(chains) if _follows(each[-1].number, one.number)), None)
+    chains: list[list[_Numbered]] = []
+    for heading in candidates:
+        chain = next((chain for chain in reversed(chains) if _follows(chain[-1].number, heading.number)), None)
         if chain is not None:
-            chain.append(one)
-        elif set(one.number) <= {0, 1} and len(one.number) <= _DEEPEST_START:
-            chains.append([one])
+            chain.append(heading)
+        elif set(heading.number) <= {0, 1} and len(heading.number) <= _DEEPEST_START:
+            chains.append([heading])
     best = max(chains, key=len, default=[])
-    return best if len(best) > 1 and 2 * sum(one.bare for one in best) < len(best) else []
+    return best if len(best) > 1 and 2 * sum(heading.bare for heading in best) < len(best) else []
 
 
 def _follows(last: tuple[int, ...], number: tuple[int, ...]) -> bool:
@@ -185,44 +135,28 @@ def _follows(last: tuple[int, ...], number: tuple[int, ...]) -> bool:
     return beside and set(number[at + 1 :]) <= {0, 1}
 
 
-def _shown(lines: Sequence[str], paragraphs: Sequence[tuple[int, int]]) -> Iterator[_Candidate]:
-    """Lines in capitals or in the middle that stand alone before some text, or in capitals over what is indented."""
-    for (first, end), (after, _) in pairwise([*paragraphs, (len(lines), len(lines))]):
+def _in_capitals(lines: Sequence[str], paragraphs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
+    """Lines in capitals that stand alone before some text."""
+    for first, end in paragraphs[:-1]:
         line = lines[first].strip()
-        if not _SHORTEST <= len(line) <= _LONGEST_SHOWN or line[-1] in _NO_END or not _SHOWN.fullmatch(line):
-            continue
-        letters = [c for c in line if c.isalpha()]
-        if len(letters) < max(_SHORTEST, 0.6 * len(line.replace(" ", ""))):
-            continue
-        capitals, indent = line == line.upper() and line != line.lower(), _indent(lines[first])
-        if end - first == 1 and after < len(lines):
-            middle = (
-                indent >= _LEAST_INDENT
-                and indent > _indent(lines[after])
-                and abs(indent - (_WIDTH - len(line)) / 2) <= _OFF_THE_MIDDLE
-                and line[0].isupper()
-            )
-            if capitals or middle:
-                yield _Candidate(first, end, line)
-        elif end - first > 1 and capitals and indent == 0 and _indent(lines[first + 1]) > 0:
-            yield _Candidate(first, first + 1, line)
+        letters = sum(map(str.isalpha, line))
+        if (
+            end - first == 1
+            and line == line.upper() != line.lower()
+            and _SHORTEST <= len(line) <= _LONGEST_SHOWN
+            and line[-1] not in _NO_END
+            and _CAPITALS.fullmatch(line)
+            and letters >= max(_SHORTEST, 0.6 * len(line.replace(" ", "")))
+        ):
+            yield first, end, line
 
 
-def _number(match: re.Match[str]) -> tuple[int, ...]:
-    if match["roman"]:
-        values = [_ROMAN[sign] for sign in match["roman"].upper()]
-        return (sum(-a if a < b else a for a, b in pairwise([*values, 0])),)
+def _parts(match: re.Match[str]) -> tuple[int, ...]:
     return tuple(int(part) for part in match["number"].split("."))
 
 
 def _may_end(title: str) -> bool:
     return title[-1] not in _NO_NUMBERED_END and (title[-1] != "." or len(title.split()) <= _MOST_WORDS)
-
-
-def _capitalised(title: str) -> bool:
-    """Whether all longer words begin with a capital, as in a title."""
-    longer = [word for word in re.findall(r"[^\W\d_]+", title) if len(word) >= _SMALL_WORD]
-    return bool(longer) and all(word[0].isupper() for word in longer) and len(title.split()) <= _MOST_WORDS
 
 
 def _indent(line: str) -> int:
@@ -237,7 +171,7 @@ def read(raw: bytes) -> ParsedDocument:
     done = 0
     for heading in headings(found.lines):
         found.paragraphs(done, heading.first)
-        found.heading(heading.first, heading.end, heading.level, heading.title, alone=heading.alone)
+        found.heading(heading.first, heading.end, heading.level, heading.title)
         done = heading.end
     found.paragraphs(done, len(found.lines))
     title = text.title or _title(found)

@@ -175,3 +175,19 @@ def test_a_store_from_before_sources_were_kept_learns_them_from_its_blocks(tmp_p
             ("README.md", 2),
             ("diary", 1),
         ]
+
+
+def test_a_note_named_or_titled_by_a_day_has_that_day(tmp_path: Path) -> None:
+    files = {
+        "a.md": "# Minutes, 4 March 2026\n\nWe chose the red gate.",
+        "minutes-5-march-2026.md": "# Ideas\n\nThe oak is old.",
+        "2026-03-06 talk.md": "We spoke of 3 May 2025.",
+        "plan.md": "# Plan for 1 January 2099\n\nBuy paint.",
+        "why.md": "# Why\n\nOn 3 May 2025 it broke.",
+    }
+    with open_memory() as memory:
+        memory.ingest_folder(write_notes(tmp_path, files))
+        days = {source: block.created_at.date().isoformat() for source, block in by_source(memory).items()}
+    written = {"a.md": "2026-03-04", "minutes-5-march-2026.md": "2026-03-05", "2026-03-06 talk.md": "2026-03-06"}
+    assert {source: days[source] for source in written} == written
+    assert not {days["plan.md"], days["why.md"]} & {"2099-01-01", "2025-05-03"}

@@ -97,3 +97,12 @@ def test_a_text_that_tells_of_the_day_is_lifted_where_the_reading_is_sure_and_sh
     found = ask(blocks)
     assert parts(found, "We talked last")["told_day"] > 0
     assert parts(found, "We talked then")["told_day"] == parts(found, "We talked that")["told_day"] == 0
+
+
+def test_of_what_was_decided_twice_the_later_holds() -> None:
+    texts = {"The choir meets in the hall.": FIFTH - timedelta(days=90), "The choir meets in the crypt.": FIFTH}
+    blocks = [written(text, at) for text, at in texts.items()]
+    found = ask([*blocks, written("A rock.", NOW)], "Where does the choir meet now?")
+    assert found.hits[0].block.content == "The choir meets in the crypt."
+    asked_of_the_past = ask(blocks, "Where did the choir meet at first?")
+    assert not any(dict(hit.evidence)["latest"] for hit in asked_of_the_past.hits)

@@ -42,8 +42,6 @@ WEDNESDAY = datetime(2026, 3, 4, 9, tzinfo=UTC)
         ("two weeks ago", "2026-02-18/2026-02-18"),
         ("in 3 days", "2026-03-07"),
         ("two days before Christmas", "2025-12-23"),
-        ("two Fridays ago", "2026-02-20"),
-        ("the first Monday of next month", "2026-04-06"),
         ("Thanksgiving 2025", "2025-11-27"),
         ("Easter 2026", "2026-04-05"),
         ("last month", "2026-02-01/2026-02-28"),
@@ -62,9 +60,6 @@ WEDNESDAY = datetime(2026, 3, 4, 9, tzinfo=UTC)
         ("between January and March 2025", "2025-01-01/2025-03-31"),
         ("late 2025", "2025-07-01/2025-12-31"),
         ("the 1990s", "1990-01-01/1999-12-31"),
-        ("the rest of the week", "2026-03-04/2026-03-08"),
-        ("the 12th of next month", "2026-04-12"),
-        ("two Sundays from now", "2026-03-15"),
         ("4-23 March 2025", "2025-03-04/2025-03-23"),
     ],
 )

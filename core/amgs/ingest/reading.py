@@ -157,7 +157,8 @@ def read_file(path: Path, source: str, settings: IngestSettings, *, dated: datet
         return _refused(source, f"{error.message} {error.way_out}".rstrip("."))
     if document.form == "code":
         document = replace(document, title=path.name)
-    modified = _named_day(path.name) or changed_at(status.st_mtime)
+    changed = changed_at(status.st_mtime)
+    modified = _named_day(path.stem, _title(document), changed) or changed
     found = drafts_of(document, source, modified, settings, dated=dated)
     return replace(found, drafts=settings.mask(found.drafts)) if text is None else found
 
@@ -170,11 +171,24 @@ def _decoded(raw: bytes) -> str | None:
         return None
 
 
-def _named_day(name: str) -> datetime | None:
-    """The day that stands in a file's name, such as 2026-03-01-standup.md; None where there is none."""
+def _title(document: ParsedDocument) -> str:
+    """The title of a document, or its first heading; empty for one without either."""
+    if document.title or document.form != "markdown":
+        return "" if document.form == "code" else document.title
+    first = document.text.lstrip().partition("\n")[0]
+    return first.strip("# ") if first.startswith("#") else ""
+
+
+def _named_day(name: str, title: str, changed: datetime) -> datetime | None:
+    """The day that stands in a file's name or in its title, such as 2026-03-01-standup.md or "Minutes, 1 March 2026";
+    None where there is none. A day in words after the file was changed is what it plans for, not when it was written.
+    """
     named = _NAMED_DAY.search(name)
     try:
-        return note_date("-".join(named.groups())) if named else None
+        if named and (day := note_date("-".join(named.groups()))):
+            return day
+        told = (note_date(text) for text in (re.sub(r"[-_]", " ", name), title))
+        return next((day for day in told if day is not None and day <= changed), None)
     except OverflowError:  # at the edge of the calendar
         return None
 

@@ -1,13 +1,17 @@
-"""The days that a question names, and which blocks were written on them or tell of them."""
+"""The days that a question names, which blocks were written on them or tell of them, and which is the latest."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
+import numpy as np
+
 from amgs.clock import earlier
+from amgs.retrieval.features import FEATURES, Features
+from amgs.retrieval.similarity import contributions
 from amgs.text.intervals import Modality, ToldDays, dates_in, told_days
 from amgs.text.language import foreign_function_words
 from amgs.text.language_tables import table_of
@@ -31,11 +35,17 @@ BESIDE_WORDS = 1 / 3
 MOST_BLOCKS = 200
 """Of the days asked for; of more, only what words, meaning and edges find is a candidate."""
 
+MOST_LATEST = 10
+"""Of the best by evidence, the later ones are lifted where a question asks what holds."""
+
 _COMMON = frozenset(COMMON_WORDS)
 _ANOTHER_DAY = timedelta(days=45)
 """From which a text is read again: a month and a half later "today" is another day, and "last month" another month."""
 _EASTERNMOST, _WESTERNMOST = timedelta(hours=14), timedelta(hours=12)
 _WORD = re.compile(r"[^\W\d_]+")
+
+
+Blocks = Callable[[Sequence[int]], Mapping[int, Block]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +120,19 @@ def holds_its_day(block: Block) -> bool:
     read = [mention.interval for mention in dates_in(block.content, block.written + _ANOTHER_DAY)]
     sure = [interval.whole for interval in read if interval.confidence > LEAST_SURE]
     return any(first <= written <= last for first, last in sure)
+
+
+def with_latest(evidence: Features, asked: str, blocks: Blocks) -> Features:
+    """Return the evidence with its column `latest`: of what was decided twice, the later holds. blocks: by number."""
+    best = np.argsort(-contributions(evidence).sum(axis=1), kind="stable")[:MOST_LATEST]
+    if best.size < 2 or not table_of(asked).holding.search(asked):
+        return evidence
+    read = blocks(evidence.numbers[best].tolist())
+    days = [read[number].written.date() for number in evidence.numbers[best].tolist()]
+    values = evidence.values.copy()
+    order = sorted(set(days))
+    values[best, list(FEATURES).index("latest")] = [order.index(day) / max(len(order) - 1, 1) for day in days]
+    return replace(evidence, values=values)
 
 
 def _told(block: Block) -> Iterable[ToldDays]:

@@ -41,6 +41,7 @@ FEATURES: Mapping[str, str] = {
     "written_then": "written on a day that the question names, where its text does not hold that day; a third where "
     "the question asks for more than the day",
     "told_day": "its text tells of a day that the question names, other than the day it was written on",
+    "latest": "place in time among the ten best, from 0 to 1, where the question asks what holds (`with_latest`)",
     "episode_words": "how much of what is asked about the turn's episode mentions, by the best episode",
     "asking": "share of questions among the turn's sentences",
     "after_question": "the turn before ends with a question; gated",

@@ -25,6 +25,7 @@ WEIGHTS: Mapping[str, float] = {
     "no_answer": -8.0,
     "written_then": 6.0,
     "told_day": 2.0,
+    "latest": 3.0,
     "episode_words": 0.94,
     "asking": -0.775,
     "after_question": 0.594,
@@ -35,10 +36,9 @@ WEIGHTS: Mapping[str, float] = {
 }
 """Fitted on written dialogues, real chats, paragraphs, split documents and notes together, but for `opening` and
 `shared_names`, which were laid over the others, for `meaning`, which has the weight of what it took the place of, and
-for `other_role`, `no_answer`, `written_then` and `told_day`, which were chosen on chats with an assistant, the last on
-dialogues.
-What a corpus gets from weights fitted on the others, and a form from weights that saw none of it, stands in
-docs/results/search.md.
+for `other_role`, `no_answer`, `written_then`, `told_day` and `latest`, which were chosen on chats with an assistant,
+on dialogues and on pairs of notes. What a corpus gets from weights fitted on the others, and a form from weights that
+saw none of it, stands in docs/results/search.md.
 """
 
 MIDDLE = 4.4

@@ -27,7 +27,7 @@ _DIGITS = {"day": {r"3[01]|[12]\d|0?[1-9]": ""}, "mm": {"1[0-2]|0?[1-9]": ""}, "
 class LanguageTable:
     """request, asks, subject, own: of who is meant (`retrieval.asked_role`). asking: says that a question asks what was
     asked. open, talking: of days that a question names (`retrieval.asked_days`). phrases: dates, each with its English.
-    particles: what parts words in a script without spaces.
+    holding: says that it asks what holds. particles: what parts words in a script without spaces.
     """
 
     request: re.Pattern[str]
@@ -37,6 +37,7 @@ class LanguageTable:
     asking: re.Pattern[str]
     open: re.Pattern[str]
     talking: re.Pattern[str]
+    holding: re.Pattern[str]
     phrases: tuple[tuple[re.Pattern[str], str], ...]
     slots: Mapping[str, tuple[tuple[re.Pattern[str], str], ...]]
     particles: re.Pattern[str] = re.compile("(?!)")
@@ -75,14 +76,20 @@ def lone_characters(text: str) -> str:
 
 
 @cache
+def words_of_language(name: str) -> dict[str, Any]:
+    """What the table of a language of TABLES says, as it is written."""
+    return tomllib.loads((files(__package__) / f"languages/{name}.toml").read_text("utf-8"))
+
+
+@cache
 def language_table(name: str) -> LanguageTable:
     """The table of a language of TABLES."""
-    given: dict[str, Any] = tomllib.loads((files(__package__) / f"languages/{name}.toml").read_text("utf-8"))
+    given = words_of_language(name)
     words = _DIGITS | given
     slots = {
         slot: tuple((_compiled(form), english) for form, english in table.items())
         for slot, table in words.items()
-        if slot not in ("roles", "days", "words", "phrases")
+        if slot not in ("roles", "days", "words", "phrases", "dates")
     }
 
     phrases = tuple(

@@ -2,49 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from amgs.text.intervals.calendar import HOLIDAYS, nth_weekday, shifted, stem
+from amgs.text.intervals.calendar import HOLIDAYS, stem
 from amgs.text.intervals.fields import BY_TENSE, NEAREST, Fields, settled
 from amgs.text.intervals.reading import Found, Reading, interval
-from amgs.text.intervals.vocabulary import LAST, NEXT, THIS
+from amgs.text.intervals.vocabulary import DATES, LAST, NEXT, THIS
 from amgs.text.intervals.written import date_fields, weekday_at
 
 _BEGINNINGS = {words[0] for words in HOLIDAYS}
-NAMED_DAYS = {
-    "the day before yesterday": -2,
-    "day before yesterday": -2,
-    "the day after tomorrow": 2,
-    "day after tomorrow": 2,
-    "yesterday": -1,
-    "yday": -1,
-    "today": 0,
-    "tonight": 0,
-    "tonite": 0,
-    "tomorrow": 1,
-    "tmrw": 1,
-    "tmr": 1,
-    "tomorow": 1,
-    "tommorow": 1,
-    "tommorrow": 1,
-    "last night": -1,
-    "the night before last": -2,
-}
-_TOLD_DAYS = {  # days only where the writer is known to speak of one
-    "the day before": -1,
-    "the previous day": -1,
-    "the day after": 1,
-    "the next day": 1,
-    "the following day": 1,
-    "the same day": 0,
-    "the other day": None,
-    "the day": 0,
-    "now": 0,
-    "right now": 0,
-    "eod": 0,
-    "otd": 0,
-}
+NAMED_DAYS: Mapping[str, int] = DATES["named"]
+_TOLD_DAYS: Mapping[str, int] = DATES["told"]
+"""Days only where the writer is known to speak of one."""
 
 
 def holiday(r: Reading, i: int) -> Found | None:
@@ -77,7 +48,7 @@ def named_day(r: Reading, i: int) -> Found | None:
     for days, sure in ((NAMED_DAYS, True), (_TOLD_DAYS, False)):
         for phrase, shift in days.items():
             end = r.after(i, phrase)
-            if end is None or shift is None:
+            if end is None:
                 continue
             on = r.today + timedelta(days=shift)
             return Found(end, interval((on, on), "day", 0.95 if sure else 0.5), sure)
@@ -141,45 +112,4 @@ def pointed_date(r: Reading, i: int) -> Found | None:
     return _holiday(r, i + 1, 0 if word in THIS else side)
 
 
-def nth_day(r: Reading, i: int) -> Found | None:
-    """The first Monday of next month, the last Friday in May 2019, the last day of the year."""
-    j = r.skip(i, "the")
-    ordinal = (j + 1, -1) if r.at(j) == "last" else r.ordinal(j)
-    if ordinal is None:
-        return None
-    k = ordinal[0]
-    weekday = weekday_at(r, k)
-    if weekday is None and r.at(k) != "day":
-        return None
-    k = weekday[0] if weekday else k + 1
-    if r.at(k) not in ("of", "in"):
-        return None
-    whole = r.days("period", k + 1)
-    if whole is None or whole.means.first is None or whole.means.last is None:
-        return None
-    first, last, nth = whole.means.first, whole.means.last, ordinal[1]
-    if weekday is None:
-        on = last if nth < 0 else first + timedelta(days=nth - 1)
-    elif nth < 0:
-        on = last - timedelta(days=(last.weekday() - weekday[1]) % 7)
-    else:
-        on = nth_weekday(first.year, first.month, weekday[1], nth)
-    if not first <= on <= last:
-        return None
-    return Found(whole.end, interval((on, on), "day", whole.means.confidence))
-
-
-def day_of_pointed_month(r: Reading, i: int) -> Found | None:
-    """The 12th of next month, the 21st this month."""
-    day = r.ordinal(r.skip(i, "the"))
-    if day is None:
-        return None
-    j = r.skip(r.skip(day[0], "of"), "the")
-    if r.at(j) not in LAST | NEXT | THIS or r.at(j + 1) != "month":
-        return None
-    step = -1 if r.at(j) in LAST else 1 if r.at(j) in NEXT else 0
-    on = shifted(r.today.replace(day=1), step, "month").replace(day=day[1])
-    return Found(j + 2, interval((on, on), "day", 0.9))
-
-
-DAYS = (day_of_pointed_month, named_day, pointed_weekday, pointed_date, holiday, nth_day)
+DAYS = (named_day, pointed_weekday, pointed_date, holiday)

@@ -8,7 +8,7 @@ from datetime import date
 from amgs.text.intervals.calendar import around, shifted
 from amgs.text.intervals.interval import DayInterval, Grain, Modality
 from amgs.text.intervals.reading import Count, Found, Reading, interval
-from amgs.text.intervals.vocabulary import SEASONS, UNITS, WEEKDAYS
+from amgs.text.intervals.vocabulary import SEASONS, UNITS
 
 _BACK, _AHEAD = -1, 1
 _TO_TODAY = {
@@ -124,38 +124,6 @@ def _from_a_day(r: Reading, i: int) -> Found | None:
     return None
 
 
-def _on_that_weekday(r: Reading, i: int) -> Found | None:
-    """Two months from today on Tuesday: the weekday nearest to the day that is told."""
-    told = _told_in(r, i) or _from_a_day(r, i) or _told_ago(r, i)
-    if told is None or r.at(told.end) != "on" or not isinstance(told.means, DayInterval) or told.means.first is None:
-        return None
-    weekday = WEEKDAYS.get(r.at(told.end + 1))
-    if weekday is None:
-        return None
-    ahead = (weekday - told.means.first.weekday()) % 7
-    on = shifted(told.means.first, ahead - 7 if ahead > 5 else ahead, "day")
-    return Found(told.end + 2, interval((on, on), "day", 0.8))
-
-
-def _occurrences(r: Reading, i: int) -> Found | None:
-    """Two Fridays ago, three summers ago, a week ago Friday."""
-    count = r.count(i)
-    if count is None or not count[1].exact:
-        return None
-    word, n = r.at(count[0]).removesuffix("s"), count[1].low
-    sides = [(end, sign) for told, sign in _TO_TODAY.items() if (end := r.after(count[0] + 1, told)) is not None]
-    if not sides:
-        return None
-    end, sign = sides[0]
-    if word in WEEKDAYS:
-        away = ((r.today.weekday() - WEEKDAYS[word]) * -sign) % 7 or 7
-        on = shifted(r.today, sign * (away + 7 * (n - 1)), "day")
-        return Found(end, interval((on, on), "day", 0.85))
-    if word in SEASONS and n:
-        return Found(end, interval(season_near(r.today, word, sign * n), "season", 0.8))
-    return None
-
-
 def season_near(today: date, word: str, step: int) -> tuple[date, date]:
     """A season: the one that holds the day or else the nearest (step 0), or the nth wholly before or after."""
     starts = [
@@ -169,4 +137,4 @@ def season_near(today: date, word: str, step: int) -> tuple[date, date]:
     return [s for s in spans if s[0] > today][step - 1]
 
 
-OFFSETS = (_told_ago, _told_in, _from_a_day, _on_that_weekday, _occurrences)
+OFFSETS = (_told_ago, _told_in, _from_a_day)

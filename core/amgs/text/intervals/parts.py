@@ -9,7 +9,6 @@ from amgs.text.intervals.interval import DayInterval, Grain, Modality
 from amgs.text.intervals.offsets import counted
 from amgs.text.intervals.reading import Found, Reading, Settled, interval
 
-_SHORT_TO_DATE = {"ytd": "year", "mtd": "month"}
 _EARLY = {"early", "earlier", "beginning", "start", "begin", "top"}
 _MID = {"mid", "middle", "midst"}
 _LATE = {"late", "later", "end", "ending", "tail"}
@@ -99,16 +98,6 @@ def _around_day(day: date, unit: str) -> Days:
     return around(day, unit)
 
 
-def _weekend_of(r: Reading, i: int) -> Found | None:
-    """Labor day weekend, Easter weekend, Christmas week."""
-    day = r.days("holiday", i)
-    if day is None or r.at(day.end) not in ("weekend", "week") or day.means.first is None:
-        return None
-    return Found(
-        day.end + 1, interval(_around_day(day.means.first, r.at(day.end)), r.at(day.end), day.means.confidence)
-    )
-
-
 def _numbered_week(r: Reading, i: int) -> Found | None:
     """Week 31, week 3 of 2027."""
     j = r.skip(i, "the")
@@ -194,40 +183,4 @@ def _from_start(r: Reading, i: int) -> Found | None:
     )
 
 
-def _to_date(r: Reading, i: int) -> Found | None:
-    """The year to date, this month to date."""
-    j = r.skip(r.skip(i, "the"), "this")
-    unit, end = r.at(j), r.after(j + 1, "to date")
-    if r.at(i) in _SHORT_TO_DATE:
-        unit, end = _SHORT_TO_DATE[r.at(i)], i + 1
-    if unit not in ("week", "month", "quarter", "year") or end is None:
-        return None
-    return Found(end, interval((around(r.today, unit)[0], r.today), "day", 0.95))
-
-
-def _unit_end(r: Reading, i: int) -> Found | None:
-    """Year-end, quarter-end, the month's end: the last day of the unit, of the one before where the verb is past."""
-    unit = r.at(i)
-    end = (
-        r.after(i + 1, "- end", "end", "' s end", "'s end", "’s end") if unit in ("year", "quarter", "month") else None
-    )
-    if end is None:
-        return None
-    last = around(r.today, unit)[1]
-    back = r.side < 0 and last > r.today
-    on = around(r.today, unit)[0] - timedelta(days=1) if back else last
-    return Found(end, interval((on, on), "day", 0.75), False)
-
-
-def _rest(r: Reading, i: int) -> Found | None:
-    """The rest of the week, the remainder of 2016: from today where that is under way."""
-    j = r.after(r.skip(i, "the"), "rest of", "remainder of", "remaining part of")
-    whole = r.days("period", j) if j is not None else None
-    if whole is None or whole.means.first is None or whole.means.last is None:
-        return None
-    under_way = whole.means.first <= r.today <= whole.means.last
-    days = r.today if under_way else whole.means.first, whole.means.last
-    return Found(whole.end, interval(days, "day", whole.means.confidence * 0.9), True)
-
-
-PARTS = (_rest, _unit_end, _part, _week_of, _weekend_of, _numbered_week, _nth_week, _from_start, _to_date)
+PARTS = (_part, _week_of, _numbered_week, _nth_week, _from_start)

@@ -58,18 +58,6 @@ def _month(r: Reading, i: int) -> Found | None:
     return Found(month[0], Fields(month=month[1]), sure)
 
 
-def _pointed_month(r: Reading, i: int) -> Found | None:
-    """Last August, next March, this June: the nearest one wholly before or after, or that of this year."""
-    month = r.month(i + 1) if r.at(i) in LAST | NEXT | THIS else None
-    if month is None:
-        return None
-    step = _step(r.at(i))
-    first = r.today.replace(month=month[1], day=1)
-    if step and (first - r.today.replace(day=1)).days * step <= 0:
-        first = shifted(first, step, "year")
-    return Found(month[0], interval(around(first, "month"), "month", 0.85))
-
-
 def _year(r: Reading, i: int) -> Found | None:
     """2008, the year 2008, calendar year 2008, cy18."""
     j = r.skip(i, "the", "calendar")
@@ -111,25 +99,6 @@ def _decade(r: Reading, i: int) -> Found | None:
 def _latest(two_digits: int, year: int) -> int:
     """The last year up to this one that ends with these digits: in 2026 the thirties are the 1930s."""
     return year - (year - two_digits) % 100
-
-
-def _of_that_year(r: Reading, i: int) -> Found | None:
-    """Next year's October, this year's second quarter."""
-    j = r.skip(i, "the")
-    if r.at(j) not in LAST | NEXT | THIS or r.at(j + 1) != "year" or r.at(j + 2) not in ("'s", "’s"):
-        return None
-    year = r.today.year + _step(r.at(j))
-    month = r.month(j + 3)
-    if month is not None:
-        return Found(month[0], Fields(year, month[1], confidence=0.9))
-    ordinal = r.ordinal(j + 3)
-    if ordinal is not None and r.at(ordinal[0]) in ("quarter", "half"):
-        unit = r.at(ordinal[0])
-        first = date(year, 1 + (3 if unit == "quarter" else 6) * (ordinal[1] - 1), 1)
-        return Found(ordinal[0] + 1, interval(around(first, unit), unit, 0.9))
-    if r.at(j + 3) in SEASONS:
-        return Found(j + 4, interval(around(date(year, SEASONS[r.at(j + 3)], 1), "season"), "season", 0.7))
-    return None
 
 
 def _quarter(r: Reading, i: int) -> Found | None:
@@ -247,16 +216,6 @@ def _units(r: Reading, i: int) -> Found | None:
     return Found(k + 1, run(r.today, count[1].high, unit, _step(point), exact=count[1].exact))
 
 
-def _within(r: Reading, i: int) -> Found | None:
-    """Within two weeks: from today on."""
-    count = r.count(i + 1) if r.at(i) == "within" else None
-    unit = UNITS.get(r.at(count[0])) if count is not None else None
-    if count is None or unit is None or r.at(count[0] + 1) in ("of", "after", "from", "before"):
-        return None
-    days = r.today, shifted(r.today, count[1].high, unit)
-    return Found(count[0] + 1, interval(days, "day", 0.6), r.side > 0)
-
-
 def run(today: date, count: int, unit: str, step: int, *, exact: bool = True) -> DayInterval:
     """So many units before today or after it. Quarters, decades and weekends are those of the calendar."""
     grain = {"fortnight": "week", "workweek": "week", "workday": "day"}.get(unit, unit)
@@ -284,4 +243,4 @@ def _beyond(r: Reading, i: int) -> Found | None:
     return None
 
 
-PERIODS = (_month, _pointed_month, _year, _decade, _quarter, _season, _unit, _units, _within, _beyond, _of_that_year)
+PERIODS = (_month, _year, _decade, _quarter, _season, _unit, _units, _beyond)

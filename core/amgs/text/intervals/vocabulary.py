@@ -1,63 +1,31 @@
-"""The words of dates, in lower case: months, weekdays, units, numbers, and the words that point from the day."""
+"""The words of dates, in lower case: months, weekdays, units, numbers, and the words that point from the day; they are
+part of the table of English.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 
-def _words(listed: str) -> list[str]:
-    return listed.split()
+from amgs.text.language import ENGLISH
+from amgs.text.language_tables import words_of_language
+
+DATES = words_of_language(ENGLISH)["dates"]
 
 
-_MONTHS = _words("january february march april may june july august september october november december")
-_WEEKDAYS = _words("monday tuesday wednesday thursday friday saturday sunday")
+def _numbered(kind: str, first: int = 0, step: int = 1) -> dict[str, int]:
+    return {word: first + step * place for place, word in enumerate(DATES[kind].split())}
 
-MONTHS = {name: i for i, name in enumerate(_MONTHS, 1)}
+
+MONTHS = _numbered("months", 1)
 MONTHS |= {name[:3]: i for name, i in MONTHS.items()} | {"sept": 9}
-WEEKDAYS = {name: i for i, name in enumerate(_WEEKDAYS)}
+WEEKDAYS = _numbered("weekdays")
 SHORT_WEEKDAYS = {name[:3]: i for name, i in WEEKDAYS.items()} | {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
-
-UNITS = {
-    "day": "day",
-    "night": "day",
-    "week": "week",
-    "wk": "week",
-    "weekend": "weekend",
-    "fortnight": "fortnight",
-    "month": "month",
-    "quarter": "quarter",
-    "season": "season",
-    "semester": "half",
-    "year": "year",
-    "yr": "year",
-    "decade": "decade",
-    "century": "century",
-    "workweek": "workweek",
-}
-UNITS |= {f"{name}s": unit for name, unit in UNITS.items() if name != "century"} | {"centuries": "century"}
-SEASONS = {"winter": 12, "spring": 3, "summer": 6, "fall": 9, "autumn": 9}
-"""The month in which each begins, on the northern half of the earth."""
-
-_ONES = _words(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-)
-_TENS = _words("twenty thirty forty fifty sixty seventy eighty ninety")
-ONES = {word: i for i, word in enumerate(_ONES)}
-TENS = {word: 10 * i for i, word in enumerate(_TENS, 2)}
-ORDINALS = {
-    word: i
-    for i, word in enumerate(
-        _words(
-            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-            "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-        ),
-        1,
-    )
-} | {"thirtieth": 30}
+UNITS: Mapping[str, str] = DATES["units"] | {f"{name}s": unit for name, unit in DATES["units"].items()}
+UNITS = {**UNITS, "centuries": "century"}
+SEASONS: Mapping[str, int] = DATES["seasons"]
+ONES, TENS = _numbered("ones"), _numbered("tens", 20, 10)
+ORDINALS = _numbered("ordinals", 1) | {"thirtieth": 30}
 DECADES = {f"{word[:-1]}ies": tens for word, tens in TENS.items()}
-
-LAST = {"last", "past", "previous", "preceding", "prior"}
-NEXT = {"next", "coming", "upcoming", "following"}
-THIS = {"this", "current", "same", "present"}
-
+LAST, NEXT, THIS = (frozenset(DATES[kind].split()) for kind in ("last", "next", "this"))
 FEW, SEVERAL = (2, 5), (3, 7)
 """How many "a few" and "several" may be."""

@@ -10,7 +10,6 @@ import pytest
 from amgs.clock import FixedClock
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
-from amgs.retrieval import similarity
 from amgs.types import BlockFilter
 from tests.engine.retrieval_world import NOW
 
@@ -41,21 +40,6 @@ def test_the_prefilter_names_its_condition(memory: Memory) -> None:
     assert "only person is taken" in fall.because
     memory.set_metadata(ident(memory, "b"), status="archived")
     assert "archived" in memory.why("boiler", ident(memory, "b")).because
-
-
-def test_the_change_of_the_evidence_that_is_promised_admits_the_block(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    falls = [memory.why("boiler valve", ident(memory, name), top_k=1) for name in "abd"]
-    told = [(fall, fall.evidence_change) for fall in falls if fall.evidence_change is not None]
-    assert told
-    for fall, change in told:
-        assert not fall.admitted and fall.form == "note of its own" and fall.gate == 0.0
-        assert change.rank == 1 and change.distance > 0
-        moved = {name: new for name, (_, new) in change.weights.items()}
-        with monkeypatch.context() as other:
-            other.setattr(similarity, "WEIGHTS", {**similarity.WEIGHTS, **moved})
-            assert memory.search("boiler valve", top_k=1).hits[0].block.id == fall.block.id
 
 
 def test_the_change_of_weights_that_is_promised_admits_the_block(memory: Memory) -> None:

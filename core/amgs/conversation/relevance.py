@@ -67,7 +67,7 @@ LAYER_OF: Mapping[str, RelevanceLayer] = {
         "lexical",
     ),
     "shared_names": "entity",
-    **dict.fromkeys(("decay", "written_then", "told_day"), "temporal"),
+    **dict.fromkeys(("decay", "written_then", "told_day", "latest"), "temporal"),
     **dict.fromkeys(
         ("asked_of", "other_role", "no_answer", "asking", "after_question", "turn_length", "part_length", "floor"),
         "structure",

@@ -28,7 +28,6 @@ from amgs.types.entities import EntitySummary as EntitySummary
 from amgs.types.entities import EntityType as EntityType
 from amgs.types.entities import RelatedEntity as RelatedEntity
 from amgs.types.entropy import Entropy as Entropy
-from amgs.types.explanation import EvidenceChange as EvidenceChange
 from amgs.types.explanation import Explanation as Explanation
 from amgs.types.explanation import LayerVerdict as LayerVerdict
 from amgs.types.explanation import Verdict as Verdict

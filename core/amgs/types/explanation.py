@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
@@ -38,17 +37,6 @@ class WeightChange:
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceChange:
-    """Weights of the evidence under which a block would be admitted, at which rank: of each feature that changes the
-    fitted weight and the other one. distance: L2 between the two.
-    """
-
-    weights: Mapping[str, tuple[float, float]]
-    distance: float
-    rank: int
-
-
-@dataclass(frozen=True, slots=True)
 class MinimumChange:
     """A minimum of a frame that keeps a block out, and the value, in hundredths, from which down the frame takes it;
     None where the frame takes others then.
@@ -69,9 +57,8 @@ class Explanation:
     pre-filter turned it away. places: how many are admitted. score, needed: its composite and that of the last
     admitted. change: the smallest change of weights that would admit it; None where it is admitted, or where no
     weights can. budget_change: how many more tokens of budget admit what is over it; None for others, and where twice
-    the budget does not. minimum_change: of what a minimum of its frame keeps out. evidence_change: as change, for the
-    fitted weights of the evidence. form: of its text, in words; gate: how much its neighbours may say for it, in
-    [0, 1]; both only where evidence was weighed.
+    the budget does not. minimum_change: of what a minimum of its frame keeps out. form: of its
+    text, in words; gate: how much its neighbours may say for it, in [0, 1]; both only where evidence was weighed.
     as_of: the instant of a past assembly that was explained from what is kept of it; None for now.
     """
 
@@ -92,7 +79,6 @@ class Explanation:
     change: WeightChange | None = None
     budget_change: int | None = None
     minimum_change: MinimumChange | None = None
-    evidence_change: EvidenceChange | None = None
     form: str = ""
     gate: float = 0.0
     as_of: datetime | None = None

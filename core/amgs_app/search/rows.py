@@ -56,7 +56,6 @@ def search_list(result: SearchList) -> ResultTable:
 
 _HOLDS: Mapping[Verdict, bool] = {"passed": True, "missed": False}
 """What a verdict of a layer says; nothing where the layer did not look."""
-_MOST_CHANGES = 3
 """Weights of the evidence that an explanation names."""
 
 
@@ -128,14 +127,6 @@ def explanation(result: Explanation) -> ResultTable:
         notes.append(_minimum_told(result.minimum_change))
     elif result.budget_change is None and result.fell_at in ("score", "selection"):
         notes.append(f"no change of weights {_or_budget(result)}was found that admits it")
-    if result.evidence_change is not None:
-        change = result.evidence_change
-        most = sorted(change.weights.items(), key=lambda one: -abs(one[1][1] - one[1][0]))[:_MOST_CHANGES]
-        told = ", ".join(f"{part_told(name)} {old:.2f} → {new:.2f}" for name, (old, new) in most)
-        notes.append(
-            f"other weights of what speaks for it would admit it at rank {change.rank}, moved by "
-            f"{change.distance:.2f}, most of all {told}"
-        )
     title = f"{result.block.title}: {said} for {asked}"
     return sheet(title, "_ layer verdict value:score needed:score because*", rows, notes)
 
@@ -152,6 +143,8 @@ PARTS: Mapping[str, str] = {
     "other_role": "its speaker is not the one whom the question's I or you means",
     "written_then": "it was written on a day the question names",
     "told_day": "it tells of a day the question names",
+    "latest": "it is later than others, and the question asks what holds",
+    "speaker_words": "the words that its speaker said before",
     "episode_words": "the words of its conversation",
     "asking": "how much of it is questions",
     "after_question": "it follows a question",

@@ -24,7 +24,6 @@ from amgs_app.views.recorder.results import RecallScores
 from amgs_app.views.recorder.rows import AUDIT, draw_scores
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.recorder.pane import RecorderPane
-from amgs_tui.widgets.prompt import LineInput
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
 from tests.tui.picture_checks import check_picture
@@ -137,29 +136,6 @@ async def test_a_recall_is_opened_and_its_answer_diagnosed(folder: Path) -> None
         assert (pane.cursor, pane.row.number) == (2, before + 1), "it is back where it was"
         journal = driven.app.state.cache.operations(99)
         assert all(isinstance(one, JournalEntry) for one in journal), "what another program did is not to be undone"
-
-
-async def test_the_views_tell_what_is_there_what_is_of_no_use_and_what_scores_are_worth(folder: Path) -> None:
-    record(folder, garden())
-    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
-        await driven.press(KEY)
-        pane = pane_of(driven)
-        await driven.until(lambda: pane.rows == 16)
-        await driven.press("v")
-        await driven.until(partial(pane.lists.__contains__, "records"))
-        assert [(row.id, row.recalls) for row in pane.items] == [("h1", 0), ("m3", 0), ("m2", 12), ("m1", 12)]
-        await driven.press("v")
-        await driven.until(partial(pane.lists.__contains__, "audit"))
-        assert {row.id: row.reason for row in pane.items} == {"m3": "never recalled", "h1": "never recalled"}
-        await driven.press("b")
-        await driven.until(lambda: not pane.rows and pane.days == 7)
-        await driven.press("E")
-        line = driven.app.focused
-        assert isinstance(line, LineInput)
-        assert line.value == "recorded --view audit --days 7 --out retire.csv"
-        await driven.press("escape", "v")
-        await driven.until(partial(pane.lists.__contains__, "scores"))
-        assert "observed" in driven.text and "a used one scored higher" in driven.text
 
 
 # --- pictures ---------------------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
             self.view, self.why = view, None
             if self.depends is not None and "".join(word.text for word in self.depends.words) != view.text:
                 self.depends = None
-            self._page = list_entries(view, self.host.titles)
+            self._page = list_entries(view)
             if isinstance(result, Opened | Resumed):
                 self.token, self.zoom, self.playing = None, 1.0, False
             token = view.entries[start_of(view)].start if self.token is None and view.entries else self.token
@@ -220,7 +220,6 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
             canvas,
             selected=place,
             why=self.why,
-            titles=self.host.titles,
             zoom=self.zoom,
             offset=offset_for(self.view, place or 0, self.zoom),
             side=self.side,

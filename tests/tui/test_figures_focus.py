@@ -15,7 +15,8 @@ from amgs_app.render.canvas import Canvas
 from amgs_app.render.level_columns import columns, offset_for, past_levels
 from amgs_app.render.level_map import GUTTER
 from amgs_app.terminal.themes import Palette
-from amgs_focus.records import Band, SpanSource
+from amgs_focus.dependence import AnswerDependence, WordDependence
+from amgs_focus.records import Band, BranchView, NodeRef, SpanSource
 from amgs_focus.views import EntryView, FocusView
 from tests.tui import figure_samples as samples
 
@@ -158,8 +159,8 @@ def test_what_the_model_reads_is_text_and_what_not_is_one_line_a_gist(width: int
 def test_the_memory_tells_how_much_of_each_text_is_read_and_what_was_found() -> None:
     view = window()
     assert start_of(view) == 2
-    told = [(text.name, text.read, text.rank) for text in list_memory(view, {"tea": "Tea times"}).items]
-    assert told == [("Tea times", "as gists", None), ("Valve log", "64 of 96", 1)]
+    told = [(text.name, text.read, text.rank) for text in list_memory(view).items]
+    assert told == [("Kitchen", "as gists", None), ("Valve log", "64 of 96", 1)]
     narrow = focus(view, Canvas(80, 24), side="memory").render().plain
     assert "the memory" in narrow and "what the model reads now" not in narrow
 
@@ -170,3 +171,24 @@ def test_few_numbers_stand_above_and_the_others_are_asked_for() -> None:
         assert word not in plain and word in full
     assert "life" in plain and "window" in plain and "next refocus" in plain
     assert "last refocus:" in full and "+.00" not in full
+
+
+def test_each_word_of_the_answer_is_lit_by_the_block_that_it_depends_on_beside_a_control() -> None:
+    words = (WordDependence(" It", None, 0.02, 0.01), WordDependence(" leaked", NodeRef(0, 2), 2.4, 0.1))
+    depends = AnswerDependence(words, (NodeRef(0, 1), NodeRef(0, 2)), (0.1, 2.4), NodeRef(1, 0), "")
+    view = replace(window(), text=" It leaked")
+    for width in (80, 120, 200):
+        lines = focus(view, Canvas(width, 40), depends=depends).render().plain.split("\n")
+        assert any("It leaked [1]" in line for line in lines)
+        told = " ".join(lines)
+        assert "[1] Valve log, L0#2: +2.4 nats" in told and "a block that was not open: +0.1" in told
+        assert any("▸1 The valve was shut by hand." in line for line in lines)  # the block has the number, too
+
+
+def test_the_answer_without_a_block_stands_beside_the_first() -> None:
+    here = BranchView("branch-1", "main", 4, 9, True, " It rained", "")
+    first = BranchView("main", "", 0, 9, False, " It leaked", "")
+    view = replace(window(), text=" It rained", branch="branch-1", branches=(first, here))
+    lines = focus(view, Canvas(120, 40)).render().plain.split("\n")
+    assert any("the answer on branch-1" in line and "on main" in line for line in lines)
+    assert any("It rained" in line and "It leaked" in line for line in lines)

@@ -53,9 +53,7 @@ PICTURES: dict[str, Draw] = {
         samples.reliability(), c, CASES, chosen=6, of="frame SESSION", every=30
     ).render(),
     "forecasts": lambda c: calibration.calibration(samples.reliability(), c, CASES, 7, queue=True).render(),
-    "focus": lambda c: focus.focus(
-        VIEW, c, selected=17, why=samples.explanation(VIEW, 17), titles=samples.TITLES
-    ).render(),
+    "focus": lambda c: focus.focus(VIEW, c, selected=17, why=samples.explanation(VIEW, 17)).render(),
     "focus memory": lambda c: focus.focus(VIEW, c, side="memory").render(),
     "focus numbers": lambda c: focus.focus(VIEW, c, zoom=8, offset=7000, numbers=True).render(),
     "overview": lambda c: overview.overview(

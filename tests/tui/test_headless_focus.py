@@ -13,7 +13,7 @@ from amgs.errors import UsageError
 from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.render.canvas import Canvas
-from amgs_app.render.catalogue import draw
+from amgs_app.render.catalogue import draw, table_of
 from amgs_app.results.focus import Replayed
 from amgs_app.session.operator import Operator
 from amgs_app.shell.output import write
@@ -127,6 +127,25 @@ def test_every_verb_has_a_table_and_json_and_what_the_pane_shows_a_picture(
             assert capsys.readouterr().out.strip()
         if call.operation.pane == "focus":
             assert draw(desk.session, result, Canvas(100, 30), desk.session.look_at).plain.count("\n") == 29
+
+
+def test_the_answer_says_what_it_depends_on_and_is_decoded_again_without_a_block(desk: Desk) -> None:
+    view = desk("focus step 12").view
+    depends = desk("focus why --answer")
+    assert "".join(word.text for word in depends.words) == view.text and len(depends.blocks) == len(depends.gains)
+    shut = depends.blocks[0]
+    again = desk(f"focus branch --without {shut}").view
+    assert not any(entry.node == shut for entry in again.entries)
+    assert [(branch.name, branch.text) for branch in again.branches if not branch.active] == [("main", view.text)]
+    assert desk("focus branch main --switch").view.text == view.text
+    compared = desk("focus branch main --diff branch-1")
+    first, second, *_ = table_of(compared).rows
+    assert (first[0], second[0]) == ("main", "branch-1")
+
+
+def test_a_trace_alone_is_the_run_at_hand(desk: Desk) -> None:
+    desk("focus step 3")
+    assert desk("focus trace").branches[0].steps == 3
 
 
 def test_the_manual_runs_as_it_stands(desk: Desk) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from amgs.text.plural import plural
@@ -38,19 +37,17 @@ def focus(
     *,
     selected: int | None = None,
     why: EntryExplanation | None = None,
-    titles: Mapping[str, str] | None = None,
     zoom: float = 1.0,
     offset: int = 0,
     side: Side = "window",
     depends: AnswerDependence | None = None,
     numbers: bool = False,
 ) -> Figure:
-    """Draw the working context. selected: index into view.entries. why: of that entry. titles: by block id. zoom,
-    offset: of the map. side: which of the two is shown where there is no room for both. depends: what each
-    word of the answer depends on. numbers: the whole map and
-    what the last refocus did, in place of the texts.
+    """Draw the working context. selected: index into view.entries. why: of that entry. zoom, offset: of the map. side:
+    which of the two is shown where there is no room for both. depends: what each word of the answer depends on.
+    numbers: the whole map and what the last refocus did, in place of the texts.
     """
-    sheet, names = Figure(canvas), titles or {}
+    sheet = Figure(canvas)
     if view is None or not view.entries:
         notice_in(sheet, *_EMPTY)
         return sheet
@@ -66,26 +63,40 @@ def focus(
     rows = MapRows(1, 0, tall, 0, 0, 0, 0, tall)
     if numbers:
         rows = plan_rows(view, max(1, (sheet.height - top) * 3 // 5))
-    draw_map(sheet.part(0, top), view, rows, zoom=zoom, offset=offset, selected=place, titles=names)
+    draw_map(sheet.part(0, top), view, rows, zoom=zoom, offset=offset, selected=place)
     body = sheet.part(0, top + rows.total)
+    height, wide = body.height, sheet.width
+    lower = height * 3 // 5 if height >= 12 else 0
+
+    def draw_memory(region: Region) -> None:
+        memory, start = list_memory(view), view.entries[place].start
+        memory.draw_under(region, next((n for n, text in enumerate(memory.items) if text.end > start), None))
+
+    def draw_why(region: Region) -> None:
+        if why is not None:
+            WHY.of("", (why,)).draw_detail(region, why)
+
+    def draw_reading(region: Region) -> None:
+        lit = number_blocks(depends)
+        needed = 3 + len(wrap(view.text, max(8, region.width - 3), height)) + 2 * (depends is not None)
+        below = 0 if height < 6 else min(needed, height // 3)
+        draw_window(region.part(0, 0, None, height - below), view, place, lit)
+        if below:
+            draw_answer(region.part(0, height - below), view, depends)
+
     if numbers:
-        half = body.width // 2
-        _draw_why(body.part(0, 0, half), why)
-        list_decisions(view, names).draw_under(body.part(half + 1, 0))
-    elif sheet.width >= BOTH_FROM:
-        left = body.width * (3 if sheet.width >= THREE_FROM else 4) // 10
-        if sheet.width >= THREE_FROM:
-            third = left * 9 // 10
-            _draw_memory(body.part(0, 0, third), view, place, names)
-            _draw_reading(body.part(third + 1, 0, body.width - left - third - 2), view, place, names, depends)
-            _draw_why(body.part(body.width - left, 0), why)
-        else:
-            _draw_left(body.part(0, 0, left), view, place, names, why)
-            _draw_reading(body.part(left + 1, 0), view, place, names, depends)
-    elif side == "memory":
-        _draw_left(body, view, place, names, why)
-    else:
-        _draw_reading(body, view, place, names, depends)
+        draw_why(body.part(0, 0, wide // 2))
+        list_decisions(view).draw_under(body.part(wide // 2 + 1, 0))
+        return sheet
+    left = wide if wide < BOTH_FROM else wide * (27 if wide >= THREE_FROM else 40) // 100
+    if side == "memory" or left < wide:
+        high = 0 if wide >= THREE_FROM else lower
+        draw_memory(body.part(0, 0, left, height - high))
+        draw_why(body.part(0, height - high, left))
+    if left < wide or side == "window":
+        right = wide * 3 // 10 if wide >= THREE_FROM else 0
+        draw_reading(body.part(left + 1 if left < wide else 0, 0, wide - left - right - 2 if right else None))
+        draw_why(body.part(wide - right, 0))
     return sheet
 
 
@@ -157,40 +168,3 @@ def _draw_head(sheet: Figure, view: FocusView, *, numbers: bool) -> None:
         ]
     warned = [HeaderPart(1, ((UNTRAINED, ink(palette.warn)),))] if view.untrained else []
     facts_line(sheet, 0, [*facts, *warned, HeaderPart(1, (live,))])
-
-
-# --- the parts below the map ------------------------------------------------------------------------------
-
-
-def _draw_reading(
-    region: Region, view: FocusView, place: int, names: Mapping[str, str], depends: AnswerDependence | None
-) -> None:
-    """The window, and under it the answer."""
-    lit = number_blocks(depends)
-    needed = 3 + len(wrap(view.text, max(8, region.width - 3), region.height)) + 2 * (depends is not None)
-    below = 0 if region.height < 6 else min(needed, region.height // 3)
-    draw_window(region.part(0, 0, None, region.height - below), view, place, names, lit)
-    if below:
-        draw_answer(region.part(0, region.height - below), view, names, depends)
-
-
-def _draw_left(
-    region: Region, view: FocusView, place: int, names: Mapping[str, str], why: EntryExplanation | None
-) -> None:
-    """The memory, and under it why the selected entry is as it is."""
-    below = region.height * 3 // 5 if region.height >= 12 else 0
-    _draw_memory(region.part(0, 0, None, region.height - below), view, place, names)
-    _draw_why(region.part(0, region.height - below), why)
-
-
-def _draw_memory(region: Region, view: FocusView, place: int, names: Mapping[str, str]) -> None:
-    memory, start = list_memory(view, names), view.entries[place].start
-    memory.draw_under(region, next((n for n, text in enumerate(memory.items) if text.end > start), None))
-
-
-def _draw_why(region: Region, why: EntryExplanation | None) -> None:
-    if why is not None:
-        WHY.of("", (why,)).draw_detail(region, why)
-    elif region.height >= 3:
-        region.rule(0, "why")
-        region.put(1, 1, "`focus why 3` explains an entry.", ink(region.palette.muted), width=region.width - 2)

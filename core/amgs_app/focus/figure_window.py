@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from amgs.text.plural import plural
 from amgs.types import COMPONENTS
 from amgs_app.render.canvas import Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.format import short_id
@@ -23,14 +22,12 @@ from amgs_focus.views import EntryView, FocusView
 if TYPE_CHECKING:
     from amgs_focus.dependence import AnswerDependence
 
-Titles = Mapping[str, str]
 Lit = Mapping[int, int]
 """By block the number under which the answer depends on it."""
 _KINDS: Final[Mapping[str, str]] = {"question": "the question", "generated": "the answer"}
 _GUTTER = 3
 _WORD = re.compile(r"(\s*)(\S+)")
 _HALF = "� "
-_LINES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +57,14 @@ MEMORY: Final = Rows[MemoryText](
 )
 
 
-def list_memory(view: FocusView, titles: Titles) -> RowList[MemoryText]:
+def list_memory(view: FocusView) -> RowList[MemoryText]:
     """List the texts of the lifetime in order, and how much of each the model reads."""
     bounds = np.array([bound for entry in view.entries for bound in (entry.start, entry.end)], np.int64)
     sizes = [size for entry in view.entries for size in (0, 0 if entry.level else entry.end - entry.start)]
     whole = np.cumsum(sizes)
     found = [block * view.block_size for block in view.found]
     texts = []
-    for name, run in groupby(_named_spans(view, titles), key=lambda named: named[0]):
+    for name, run in groupby(_named_spans(view), key=lambda named: named[0]):
         spans = [span for _, span in run]
         start, end = spans[0].start, spans[-1].end
         before, after = np.interp((start, end), bounds, whole)
@@ -76,12 +73,12 @@ def list_memory(view: FocusView, titles: Titles) -> RowList[MemoryText]:
     return MEMORY.of("the memory", texts)
 
 
-def _named_spans(view: FocusView, titles: Titles) -> list[tuple[str, SpanSource]]:
+def _named_spans(view: FocusView) -> list[tuple[str, SpanSource]]:
     """Name the spans of the lifetime; what only stands between two texts goes with the second."""
     named: list[tuple[str, SpanSource]] = []
     name = ""
     for span in reversed(view.sources):
-        known = titles.get(span.source or "", "") or span.label or _KINDS.get(span.kind, "")
+        known = span.label or _KINDS.get(span.kind, "")
         name = clean(known or (short_id(span.source) if span.source else "")) or name or "a text"
         named.append((name, span))
     return named[::-1]
@@ -90,8 +87,8 @@ def _named_spans(view: FocusView, titles: Titles) -> list[tuple[str, SpanSource]
 class Names:
     """What each token of a lifetime came from."""
 
-    def __init__(self, view: FocusView, titles: Titles) -> None:
-        self.named = _named_spans(view, titles)
+    def __init__(self, view: FocusView) -> None:
+        self.named = _named_spans(view)
         self.starts = [span.start for _, span in self.named]
 
     def at(self, token: int) -> str:
@@ -119,7 +116,7 @@ def mark_of(entry: EntryView) -> str:
     return "◆" if entry.pinned else "×" if entry.forbidden else ""
 
 
-def draw_window(region: Region, view: FocusView, selected: int, titles: Titles, lit: Lit) -> None:
+def draw_window(region: Region, view: FocusView, selected: int, lit: Lit) -> None:
     """Draw what the model reads now, from where the selected entry is in sight: tokens word for word, a grey line a
     gist.
     """
@@ -127,7 +124,7 @@ def draw_window(region: Region, view: FocusView, selected: int, titles: Titles, 
     signs = [mark_of(entry) for entry in view.entries]
     changed = f"▲ {signs.count('▲')} opened ▽ {signs.count('▽')} closed" if view.refocuses else ""
     body = region.part(0, 1)
-    lines = list(_lines(body, view, selected, titles, lit))
+    lines = list(_lines(body, view, selected, lit))
     at = next((n for n, line in enumerate(lines) if selected in line.entries), 0)
     first = max(0, min(at - body.height // 3, len(lines) - body.height))
     note = scroll_note(first, body.height, len(lines))
@@ -146,8 +143,8 @@ def draw_window(region: Region, view: FocusView, selected: int, titles: Titles, 
             body.lists(y, line.entries[-1])
 
 
-def _lines(region: Region, view: FocusView, selected: int, titles: Titles, lit: Lit) -> Iterator[_Line]:
-    width, names = region.width - _GUTTER - 1, Names(view, titles)
+def _lines(region: Region, view: FocusView, selected: int, lit: Lit) -> Iterator[_Line]:
+    width, names = region.width - _GUTTER - 1, Names(view)
     for whole, run in groupby(range(len(view.entries)), key=lambda place: view.entries[place].level == 0):
         if whole:
             yield from _word_lines(region, view, list(run), selected, names, lit, width)
@@ -217,19 +214,22 @@ def number_blocks(depends: AnswerDependence | None) -> Lit:
     return {index: n for n, index in enumerate(dict.fromkeys(block.index for block in blocks if block), 1)}
 
 
-def tell_dependence(depends: AnswerDependence, view: FocusView, titles: Titles) -> str:
+def tell_dependence(depends: AnswerDependence, view: FocusView) -> str:
     """Tell which blocks an answer depends on, what each gives it, and what the control does."""
-    lit, names = number_blocks(depends), Names(view, titles)
+    lit, names = number_blocks(depends), Names(view)
     gains = {block.index: gain for block, gain in zip(depends.blocks, depends.gains, strict=True)}
     told = [
-        f"[{n}] {names.at(index * view.block_size)}, L0#{index}: {gains[index]:+.1f} nats" for index, n in lit.items()
+        f"[{lit[index]}] {names.at(index * view.block_size)}, L0#{index}: {gains[index]:+.1f} nats"
+        for index in sorted(lit, key=lambda index: -gains[index])[:3]
     ]
     control = sum(word.control for word in depends.words)
-    beside = f"a block that was not opened: {control:+.1f}" if depends.control is not None else "no block to compare"
+    beside = (
+        f"for comparison a block that was not open: {control:+.1f}" if depends.control else "nothing to compare with"
+    )
     return " · ".join([*(told or ["No word depends on an open block"]), beside])
 
 
-def draw_answer(region: Region, view: FocusView, titles: Titles, depends: AnswerDependence | None) -> None:
+def draw_answer(region: Region, view: FocusView, depends: AnswerDependence | None) -> None:
     """The question, then the end of the answer, lit by what it depends on; beside it that of the branch it left, or of
     the latest that left it.
     """
@@ -243,44 +243,37 @@ def draw_answer(region: Region, view: FocusView, titles: Titles, depends: Answer
     if depends is not None:
         lit = number_blocks(depends)
         runs = [(word.text, lit[word.block.index] if word.block else None) for word in depends.words]
-        told = wrap(tell_dependence(depends, view, titles), max(8, region.width - 2), 2)
+        told = wrap(tell_dependence(depends, view), max(8, region.width - 2), 2)
         for y, line in enumerate(told, region.height - len(told)):
             region.put(1, y, line, ink(region.palette.muted))
         region = region.part(0, 0, None, region.height - len(told))
-    if not kin or region.width < 60:
-        title = f"the answer on {view.branch}" if kin else "the answer"
-        _draw_text(region, view, title, runs, live=True)
-        return
-    half = region.width // 2
-    _draw_text(region.part(0, 0, half - 1), view, f"the answer on {view.branch}", runs, live=True)
-    _draw_text(region.part(half + 1, 0), view, f"on {kin[-1].name}", [(kin[-1].text, None)], live=False)
+    asked = wrap(clean(view.question), region.width - 4, 1) if view.question and region.height >= 4 else []
+    beside = kin[-1] if kin and region.width >= 60 else None
+    half = region.part(0, 0, region.width // 2 - 1 if beside else None)
+    title = f"the answer on {view.branch}" if kin else "the answer"
+    _draw_text(half, title, runs, len(asked), "■" if view.finished else "▌")
+    if beside is not None:
+        other = region.part(region.width // 2 + 1, 0)
+        _draw_text(other, f"on {beside.name}", [(beside.text, None)], len(asked))
+    for line in asked:
+        region.put(1, 1, f"› {line}", ink(region.palette.accent))
 
 
-def _draw_text(
-    region: Region, view: FocusView, title: str, runs: Sequence[tuple[str, int | None]], *, live: bool
-) -> None:
-    palette = region.palette
-    region.rule(0, title, plural(view.step, "token") if live else "", strong=live)
-    width, y = max(8, region.width - 2), 1
-    if live and view.question and region.height >= 4:
-        for line in wrap(clean(view.question), width - 2, 1 if region.height < 8 else 2):
-            region.put(1, y, f"{'› ' if y == 1 else '  '}{line}", ink(palette.accent))
-            y += 1
-    room, lines = region.height - y, _flow(region, runs, width - 1, palette.text if live else palette.muted)
-    x = 1
-    for pieces in lines[max(0, len(lines) - room) :]:
-        x = region.pieces(1, y, pieces)
-        y += 1
-    if room > 0 and live:
-        region.put(x, max(y - 1, region.height - room), "■" if view.finished else "▌", ink(palette.accent))
+def _draw_text(region: Region, title: str, runs: Sequence[tuple[str, int | None]], above: int, end: str = "") -> None:
+    """A rule with a title, room for so many lines, and the end of a text."""
+    region.rule(0, title, strong=bool(end))
+    body = region.part(1, 1 + above)
+    lines = _flow(region, [*runs, (end, None)], body.width - 2)
+    for y, pieces in enumerate(lines[-body.height :] if body.height else ()):
+        body.pieces(0, y, pieces)
 
 
-def _flow(region: Region, runs: Sequence[tuple[str, int | None]], width: int, plain: str) -> list[list[Piece]]:
+def _flow(region: Region, runs: Sequence[tuple[str, int | None]], width: int) -> list[list[Piece]]:
     """Break runs of text at blanks into lines; a run with a number has its colour, and the number behind it."""
     lines: list[list[Piece]] = [[]]
     used = 0
     for number, group in groupby(runs, key=lambda run: run[1]):
-        tone = ink(plain) if number is None else ink(tone_of(region, number), bold=True)
+        tone = ink(region.palette.text) if number is None else ink(tone_of(region, number), bold=True)
         text = "".join(text for text, _ in group)
         words = [(found[1], cut(clean(found[2]), width)) for found in _WORD.finditer(text)]
         if number is not None and words:

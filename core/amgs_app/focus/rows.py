@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from amgs.text.plural import plural
 from amgs_app.focus.figure_window import Names, mark_of
 from amgs_app.render.catalogue import entry
-from amgs_app.render.drawing import titles_of_view
 from amgs_app.render.format import milliseconds, signed
 from amgs_app.render.rows import Line, RowList, Rows
 from amgs_app.render.sentences import UNTRAINED, WARNING, nothing_alike, unheld
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from amgs_app.session.operator import Operator
     from amgs_focus.dependence import AnswerDependence
 
-Titles = Mapping[str, str]
-NONE: Final[Titles] = {}
 _ENTRIES_SHOWN = 40
 """Entries of the working context that its table shows; CSV and JSON hold them all."""
 LEAST_SCORE = 0.005
@@ -66,7 +63,7 @@ def draw_view(operator: Operator, result: Any, canvas: Canvas) -> Text:
     if why is None and view is not None and view.entries and not operator.engine.attached:
         place = start_of(view)
         why = operator.engine.focus.why(view.entries[place].node)
-    return focus(view, canvas, selected=place, why=why, titles=titles_of_view(operator, view)).render()
+    return focus(view, canvas, selected=place, why=why).render()
 
 
 # --- entries and decisions ----------------------------------------------------------------------------------
@@ -111,9 +108,9 @@ ENTRIES: Final = Rows[Named](
 LISTING: Final = ENTRIES.listing
 
 
-def list_entries(view: FocusView, titles: Titles = NONE) -> RowList[Named]:
+def list_entries(view: FocusView) -> RowList[Named]:
     """List what the model reads, entry by entry."""
-    names = Names(view, titles)
+    names = Names(view)
     named = tuple(zip(view.entries, view.texts, map(names.at, (entry.start for entry in view.entries)), strict=True))
     title = (
         f"{view.branch}: {view.lifetime:,}-token lifetime held in {view.used:,} of {view.window:,} positions"
@@ -152,13 +149,13 @@ DECISIONS: Final = Rows[tuple[Decision, str]](
 )
 
 
-def list_decisions(view: FocusView, titles: Titles) -> RowList[tuple[Decision, str]]:
+def list_decisions(view: FocusView) -> RowList[tuple[Decision, str]]:
     """List what the last refocus did, then what it refused and why, the strongest scores first."""
     ranked = sorted(
         (one for one in view.decisions if one.reason != "below_threshold"),
         key=lambda one: (not one.applied, one.reason in _BY_RULE, -abs(one.score), one.level, one.index),
     )
-    names = Names(view, titles)
+    names = Names(view)
     done = sum(decision.applied for decision in ranked)
     title = f"last refocus: {done} done, {len(ranked) - done} refused"
     return DECISIONS.of(title, [(decision, names.at(decision.start)) for decision in ranked])
@@ -176,7 +173,7 @@ def explain(result: EntryExplanation) -> list[Line]:
     lines = [
         (f"why #{entry.position}  {entry.node}", f"{_state(entry)}{kept}".strip(" ·")),
         ("it is", f"{tokens:,} tokens word for word" if entry.level == 0 else f"a gist for {tokens:,} tokens"),
-        ("from", ", ".join(dict.fromkeys(span.label or span.source or span.kind for span in result.sources))),
+        ("from", ", ".join(dict.fromkeys(span.label for span in result.sources if span.label))),
         ("text", f"“{' '.join(result.text.split())}”"),
         ("decided", "it is read word for word already" if stands else result.reason_text),
         ("score", _tell_score(result)),
@@ -225,7 +222,7 @@ def _tell_keeping(keeping: NodeProvenance) -> Iterator[Line]:
     if keeping.tags:
         yield "tags", ", ".join(dict.fromkeys(tag.word for tag in keeping.tags))
     worth = f", worth {use.gain:+.3f} nats a token" if use.gain is not None else ""
-    yield "used", f"opened {use.opened} times, stood in {use.dwell} refocuses{worth}"
+    yield "used", f"opened {plural(use.opened, 'time')}, stood in {plural(use.dwell, 'refocus', 'refocuses')}{worth}"
     if keeping.forgotten or keeping.purged:
         asked = f", asked for {use.wanted} times since" if use.wanted else ""
         gone = f"{keeping.purged:,} tokens for good" if keeping.purged else "can be restored"
@@ -260,7 +257,7 @@ def _draw_dependence(operator: Operator, result: AnswerDependence, canvas: Canva
     from amgs_app.focus.figure import focus
 
     view = operator.engine.focus_view
-    return focus(view, canvas, titles=titles_of_view(operator, view), depends=result).render()
+    return focus(view, canvas, depends=result).render()
 
 
 def _tell_dependence(result: AnswerDependence) -> str:

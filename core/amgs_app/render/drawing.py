@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from amgs_app.render.canvas import Canvas
     from amgs_app.render.rows import RowList
     from amgs_app.session.operator import Operator
-    from amgs_focus.records import SpanSource
-    from amgs_focus.views import FocusView
 
 
 def places(operator: Operator, pane: Pane, rows: Sequence[Row]) -> Sequence[int] | None:
@@ -36,14 +34,6 @@ def draw_list(operator: Operator, listed: RowList[Any], canvas: Canvas) -> Text:
 def titles_of_edges(operator: Operator, edges: Iterable[Edge]) -> dict[str, str]:
     """The titles of the blocks at the ends of edges, by id."""
     return operator.engine.memory.titles({end for edge in edges for end in (edge.source_id, edge.target_id)})
-
-
-def titles_of_view(operator: Operator, view: FocusView | None, more: Sequence[SpanSource] = ()) -> dict[str, str]:
-    """The titles of the blocks that a working context comes from, by id."""
-    ids = {one.source for one in more}
-    if view is not None:
-        ids |= {one.source for one in view.sources} | {one.source for one in view.entries}
-    return operator.engine.memory.titles({one for one in ids if one})
 
 
 def tabled(operator: Operator, result: Any, canvas: Canvas) -> Text:

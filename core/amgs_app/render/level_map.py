@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from types import MappingProxyType
 
 import numpy as np
 from rich.style import Style
@@ -28,7 +27,7 @@ _REASON_WORDS: Mapping[Reason, str] = {
     "n_diff": "limit",
     "illegal_level": "no level",
     "mixed_siblings": "mixed",
-    "protected_tail": "tail",
+    "protected_tail": "latest",
     "parent_not_open": "parent",
     "superseded": "overruled",
     "stale_gist": "stale",
@@ -85,14 +84,7 @@ def plan_rows(view: FocusView, height: int) -> MapRows:
 
 
 def draw_map(
-    region: Region,
-    view: FocusView,
-    rows: MapRows,
-    *,
-    zoom: float = 1.0,
-    offset: int = 0,
-    selected: int | None = None,
-    titles: Mapping[str, str] = MappingProxyType({}),
+    region: Region, view: FocusView, rows: MapRows, *, zoom: float = 1.0, offset: int = 0, selected: int | None = None
 ) -> Columns:
     """Draw the rows from the top of the region and return how it was cut."""
     field = region.part(GUTTER, 0)
@@ -105,7 +97,7 @@ def draw_map(
         y += 1
     if rows.source:
         _name(region, y, "from")
-        _sources(field, y, cut, view, titles)
+        _sources(field, y, cut, view)
         y += 1
     if rows.heat:
         _heat(region, field, y, rows.heat, cut, view)
@@ -214,7 +206,7 @@ def _selection(cut: Columns, view: FocusView, selected: int | None) -> tuple[int
     return left, right
 
 
-def _sources(field: Region, y: int, cut: Columns, view: FocusView, titles: Mapping[str, str]) -> None:
+def _sources(field: Region, y: int, cut: Columns, view: FocusView) -> None:
     """Whose words they are: the title of each block over the columns it fills, as far as it fits."""
     palette = field.palette
     kinds = {"question": (palette.accent, "question"), "generated": (palette.good, "answer")}
@@ -224,12 +216,7 @@ def _sources(field: Region, y: int, cut: Columns, view: FocusView, titles: Mappi
     for place, (source, left, right) in enumerate(zip(spans, first.tolist(), last.tolist(), strict=True)):
         wide = int(right) - int(left)
         colour, word = kinds.get(source.kind, (palette.text if place % 2 else palette.muted, ""))
-        name = (
-            word
-            or titles.get(source.source or "", "")
-            or source.label
-            or (short_id(source.source) if source.source else "–")
-        )
+        name = word or source.label or (short_id(source.source) if source.source else "–")
         if wide <= 0:
             continue
         if wide < 3:

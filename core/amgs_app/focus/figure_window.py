@@ -223,9 +223,7 @@ def tell_dependence(depends: AnswerDependence, view: FocusView) -> str:
         for index in sorted(lit, key=lambda index: -gains[index])[:3]
     ]
     control = sum(word.control for word in depends.words)
-    beside = (
-        f"for comparison a block that was not open: {control:+.1f}" if depends.control else "nothing to compare with"
-    )
+    beside = f"for comparison a block that was not open: {control:+.1f}" if depends.control else "no block to compare"
     return " · ".join([*(told or ["No word depends on an open block"]), beside])
 
 

@@ -88,9 +88,6 @@ def pruned(result: Pruned) -> ResultTable:
     return sheet(title, _PRUNING, _prune_rows(result.plan), notes)
 
 
-_RELATED = "id:id title* status because*"
-
-
 @entry()
 def deleted(result: Deleted) -> ResultTable:
     rows = [(n, b.id, b.title, b.category, b.status) for n, b in enumerate(result.blocks, 1)]

@@ -6,9 +6,9 @@ translates, or, where a partial block would lie, the mark itself draws coarser.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from rich.style import Style
 
@@ -189,43 +189,3 @@ def _head(word: str, width: int) -> str:
         if taken > width:
             return word[: max(place, 1)]
     return word
-
-
-R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True)
-class ListPage(Generic[R]):
-    """The rows of a list that are shown.
-
-    first: the place of the first of them among all `total`. cursor: the place of the chosen one, shown or not.
-    """
-
-    rows: Sequence[R]
-    first: int
-    total: int
-    cursor: int | None = None
-
-    @classmethod
-    def around(cls, rows: Sequence[R], height: int, cursor: int | None) -> ListPage[R]:
-        """At most `height` rows: the page that holds the cursor."""
-        height = max(0, height)
-        first = window_of(len(rows), height, cursor)
-        return cls(rows[first : first + height], first, len(rows), cursor)
-
-    @property
-    def note(self) -> str:
-        """`1–12 of 97`, or nothing when all are shown."""
-        return scroll_note(self.first, len(self.rows), self.total)
-
-    def draw(self, region: Region, paint: Callable[[Region, R, bool], None]) -> None:
-        """Each row on a line from the top of the region; paint(line, row, chosen) leaves the first cell to the mark."""
-        palette = region.palette
-        for y, row in enumerate(self.rows):
-            chosen = self.first + y == self.cursor
-            region.lists(y, self.first + y)
-            line = region.part(0, y, None, 1)
-            line.put(0, 0, "▸" if chosen else " ", ink(palette.accent, bold=True))
-            paint(line, row, chosen)
-            if chosen:
-                line.shade(0, palette.selection)

@@ -13,7 +13,7 @@ import numpy as np
 from rich.style import Style
 
 from amgs_app.render.canvas import Piece, Region, clean, ink, width_of
-from amgs_app.render.format import count, share, short_count, short_id
+from amgs_app.render.format import share, short_count, short_id
 from amgs_app.render.glyphs import DOWN, LEVELS, SHADES
 from amgs_app.render.level_columns import NOTHING, Columns, column_of, columns, past_levels
 from amgs_focus.records import Reason
@@ -346,9 +346,3 @@ def _legend(region: Region, y: int, cut: Columns, view: FocusView, *, refusals: 
         word = "word for word" if level == 0 else f"a gist for {view.block_size**level:,}"
         pieces += [(str(level), _digit(region, level)), (SHADES[level], _solid(region, level)), (f" {word}  ", muted)]
     region.pieces(GUTTER, y, pieces)
-
-
-def column_note(cut: Columns) -> str:
-    """What one column stands for."""
-    wide = float(cut.ends[0] - cut.starts[0])
-    return f"1 column = {count(round(wide))} tok" if wide >= 1 else f"{1 / wide:.1f} columns = 1 tok"

@@ -13,7 +13,7 @@ from rich.text import Text
 from amgs.text.plural import plural
 from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, ink
 from amgs_app.render.format import count, short_count, span
-from amgs_app.render.glyphs import LEVELS, HeaderPart, ListPage, facts_line
+from amgs_app.render.glyphs import LEVELS, HeaderPart, facts_line, window_of
 from amgs_app.views.sessions.first_page import CLASSES, PageRow, rate_told, rows_of
 
 if TYPE_CHECKING:
@@ -195,18 +195,19 @@ def page(
     tall = _strip_height(canvas)
     strip(body.part(1, 0, body.width - 2, tall + 1), result.fills, result.facts.window, at)
     region = body.part(0, tall + 2)
-    ListPage.around(rows, region.height, cursor).draw(region, _paint)
+    first = window_of(len(rows), region.height, cursor)
+    for y, row in enumerate(rows[first : first + region.height]):
+        region.lists(y, first + y)
+        region.pieces(2, y, row.pieces, width=region.width - 2)
+        if first + y == cursor:
+            region.put(0, y, "▸", ink(sheet.palette.accent, bold=True))
+            region.shade(y, sheet.palette.selection)
     return sheet
 
 
 def _strip_height(canvas: Canvas) -> int:
     """Rows of the strip: a fourth of what is below the head, so that a list has the rest."""
     return max(2, min(12, (canvas.height - _HEAD) // 4))
-
-
-def _paint(line: Region, row: SessionRow, chosen: bool) -> None:
-    del chosen
-    line.pieces(2, 0, row.pieces, width=line.width - 2)
 
 
 # --- the rows of each view -----------------------------------------------------------------------------------

@@ -16,9 +16,7 @@ from dataclasses import dataclass
 import torch
 
 from amgs.types import Progress
-from amgs_focus.gist.checkpoint import for_model
-from amgs_focus.gist.gistnet import BLOCK, SLOTS, GistEncoder, GistNetEncoder
-from amgs_focus.model.base_model import BaseModel
+from amgs_focus.gist.gistnet import BLOCK, GistEncoder
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.focus_evaluation.gist import CONTROLS, VARIANTS, GistControls, GistReport, constant_gist, variant_nll
 from benchmarks.focus_evaluation.statistics import Interval
@@ -79,7 +77,6 @@ MAIN = (Condition(2, 0, 32), Condition(4, 1, 64), Condition(6, 2, 64))
 _HIGHER = ("drop", "pointer", "recent", "gist")  # the full 1,024 tokens would take most of the time
 HIGHER = (Condition(1, 0, 32, 2, _HIGHER), Condition(1, 1, 64, 2, _HIGHER))
 _FEWER = ("full", "drop", "recent", "gist")
-CURVE = (Condition(2, 0, 32, 1, _FEWER), Condition(4, 1, 64, 1, _FEWER))
 
 
 def run(rig: FocusRig, *, windows: int = 48) -> BenchResult:
@@ -92,9 +89,7 @@ def run(rig: FocusRig, *, windows: int = 48) -> BenchResult:
     told = {**rig.models(), "texts": {corpus.name: corpus.mark for corpus in corpora}, "seed": SEED}
     told["other"] = {corpus.name: _other_name(corpus, corpora) for corpus in corpora}
     ledger = rig.ledger(BENCH, told)
-    curve = [_with_slots(rig.model, encoder, slots) for slots in SLOTS]
     plan = [(corpus, c, encoder) for corpus in corpora for c in (*MAIN, *HIGHER)]
-    plan += [(rig.corpus, c, other) for c in CURVE for other in curve if other.slots != encoder.slots]
     reports: dict[tuple[str, str, int], GistReport] = {}
     for place, (corpus, condition, gist) in enumerate(plan):
         share = _share(rig.progress, place * windows, len(plan) * windows)
@@ -103,18 +98,8 @@ def run(rig: FocusRig, *, windows: int = 48) -> BenchResult:
             reports[corpus.name, condition.name, gist.slots] = found
     tables = [table(corpus, reports, encoder) for corpus in corpora for table in (_table, _content_table, _by_document)]
     tables = [table for table in tables if table.rows]
-    tables.append(_curve(rig.corpus, reports, curve))
     shown = {**told, "windows": windows, "rows": str(ledger.path)}
     return BENCH.result(shown, _metrics(corpora, reports, encoder.slots), tuple(tables))
-
-
-def _with_slots(model: BaseModel, encoder: GistEncoder, slots: int) -> GistEncoder:
-    """The measured gists with so many a block, where they can be had; else what ships."""
-    if slots == encoder.slots:
-        return encoder
-    if isinstance(encoder, GistNetEncoder) and encoder.trained_slots == 1:
-        return encoder.with_slots(slots)
-    return for_model(model, slots)
 
 
 def _share(progress: Progress, before: int, total: int) -> Callable[[int, int, str], None]:
@@ -318,28 +303,3 @@ def _by_document(
 
 def _share_said(share: Interval | None, scale: float = 1.0) -> str:
     return share.said(1 if scale > 1 else 2, scale) if share else "no gap"
-
-
-def _curve(
-    corpus: TokenCorpus, reports: Mapping[tuple[str, str, int], GistReport], curve: Sequence[GistEncoder]
-) -> BenchTable:
-    """Recovered share by slots a block, beside as many raw tokens; what no net was trained for says so."""
-    rows = []
-    for gist in curve:
-        found = [reports.get((corpus.name, condition.name, gist.slots)) for condition in CURVE]
-        shares = [
-            _share_said(report.recovered(variant), 100) if report else ""
-            for report in found
-            for variant in ("gist", "recent")
-        ]
-        rows.append((str(gist.slots), _made(gist), *shares))
-    named = [f"{c.blocks} / {c.tail} / {c.horizon}" for c in CURVE]
-    columns = ("slots a block", "made of", *(f"{c}, {v} %" for c in named for v in ("gists", "recent tokens")))
-    return BenchTable("Recovered by slots a block, blocks / tail / horizon", columns, tuple(rows))
-
-
-def _made(gist: GistEncoder) -> str:
-    if not isinstance(gist, GistNetEncoder):
-        return "pointer, untrained"
-    kept = gist.slots - gist.trained_slots
-    return f"{gist.name} and {kept} raw" if kept else gist.name

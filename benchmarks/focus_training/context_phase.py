@@ -61,15 +61,10 @@ class GistTrainee:
     """B1: the net for tokens of an encoder; the net for gists and everything else stay."""
 
     def __init__(self, encoder: GistEncoder) -> None:
-        """Raises CheckpointError for gists that no net makes, or only some of which it makes."""
+        """Raises CheckpointError for gists that no net makes."""
         if not isinstance(encoder, GistNetEncoder):
             raise CheckpointError(
                 f"The {encoder.name} gists have no net to train.", way_out="Train one first: train-gistnet."
-            )
-        if encoder.slots != encoder.trained_slots:
-            raise CheckpointError(
-                f"Of {encoder.slots} gists a block the net of {encoder.name} makes {encoder.trained_slots}.",
-                way_out=f"Set gistnet.slots to {encoder.trained_slots}, or train a net for {encoder.slots} first.",
             )
         self._upper, self._model = encoder.gist_net, encoder.model
         self.net = copy.deepcopy(encoder.token_net).requires_grad_(True)

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, cast
+from typing import Any, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from amgs.errors import UsageError
 from amgs.settings import Settings, SettingsSection
@@ -25,11 +25,6 @@ _SHORT = MappingProxyType({"AMGS_DATA": "data", "AMGS_CACHE": "cache"})
 """Variables that are short for a field of `[paths]`."""
 _SECRETS = frozenset({"AMGS_TOKEN", "AMGS_MODEL_KEY"})
 """Variables that hold keys, which stand in no file; they are no settings."""
-
-
-def _number(value: Any) -> Any:
-    """A variable's figure as the number that a choice of numbers takes."""
-    return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
 class ModelSettings(SettingsSection):
@@ -51,11 +46,6 @@ class ModelSettings(SettingsSection):
         default="",
         description="A file of trained gists; empty for the latest of the model in "
         "`paths.checkpoints`, else the one shipped for it.",
-    )
-    slots: Annotated[Literal[1, 2, 4, 8], BeforeValidator(_number)] = Field(
-        default=1,
-        description="Gists per block; where only one was trained, "
-        "the block's last tokens take the place of the others.",
     )
     embedder: str = Field(
         default="",

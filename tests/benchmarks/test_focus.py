@@ -51,8 +51,6 @@ def test_the_gist_bench_gives_every_metric_and_measures_nothing_twice(text: Path
     asked |= {"l2_harm_nats", "l2_harm_nats_code", "gap_nats_2_0_32_code", "content_share_4_1_64_code"}
     assert asked <= set(found.metrics)
     assert set(focus_gist.BENCH.goals) == set(found.goals)
-    assert [row[0] for row in found.tables[-1].rows] == ["1", "2", "4", "8"]
-    assert all("untrained" in str(row[1]) for row in found.tables[-1].rows)
     assert json.loads(to_json(found))["bench"] == "focus-gist"
     assert any("recovered" in line for line in table_of(found).notes)
     rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]

@@ -72,12 +72,13 @@ def test_a_variable_that_sets_nothing_is_no_silence(name: str, value: str, monke
     assert not re.search("Input should|unable to parse|Value error", str(raised.value))
 
 
-def test_a_choice_of_numbers_and_a_section_are_read_from_their_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AMGS_MODEL__SLOTS", "4")
+def test_a_choice_and_a_section_are_read_from_their_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AMGS_FOCUS__UNASKED", "thresholds")
     monkeypatch.setenv("AMGS_MEMORY__DECAY", '{"threshold": 0.2, "profiles": {"core": 0.0}}')
     monkeypatch.setenv("amgs_memory__decay__threshold", "0.3")
     found = load_settings()
-    assert (found.model.slots, found.memory.decay.threshold, found.memory.decay.profiles.core) == (4, 0.3, 0.0)
+    assert (found.focus.unasked, found.memory.decay.threshold) == ("thresholds", 0.3)
+    assert found.memory.decay.profiles.core == 0.0
     monkeypatch.setenv("AMGS_MEMORY__DECAY", "half")
     with pytest.raises(UsageError, match="AMGS_MEMORY__DECAY=half"):
         load_settings()
@@ -110,10 +111,10 @@ def test_a_key_that_is_gone_is_ignored_with_a_line_and_the_rest_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, amgs: Amgs
 ) -> None:
     text = "[memory.enhancement]\nnearest = 9\n[memory.decay]\nthreshold = 0.5\n[paths]\nindex = 's3://bucket/x'\n"
-    file = written(tmp_path, f"{text}[focus]\nlens = 'lensnet'\nblock_size = 8")
+    file = written(tmp_path, f"{text}[focus]\nlens = 'search'\nblock_size = 8")
     monkeypatch.setenv("AMGS_MEMORY__GRAPH__TTL_SECONDS", "never")
     found = load_settings(file)
-    assert (found.memory.decay.threshold, found.focus.lens, found.focus.block_size) == (0.5, "linear", 32)
+    assert (found.memory.decay.threshold, found.focus.lens, found.focus.block_size) == (0.5, "search", 32)
     assert not any(each.key.startswith("memory.enhancement") for each in every_setting(file))
     lines = ignored_settings(file)
     keys = ("memory.enhancement", "memory.graph.ttl_seconds", "paths.index", "focus.block_size")

@@ -133,15 +133,13 @@ def load_base_model(
 def gist_encoder(model: BaseModel, settings: ModelSettings, own: Path | None = None) -> GistEncoder:
     """The gists that the settings name, else those in the folder `own` or shipped that are for the model.
 
-    Raises CheckpointError for a file that is none, was trained on another model, or cannot give
-    the number of gists a block that is asked for. `model.slots` 1 takes a file as it was trained.
+    Raises CheckpointError for a file that is none or was trained on another model.
     """
     from amgs_focus.gist.checkpoint import for_model, load_checkpoint
 
     if not settings.gists:
-        return for_model(model, settings.slots, own)
-    named = load_checkpoint(Path(settings.gists).expanduser(), model)
-    return named if settings.slots == 1 else named.with_slots(settings.slots)
+        return for_model(model, own=own)
+    return load_checkpoint(Path(settings.gists).expanduser(), model)
 
 
 def focus_runtime(

@@ -67,9 +67,8 @@ def for_model(model: BaseModel, slots: int = 1, own: Path | None = None) -> Gist
     own: a folder of checkpoints, which come before those that ship.
     """
     for path, metadata in checkpoint_file.find(model, (FORMAT,), own):
-        if json.loads(metadata["tokens"])["slots"] in (1, slots):
-            key = path, path.stat().st_mtime_ns, slots
-            kept = value_of(model, key, lambda: load_checkpoint(path, model).with_slots(slots))  # noqa: B023
+        if json.loads(metadata["tokens"])["slots"] == slots:
+            kept = value_of(model, (path, path.stat().st_mtime_ns), lambda: load_checkpoint(path, model))  # noqa: B023
             assert isinstance(kept, GistNetEncoder)
             return kept
     return PointerEncoder(slots)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import zlib
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -247,68 +246,28 @@ def states_for(net: GistNet, model: BaseModel, rows: torch.Tensor) -> torch.Tens
 class GistNetEncoder:
     """A trained pair of nets, one for tokens and one for gists, as a GistEncoder.
 
-    slots: gists a block, where that is more than the one that the nets were trained for. The last `slots` − 1
-    entries then stand as they are, behind the gist of those before them; of what lies below a higher level, only
-    the gists are entries. model: the frozen model, for a net that reads its states.
+    model: the frozen model, for a net that reads its states.
     """
 
     def __init__(
-        self,
-        tokens: GistNet,
-        gists: GistNet,
-        *,
-        name: str,
-        version: int,
-        slots: int | None = None,
-        model: BaseModel | None = None,
+        self, tokens: GistNet, gists: GistNet, *, name: str, version: int, model: BaseModel | None = None
     ) -> None:
         device = None if model is None else model.embed(torch.tensor([0])).device
         self.token_net = tokens.eval().to(device)
         self.gist_net = gists.eval().to(device)
         self.name = name
-        self.slots = slots or tokens.shape.slots
-        self._trained = version
+        self.slots = tokens.shape.slots
+        self.version = version
         self.model = model
-
-    @property
-    def trained_slots(self) -> int:
-        """Gists a block that the nets make themselves."""
-        return self.token_net.shape.slots
-
-    @property
-    def version(self) -> int:
-        """The checkpoint's own, and another one for every way of reading it."""
-        if self.slots == self.trained_slots:
-            return self._trained
-        return zlib.crc32(f"{self.slots} slots".encode(), self._trained) or 1
-
-    def with_slots(self, slots: int) -> GistNetEncoder:
-        """The same nets with so many gists a block. Raises CheckpointError for nets that make several."""
-        if slots not in (self.trained_slots, *(SLOTS if self.trained_slots == 1 else ())):
-            raise CheckpointError(
-                f"{self.name} was trained for {self.trained_slots} gists per block, not {slots}.",
-                way_out=f"Set model.slots to {self.trained_slots}, or use gists that were trained for one per block.",
-            )
-        return GistNetEncoder(
-            self.token_net, self.gist_net, name=self.name, version=self._trained, slots=slots, model=self.model
-        )
 
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         """(B, 32, d), (B, 32) -> (B, slots, d), in the embeddings' precision."""
         del tokens
-        return self._read(self.token_net, embeddings)
+        return self._apply(self.token_net, embeddings)
 
     def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
         """(B, n, d) -> (B, slots, d), in the gists' precision."""
-        made_alone = self.slots == self.trained_slots
-        return self._read(self.gist_net, gists if made_alone else gists[:, :: self.slots])
-
-    def _read(self, net: GistNet, entries: torch.Tensor) -> torch.Tensor:
-        """(B, n, d) -> (B, slots, d): what the net makes of the first entries, and behind it the others."""
-        kept, length = self.slots - self.trained_slots, entries.shape[1]
-        cut = max(1, length - kept)
-        places = torch.arange(length - kept, length).clamp(min=min(cut, length - 1))
-        return torch.cat([self._apply(net, entries[:, :cut]), entries[:, places]], dim=1)
+        return self._apply(self.gist_net, gists)
 
     @torch.no_grad()
     def _apply(self, net: GistNet, entries: torch.Tensor) -> torch.Tensor:

@@ -226,19 +226,6 @@ def test_room_that_cannot_be_made_is_an_error_that_says_how_much_is_needed() -> 
         make_room(replace(base, window=base.used - 1), {}, shape, SMALL, AllocatorState())
 
 
-def test_room_is_made_for_several_cadences_at_once_and_only_when_it_is_short() -> None:
-    shape = Shape(100)
-    context = assemble(shape, 80, 2)
-    settings = SMALL.model_copy(update={"slack": 0.2, "n_diff": 0})
-    for headroom, made in ((context.window - context.used, False), (context.window - context.used + 1, True)):
-        state = AllocatorState(refocus=1, headroom=headroom)
-        found = run({}, context=context, shape=shape, settings=settings, state=state)
-        assert bool(found.edits) is made
-        assert found.state.headroom == headroom
-        if made:
-            assert headroom + 12 <= found.context.free < headroom + 16
-
-
 @given(st.integers(0, 300), st.integers(0, 30), st.data())
 def test_whatever_the_scores_the_outcome_fits_and_everything_is_answered(
     length: int, slack: int, data: st.DataObject

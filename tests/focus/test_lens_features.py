@@ -29,12 +29,3 @@ def test_features_have_a_name_each_and_lie_near_0_to_1() -> None:
     assert np.isfinite(found).all()
     assert found.min() >= 0
     assert found.max() <= 2
-
-
-def test_the_words_of_the_question_are_found_where_they_stand() -> None:
-    view = asked("kite")
-    found = LensFeatures(view.tree).of(LensView(view.context, view.tree, tuple(MODEL.encode("k"))))
-    column = found[:, NAMES.index("question_best")]
-    before = [entry.end <= view.context.tail_start for entry in view.context.entries()]
-    best = view.context.entries()[int(np.argmax(np.where(before, column, -1)))]
-    assert "k" in view.tree.text(best.start, best.end)

@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_focus.options import EngineOptions
-from amgs_focus.tree import span_index as module
 from amgs_focus.tree.span_index import BlockPostings
 from tests.focus.focus_world import MODEL
 
@@ -37,18 +35,3 @@ def test_a_search_finds_what_a_set_of_words_a_block_holds(
         assert weight == ("a" in there[place]) + 0.5 * ("c" in there[place])
     expected = [np.log((len(there) + 1) / (sum(c in letters for letters in there) + 1)) for c in "acx"]
     assert held.idf(words).tolist() == pytest.approx(expected)
-
-
-def test_what_stands_nearly_everywhere_is_neither_kept_nor_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "OPTIONS", EngineOptions(word_blocks=10))
-    held = BlockPostings(MODEL)
-    for start in range(0, 400, 20):
-        blocks = [[97, 98, 32, 120 if start + i == 333 else 99] for i in range(20)]
-        held.add(np.array(blocks), 400)
-    common, rare = held.words_of([97, 120]).tolist()
-    assert held.idf(np.array([common]))[0] == 0.0
-    assert held.search({common: 1.0})[0].tolist() == list(range(10))
-    assert held.counts()[common] == 400 and held.counts()[rare] == 1
-    before = held.visited
-    assert held.search({rare: 1.0})[0].tolist() == [333]
-    assert held.visited - before == 1

@@ -284,19 +284,6 @@ def test_a_window_that_fills_up_while_decoding_says_so() -> None:
     assert runtime.context.lifetime == runtime.tree.length
 
 
-@settings(max_examples=10)
-@given(st.integers(36, 70), st.integers(1, 12), st.integers(0, 3))
-def test_the_budget_holds_at_every_step_of_any_run(window: int, cadence: int, tail: int) -> None:
-    small = SMALL.model_copy(update={"window": window, "cadence": cadence, "tail_blocks": tail})
-    runtime = small_runtime(settings=small)
-    runtime.ingest(notes(3))
-    for turn in range(3):
-        runtime.question(f"question {turn}?")
-        for record in runtime.decode(15):
-            assert record.used <= window
-            runtime.context.check()
-
-
 @settings(max_examples=15)
 @given(st.integers(0, 3), st.lists(st.integers(1, 160), min_size=1, max_size=4))
 def test_a_pin_stands_through_whatever_text_comes_or_is_said_to_have_no_room(place: int, lengths: list[int]) -> None:

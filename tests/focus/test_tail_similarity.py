@@ -5,19 +5,16 @@ alone.
 from __future__ import annotations
 
 import numpy as np
-import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.scoring import LensView, TailSimilarity
-from amgs_focus.records import NodeRef, Segment
+from amgs_focus.records import Segment
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.tree.span_index import SpanIndex
 from amgs_focus.window.layout import coarsest
-from amgs_focus.window.working_context import Values, WorkingContext, aggregate
-from tests.focus.focus_world import MODEL, small_tree
+from amgs_focus.window.working_context import WorkingContext, aggregate
+from tests.focus.focus_world import MODEL
 
 
 def tree_of(*texts: str) -> LifetimeTree:
@@ -54,26 +51,3 @@ def test_the_span_that_holds_the_question_s_words_scores_highest_at_every_level(
     assert values.max() > 0.2
     others = [value for value, entry in zip(values, context.entries(), strict=True) if entry is not best]
     assert max(others) < values.max()
-
-
-def test_a_high_level_s_similarity_is_that_of_all_its_tokens() -> None:
-    """The slow twin: means taken over the tokens themselves, not over sums kept by level."""
-    tree = small_tree(128)
-    index = SpanIndex(tree)
-    index.sync()
-    query = index.query([97, 105, 110], [1, 1, 0.5])
-    nodes = [NodeRef(3, 0), NodeRef(2, 3), NodeRef(1, 5), NodeRef(0, 5)]
-
-    def weighted(start: int, end: int) -> tuple[Values, float]:
-        ids = [int(token) for token in tree.tokens(start, end)]
-        blocks = [set(map(int, tree.tokens(low, low + 4))) for low in range(0, 128, 4)]
-        idf = np.array([np.log(33 / (sum(token in block for block in blocks) + 1)) for token in ids])
-        rows = MODEL.embed(torch.tensor(ids)).numpy()
-        return (rows * idf[:, None]).sum(axis=0), float(idf.sum())
-
-    total, weight = weighted(0, 128)
-    for node, found in zip(nodes, index.similarity(query, nodes), strict=True):
-        summed, share = weighted(*tree.span(node))
-        mean = summed / share - total / weight
-        expected = mean @ query.centre / np.linalg.norm(mean) / np.linalg.norm(query.centre)
-        assert found == pytest.approx(expected)

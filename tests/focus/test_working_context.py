@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import FocusError, WindowBudgetError
@@ -93,18 +93,6 @@ def test_a_layout_fits_its_window_or_says_that_nothing_would(
     assert context.used <= max(needed, window - headroom)
     if SINKS + length + headroom <= window:
         assert all(entry.level == 0 for entry in context.entries())
-
-
-@given(lengths, st.integers(1, 200), st.integers(0, 3))
-def test_a_new_layout_gives_its_detail_to_what_is_recent(length: int, window: int, tail: int) -> None:
-    assume(wide(length, tail=tail).used <= window)
-    context = assemble(Shape(length), window, tail)
-    levels = [entry.level for entry in context.entries()]
-    assert levels == sorted(levels, reverse=True)
-    closed = [place for place, level in enumerate(levels) if level]
-    if closed:  # the latest that is closed does not fit, so nothing before it was opened instead
-        opened, _ = context.expand(closed[-1])
-        assert opened.used > window
 
 
 @given(lengths, st.integers(0, 120), st.data())

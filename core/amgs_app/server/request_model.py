@@ -192,7 +192,7 @@ def _as_parameters(
 
 
 def _put(made: dict[str, Any], alias: str, name: str, value: Any) -> None:
-    """Give a parameter by another name; raises PydanticCustomError where it is given already."""
+    """Give a parameter by another name; refuse one that is given already."""
     if made.get(name) is not None:
         raise PydanticCustomError(
             "twice", "{alias} is another name for {name}; give one of them", {"alias": alias, "name": name}

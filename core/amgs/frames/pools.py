@@ -16,7 +16,7 @@ from amgs.retrieval.waterfall import RetrievalRequest, gather
 from amgs.text.plural import plural
 from amgs.types import Block, BlockFilter, Candidate, SelectionRule
 
-FIRST = 10
+FIRST, FIRST_OF_A_TASK = 10, 4
 """So many hits of a search are walked on from."""
 
 BESIDE = 20
@@ -58,7 +58,7 @@ def task(query: str, wanted: BlockFilter, rule: SelectionRule, sources: Sources)
     hits = _hits(query, wanted, rule, sources)
     members = {number: Belonging(told) for number, hit in hits if (told := _for_tasks(hit.block))}
     if any(map(str.isalnum, query)):
-        for place, (number, _) in enumerate(hits[:FIRST], 1):
+        for place, (number, _) in enumerate(hits[:FIRST_OF_A_TASK], 1):
             members.setdefault(number, Belonging(f"hit {place} of the search"))
     else:
         every = sources.blocks.numbers(replace(wanted, categories=OF_TASKS), limit=rule.pool)

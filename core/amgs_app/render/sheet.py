@@ -231,7 +231,7 @@ def cut_columns(
 
     every = range(9)
     if drops:
-        cut_to(max(_LEAST_DECIDING, width * 2 // 5), 0)
+        cut_to(max(_LEAST_DECIDING, width * 3 // 5), 0)
         cut_to(max(_LEAST_DECIDING, width // 5), *every[1:])
     drop(1)
     cut_to(_LEAST_WIDE, *every[1 if drops else 0 :])

@@ -58,29 +58,22 @@ class Calibration(MemoryPart):
             now=self._now,
         )
 
-    def note_answer(
-        self, answer: str, *, query: str = "", shown: Sequence[str] | None = None, beside: Sequence[str] = ()
-    ) -> tuple[BlockUse, ...]:
-        """Log which blocks an answer used: those that it cites by their ids, and those with which it shares more words
-        than chance gives.
+    def note_answer(self, answer: str, *, query: str = "") -> tuple[BlockUse, ...]:
+        """Log which blocks of the latest frame for a query an answer used: those that it cites by their ids, and those
+        with which it shares more words than chance gives.
 
-        query: the question; its words count for no block. shown: ids of the blocks that the model had in front of it;
-        those of the latest frame for this query unless given. beside: blocks that are neither shown nor to be compared
-        with, such as the pieces of the question. Nothing in a memory opened for reading only, or where
+        query: the question; its words count for no block. Nothing in a memory opened for reading only, or where
         `memory.calibration.answers` is 0. Raises UsageError where no frame was assembled for the query.
         """
         context = self._context
         storage, keep = context.storage, context.settings.calibration.answers
-        if shown is None:
-            frame = next((one for one in storage.assemblies.latest(_RECENT) if one.query == query), None)
-            if frame is None:
-                raise UsageError(
-                    "No frame was assembled for this query lately.",
-                    way_out="Give the query of the frame that was in front of the model.",
-                )
-            shown = frame.selected
-        now = context.clock.now()
-        return self._titled(answers.note(storage, answer, query, shown, beside, keep=keep, now=now))
+        frame = next((assembly for assembly in storage.assemblies.latest(_RECENT) if assembly.query == query), None)
+        if frame is None:
+            raise UsageError(
+                "No frame was assembled for this query lately.",
+                way_out="Give the query of the frame that was in front of the model.",
+            )
+        return self._titled(answers.note(storage, answer, query, frame.selected, (), keep=keep, now=self._now))
 
     def answers(self, limit: int = 100) -> tuple[BlockUse, ...]:
         """Return the latest blocks that models had in front of them when they answered, the newest first: with a

@@ -221,7 +221,7 @@ class BlockStorage(StoragePart):
         found = sorted(self._rows(sql, [[int(n) for n in wanted]]), key=lambda row: row[0])
         return tuple(NumberedBlock(row[0], _block(row[2:]), row[1]) for row in found)
 
-    def described(self, wanted: BlockFilter, batch: int = 10_000) -> Iterator[BlockDescription]:
+    def described(self, wanted: BlockFilter) -> Iterator[BlockDescription]:
         """Yield the blocks that pass the filter without their texts, in order of arrival, read in batches."""
         condition, parameters = where(wanted)
         sql = (
@@ -229,7 +229,7 @@ class BlockStorage(StoragePart):
             f"WHERE number > ? AND {condition} ORDER BY number LIMIT ?"
         )
         last = -1
-        while found := self._rows(sql, [last, *parameters, batch]):
+        while found := self._rows(sql, [last, *parameters, 10_000]):
             last = found[-1][0]
             for number, block, created, status, meta in found:
                 yield BlockDescription(number, block, as_utc(created), status, json.loads(meta))
@@ -250,13 +250,7 @@ class BlockStorage(StoragePart):
         return tuple(row[0] for row in self._rows(sql, [prefix, limit]))
 
     def select(
-        self,
-        wanted: BlockFilter,
-        *,
-        order: BlockOrder = "created",
-        limit: int | None = None,
-        offset: int = 0,
-        embeddings: bool = False,
+        self, wanted: BlockFilter, *, order: BlockOrder = "created", limit: int | None = None, offset: int = 0
     ) -> tuple[Block, ...]:
         """Blocks that pass the filter; `created` and `reinforced` give the latest first."""
         condition, parameters = where(wanted)
@@ -265,7 +259,7 @@ class BlockStorage(StoragePart):
             # Sorted by number alone: of all the others that a page leaves out, no text is read.
             page = f"SELECT number FROM memory_blocks WHERE {condition} {by} LIMIT {int(limit)} OFFSET {int(offset)}"
             condition = f"number IN ({page})"
-        sql = f"SELECT {_selection(embeddings)} FROM memory_blocks WHERE {condition} {by}"
+        sql = f"SELECT {_PLAIN} FROM memory_blocks WHERE {condition} {by}"
         if offset and limit is None:
             sql += f" OFFSET {int(offset)}"
         return tuple(_block(row) for row in self._rows(sql, parameters))

@@ -245,10 +245,8 @@ class SqlConnection(ABC):
     # --- writing ----------------------------------------------------------------------------------------
 
     @contextmanager
-    def transaction(self, *, counted: bool = True) -> Iterator[None]:
-        """All writes inside commit together or not at all; one inside another joins it. counted: whether the change
-        counter rises; a copy brings its own.
-        """
+    def transaction(self) -> Iterator[None]:
+        """Commit all writes inside together or not at all; one inside another joins it."""
         with self._lock:
             if self._owned:
                 yield
@@ -265,7 +263,7 @@ class SqlConnection(ABC):
                 self.edge_changes.begin()
                 self.clock_changes.begin()
                 yield
-                if self._dirty and counted:
+                if self._dirty:
                     self._log_changes(self.revision())
                     if self._structural:
                         self._write("UPDATE change_counter SET structure = value + 1")

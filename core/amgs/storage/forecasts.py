@@ -216,15 +216,12 @@ class ForecastStorage(StoragePart):
             [list(prediction_ids)],
         )
 
-    def decided(
-        self, *, by: ForecastGroup | None = None, value: str | None = None, limit: int | None = None
-    ) -> tuple[Outcome, ...]:
-        """Forecasts with an outcome, the latest verdict first; `at` is the instant of the verdict."""
+    def decided(self, *, by: ForecastGroup | None = None, value: str | None = None) -> tuple[Outcome, ...]:
+        """Return forecasts with an outcome, the latest verdict first; `at` is the instant of the verdict."""
         condition = "" if by is None or value is None else f" AND {_CONDITIONS[by]}"
         found = self._rows(
             "SELECT prediction_id, predicted, actual, brier_score, decided_at, block_id, frame_name, category "
-            f"FROM calibration_log WHERE actual IS NOT NULL{condition} ORDER BY decided_at DESC, serial DESC"
-            + ("" if limit is None else f" LIMIT {int(limit)}"),
+            f"FROM calibration_log WHERE actual IS NOT NULL{condition} ORDER BY decided_at DESC, serial DESC",
             [value] if condition else [],
         )
         return tuple(_outcome(row) for row in found)

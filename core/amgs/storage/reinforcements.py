@@ -5,7 +5,7 @@ Each with where it came from (AMGS §8.4).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -56,18 +56,9 @@ class ReinforcementStorage(StoragePart):
         )
         return np.asarray(c["number"], dtype=np.int64), np.asarray(c["at"], dtype=np.int64)
 
-    def counts(self, ids: Iterable[str] | None = None) -> dict[str, int]:
-        """Return how often each block was reinforced, of all blocks or of those named.
-
-        Blocks without an event are missing.
-        """
-        condition = "" if ids is None else " WHERE block_id IN (SELECT unnest(?::VARCHAR[]))"
-        return dict(
-            self._rows(
-                f"SELECT block_id, count(*) FROM reinforcement_log{condition} GROUP BY 1 ORDER BY 1",
-                [] if ids is None else [list(ids)],
-            )
-        )
+    def counts(self) -> dict[str, int]:
+        """Return how often each block was reinforced; blocks without an event are missing."""
+        return dict(self._rows("SELECT block_id, count(*) FROM reinforcement_log GROUP BY 1 ORDER BY 1"))
 
     def count(self, *, since: datetime) -> int:
         """Return how many events there were since an instant."""

@@ -80,9 +80,9 @@ def test_the_committed_counter_is_that_of_the_last_commit_whoever_reads(storage:
         storage.meta.put("a", "2")
         raise ZeroDivisionError
     assert storage.committed_changes == storage.change_counter == first + 1
-    with storage.transaction(counted=False):
+    with storage.transaction():
         storage.tables.set_counter(40)
-    assert storage.committed_changes == storage.change_counter == 40
+    assert storage.committed_changes == storage.change_counter == 41
 
 
 def test_what_a_screen_remembers_is_no_change_of_the_memory(storage: Storage) -> None:

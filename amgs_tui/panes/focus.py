@@ -115,16 +115,17 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
         return [operations.focus.view()]
 
     def take(self, result: object) -> None:
-        from amgs_app.focus.figure import start_of
+        from amgs_app.focus.figure import first_token
         from amgs_app.focus.rows import list_entries
-        from amgs_app.results.focus import LastRun, Opened, Resumed
+        from amgs_app.results.focus import LastRun, Opened, RunPosition
         from amgs_focus.views import EntryExplanation, FocusView
 
         if isinstance(result, LastRun):
             self.left = result
         elif isinstance(result, EntryExplanation):
             self.why = result
-            self._stand_on(result.entry.start)
+            if self.token is None or not result.entry.start <= self.token < result.entry.end:
+                self._stand_on(result.entry.start)
         elif type(result).__name__ == "AnswerDependence":
             self.depends = cast("AnswerDependence", result)
         elif isinstance(view := result if isinstance(result, FocusView) else getattr(result, "view", None), FocusView):
@@ -132,10 +133,9 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
             if self.depends is not None and "".join(word.text for word in self.depends.words) != view.text:
                 self.depends = None
             self._page = list_entries(view)
-            if isinstance(result, Opened | Resumed):
+            if isinstance(result, Opened) or (isinstance(result, RunPosition) and result.how == "resume"):
                 self.token, self.zoom, self.playing = None, 1.0, False
-            token = view.entries[start_of(view)].start if self.token is None and view.entries else self.token
-            self._stand_on(token)
+            self._stand_on(first_token(view) if self.token is None else self.token)
 
     def _stand_on(self, token: int | None) -> None:
         """Put the cursor on the passage that holds a token, if the filter leaves it."""
@@ -168,7 +168,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
         """With what changes the window comes the explanation of the passage at the cursor."""
         if call.operation.name == "focus why" or not self.has_place:
             return None
-        from amgs_app.focus.figure import entry_holding, start_of
+        from amgs_app.focus.figure import entry_holding, first_token
 
         token = None if call.operation.name in FRESH else self.token
 
@@ -177,7 +177,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
             entries = getattr(view, "entries", ())
             if not entries:
                 return []
-            place = start_of(view) if token is None else entry_holding(view, token)
+            place = entry_holding(view, first_token(view) if token is None else token)
             return [operations.focus.why(str(entries[place].node))]
 
         return look

@@ -54,7 +54,14 @@ async def test_each_key_that_steers_says_what_came_of_it(tmp_path: Path, notes: 
     async with opened(tmp_path / "s.duckdb", notes) as driven:
         pane = pane_of(driven)
         assert said(driven).startswith("refocus 2:")
-        await driven.press("home")
+        assert pane.view is not None and pane.entry is not None and pane.why is not None
+        best = pane.view.found[0] * pane.view.block_size
+        assert pane.entry.start <= best < pane.entry.end and pane.why.entry.node == pane.entry.node
+        await driven.press("a")
+        assert "words of the answer" in said(driven) and pane.depends is not None
+        await driven.press("w")
+        assert "last refocus:" in driven.text and "residency" in driven.text
+        await driven.press("w", "home")
         assert pane.entry is not None
         node = str(pane.entry.node)
         await driven.press("p")
@@ -126,3 +133,18 @@ async def test_the_next_session_offers_to_go_on_and_r_does(tmp_path: Path, notes
         await driven.press("comma", "full_stop")
         assert pane.view.text == left.text
         assert "No working context" not in driven.text
+
+
+async def test_a_key_shuts_a_block_and_the_answers_stand_side_by_side_or_side_after_side(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with opened(tmp_path / "s.duckdb", notes) as driven:
+        pane = pane_of(driven)
+        await driven.press("x")
+        assert pane.view is not None and pane.view.branch == "branch-1"
+        assert "The answer with that block shut, on branch-1" in said(driven)
+        assert "the answer on branch-1" in driven.text and "on main" in driven.text
+    async with opened(tmp_path / "t.duckdb", notes, (80, 24)) as driven:
+        assert "what the model reads now" in driven.text and "the memory" not in driven.text
+        await driven.press("tab")
+        assert "the memory" in driven.text and "what the model reads now" not in driven.text

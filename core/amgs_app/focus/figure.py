@@ -52,8 +52,11 @@ def focus(
         notice_in(sheet, *_EMPTY)
         return sheet
     place = start_of(view) if selected is None else selected
-    _draw_head(sheet, view, numbers=numbers)
-    sheet.put(1, 1, tell_what_is_read(view, sheet.width - 2), ink(sheet.palette.text), width=sheet.width - 2)
+    _draw_head(sheet, view)
+    if numbers:
+        _draw_numbers(sheet, view)
+    else:
+        sheet.put(1, 1, tell_what_is_read(view, sheet.width - 2), ink(sheet.palette.text), width=sheet.width - 2)
     top = 2
     for warning in _warnings(view):
         for line in wrap(warning, max(8, sheet.width - 2), 2 if sheet.height >= 20 else 1):
@@ -100,9 +103,14 @@ def focus(
     return sheet
 
 
+def first_token(view: FocusView) -> int | None:
+    """Find where to look first: at the best block that a question found; None for the end."""
+    return view.found[0] * view.block_size if view.found else None
+
+
 def start_of(view: FocusView) -> int:
-    """Find the entry to look at first: of the best block that a question found, else the last one."""
-    return entry_holding(view, view.found[0] * view.block_size if view.found else None)
+    """Find the entry to look at first."""
+    return entry_holding(view, first_token(view))
 
 
 def entry_holding(view: FocusView | None, token: int | None) -> int:
@@ -136,9 +144,14 @@ def _warnings(view: FocusView) -> list[str]:
     return told + ([unheld(view)] if view.unheld else [])
 
 
-def _draw_head(sheet: Figure, view: FocusView, *, numbers: bool) -> None:
+def _part(sheet: Figure, rank: int, label: str, value: str, *more: Piece) -> HeaderPart:
+    return HeaderPart(
+        rank, ((f"{label} ", ink(sheet.palette.muted)), (value, ink(sheet.palette.text, bold=True)), *more)
+    )
+
+
+def _draw_head(sheet: Figure, view: FocusView) -> None:
     palette = sheet.palette
-    muted, plain = ink(palette.muted), ink(palette.text, bold=True)
     full = view.budget_utilization
     gauge = gauge_pieces(full, 10, sheet.symbols, ink(palette.bad if full > 1 else palette.accent), ink(palette.faint))
     due = "now" if view.next_refocus_in == 0 else f"in {plural(view.next_refocus_in, 'token')}"
@@ -147,24 +160,24 @@ def _draw_head(sheet: Figure, view: FocusView, *, numbers: bool) -> None:
         live = (f"◂ step {count(view.position)} of {count(view.head)}", ink(palette.warn, bold=True))
     elif view.finished:
         live = ("■ finished", ink(palette.good, bold=True))
-
-    def part(rank: int, label: str, value: str, *more: Piece) -> HeaderPart:
-        return HeaderPart(rank, ((f"{label} ", muted), (value, plain), *more))
-
     facts = [
-        part(2, "life", count(view.lifetime), (" tokens", muted)),
-        part(0, "window", f"{count(view.used)} of {count(view.window)} ", *gauge, (f" {full:.0%}", muted)),
-        part(3, "next refocus", due),
+        _part(sheet, 2, "life", count(view.lifetime), (" tokens", ink(palette.muted))),
+        _part(sheet, 0, "window", f"{count(view.used)} of {count(view.window)} ", *gauge),
+        _part(sheet, 3, "next refocus", due),
+        *([HeaderPart(1, ((UNTRAINED, ink(palette.warn)),))] if view.untrained else []),
+        HeaderPart(1, (live,)),
     ]
-    if numbers:
-        cost = f" ≈ {milliseconds(view.predicted_ms)}" if view.predicted_ms > 0 else ""
-        facts += [
-            part(4, "step", count(view.step)),
-            part(5, "read anew", f"{count(view.dirty)}{cost}"),
-            part(6, "swap", share(view.swap_rate)),
-            part(7, "residency", f"{view.mean_residency:.1f}"),
-            part(8, "", f"{view.model} {view.precision}"),
-            part(9, "gist", f"{view.gist}, scores {view.scorer}"),
-        ]
-    warned = [HeaderPart(1, ((UNTRAINED, ink(palette.warn)),))] if view.untrained else []
-    facts_line(sheet, 0, [*facts, *warned, HeaderPart(1, (live,))])
+    facts_line(sheet, 0, facts)
+
+
+def _draw_numbers(sheet: Figure, view: FocusView) -> None:
+    cost = f" ≈ {milliseconds(view.predicted_ms)}" if view.predicted_ms > 0 else ""
+    numbers = (
+        ("step", count(view.step)),
+        ("read anew", f"{count(view.dirty)}{cost}"),
+        ("swap", share(view.swap_rate)),
+        ("residency", f"{view.mean_residency:.1f}"),
+        ("model", f"{view.model} {view.precision}"),
+        ("gist", f"{view.gist}, scores {view.scorer}"),
+    )
+    facts_line(sheet, 1, [_part(sheet, rank, label, value) for rank, (label, value) in enumerate(numbers)])

@@ -219,12 +219,12 @@ def tell_dependence(depends: AnswerDependence, view: FocusView) -> str:
     lit, names = number_blocks(depends), Names(view)
     gains = {block.index: gain for block, gain in zip(depends.blocks, depends.gains, strict=True)}
     told = [
-        f"[{lit[index]}] {names.at(index * view.block_size)}, L0#{index}: {gains[index]:+.1f} nats"
+        f"[{lit[index]}] {names.at(index * view.block_size)}, L0#{index}: {gains[index]:+.1f}"
         for index in sorted(lit, key=lambda index: -gains[index])[:3]
     ]
     control = sum(word.control for word in depends.words)
-    beside = f"for comparison a block that was not open: {control:+.1f}" if depends.control else "no block to compare"
-    return " · ".join([*(told or ["No word depends on an open block"]), beside])
+    beside = f"A block that was not open: {control:+.1f} nats" if depends.control else "No block to compare with"
+    return " · ".join([beside, *(told or ["no word depends on an open block"])])
 
 
 def draw_answer(region: Region, view: FocusView, depends: AnswerDependence | None) -> None:

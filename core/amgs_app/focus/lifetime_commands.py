@@ -48,9 +48,6 @@ def forget(
         Option("--act", metavar="ACT", help="Of this act, as --list numbers them; default: the latest that stands."),
         Takes("number"),
     ] = None,
-    wanted: Annotated[
-        int | None, Option("--wanted", metavar="N", min=1, help="Bring back what was asked for at least N times since.")
-    ] = None,
     tag: Annotated[str, Option("--tag", metavar="WORD", help="Tag the NODEs: they are never forgotten.")] = "",
     release: Annotated[bool, Option("--release", help="Remove the --tag.")] = False,
     yes: Annotated[bool, Option("--yes", help="Required to purge: it cannot be undone.")] = False,
@@ -66,7 +63,7 @@ def forget(
     The gist itself stays. Tagged and pinned spans, the last tokens, what the window holds and what proved its worth
     are kept; naming a gist overrides all but tags, pins and the tail.
 
-    --restore brings back one act, or with --wanted what the scores asked for that often. --purge overwrites the tokens
+    --restore brings back one act. --purge overwrites the tokens
     and gists below what an act forgot, and frees their disk space; the gist over them and the record stay, and steps
     decoded before can no longer be undone. --list shows the lifetime's record: who forgot what, when and why, with
     checksums, and what was asked for since. --tag puts a word on the tokens that nodes cover; with --release every tag
@@ -75,14 +72,14 @@ def forget(
     from amgs_focus.tree.retention import act_of, by_hand, plan
 
     runtime = engine.focus
-    if sum((list_acts, restore or wanted is not None, purge, bool(tag))) > 1:
+    if sum((list_acts, restore, purge, bool(tag))) > 1:
         raise UsageError("--list, --restore, --purge and --tag exclude each other.", way_out="Give one of them.")
     if list_acts:
         return _list_acts(runtime)
     if tag:
         return _tag(engine, runtime, nodes or [], tag.strip(), release=release)
-    if restore or wanted is not None:
-        return _restore(engine, runtime, act, wanted, why)
+    if restore:
+        return _restore(engine, runtime, act, why)
     if purge:
         return _purge(engine, runtime, act, why, yes=yes, dry_run=dry_run)
     tree, now = runtime.tree, _situation(runtime)
@@ -120,21 +117,13 @@ def rebuild(engine: Engine, *, progress: Progress | None = None) -> Rebuilt:
     return Rebuilt(total - kept, kept, tree.gist.name, tree.gist.version, runtime.snapshot())
 
 
-def _restore(engine: Engine, runtime: FocusRuntime, act: int | None, wanted: int | None, why: str) -> Brought:
-    """Make gists expandable again: those of one act, or those that were asked for so often."""
-    from amgs_focus.tree.node_set import NodeSet
+def _restore(engine: Engine, runtime: FocusRuntime, act: int | None, why: str) -> Brought:
+    """Make the gists of an act expandable again."""
     from amgs_focus.tree.retention import act_of
 
     tree, span_metadata = runtime.tree, runtime.tree.catalogue.span_metadata
-    if wanted is not None:
-        usage = tree.catalogue.usage
-        chosen = NodeSet.of(
-            node for node in span_metadata.sealed - span_metadata.purged if usage.of(node).wanted >= wanted
-        )
-    else:
-        chosen = (_act(runtime, act).nodes & span_metadata.sealed) - span_metadata.purged
-    reason = why or ("asked for by the operator" if wanted is None else f"asked for {wanted} times")
-    done = act_of(tree, "restore", chosen, at=_now(engine), by=OPERATOR, why=reason)
+    chosen = (_act(runtime, act).nodes & span_metadata.sealed) - span_metadata.purged
+    done = act_of(tree, "restore", chosen, at=_now(engine), by=OPERATOR, why=why or "asked for by the operator")
     return Brought(done, len(chosen), runtime.act(done))
 
 

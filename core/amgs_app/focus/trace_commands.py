@@ -10,7 +10,7 @@ from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.focus.commands import node_of
 from amgs_app.places.paths import lies_there
-from amgs_app.results.focus import BranchList, Replayed, Resumed, RunPosition
+from amgs_app.results.focus import BranchList, Replayed, RunPosition
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -110,7 +110,7 @@ def trace(
         str, Option("--wandb", metavar="PROJECT", help="With --telemetry: also send them to Weights & Biases.")
     ] = "",
     progress: Progress | None = None,
-) -> TraceSummary | Replayed | Resumed | Telemetry:
+) -> TraceSummary | Replayed | RunPosition | Telemetry:
     """Read a trace without loading a model: what made it, what happened, its branches and its last answer.
 
     A truncated trace is read as far as it goes; an edited one is refused, with the line. --replay runs it with the
@@ -122,8 +122,8 @@ def trace(
     from amgs_focus.trace.lineage import summary
 
     if resume:
-        path, steps = engine.resume_focus(progress)
-        return Resumed(path, steps, engine.focus.snapshot())
+        _, steps = engine.resume_focus(progress)
+        return RunPosition("resume", steps, engine.focus.snapshot())
     if run is None and not engine.focus_is_open and (left := engine.last_run()).trace is not None:
         run = left.path
     told, name = (engine.focus_trace(), "") if run is None else _run(engine, run)

@@ -14,7 +14,7 @@ from amgs_focus.trace.telemetry import Iteration
 from amgs_focus.views import REASON_SENTENCES
 
 if TYPE_CHECKING:
-    from amgs_app.results.focus import BranchList, LastRun, Replayed, Resumed, RunPosition
+    from amgs_app.results.focus import BranchList, LastRun, Replayed, RunPosition
     from amgs_focus.trace.lineage import TraceDiff, TraceSummary
     from amgs_focus.trace.telemetry import Telemetry
 
@@ -37,6 +37,9 @@ def _stands(result: RunPosition) -> str:
         return f"{_tokens(result.steps)} taken back: step {view.position:,} of {view.head:,} on {view.branch}"
     if result.how == "without":
         return f"The answer with that block shut, on {view.branch}: “{_short(view.text.strip())}”"
+    if result.how == "resume":
+        branches = f", {len(view.branches)} branches" if len(view.branches) > 1 else ""
+        return f"Resumed at step {view.position:,} on {view.branch}{branches}"
     if result.how == "branch":
         return f"Branch {view.branch} begins at step {view.position:,}"
     return f"On branch {view.branch}, step {view.position:,} of {view.head:,}"
@@ -47,19 +50,6 @@ def run_position(result: RunPosition) -> ResultTable:
     view = result.view
     pairs = [("branch", view.branch), ("step", f"{view.position} of {view.head}"), ("lifetime tokens", view.lifetime)]
     return facts(_stands(result), pairs, (f"“{_short(view.text)}”" if view.text else "",))
-
-
-def _resumed(result: Resumed) -> str:
-    view = result.view
-    branches = f", {len(view.branches)} branches" if len(view.branches) > 1 else ""
-    return f"Resumed at step {view.position:,} on {view.branch}{branches}"
-
-
-@entry(figure=draw_view, sentence=_resumed)
-def resumed(result: Resumed) -> ResultTable:
-    view = result.view
-    pairs = [("trace", result.path), ("question", view.question or None), ("branches", len(view.branches))]
-    return facts(_resumed(result), pairs, (f"“{_short(view.text)}”" if view.text else "",))
 
 
 @entry(figure=draw_view)

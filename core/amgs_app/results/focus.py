@@ -106,7 +106,7 @@ class SettingChanged:
 class RunPosition:
     """`focus back`, `branch`, `switch`: where the run stands now. steps: decoded tokens that were taken back."""
 
-    how: Literal["back", "branch", "switch", "without"]
+    how: Literal["back", "branch", "switch", "without", "resume"]
     steps: int
     view: FocusView
 
@@ -122,15 +122,6 @@ class LastRun:
     path: str
     trace: TraceSummary | None
     kept: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Resumed:
-    """`focus trace --resume`: the run of a session before, gone on with."""
-
-    path: str
-    steps: int
-    view: FocusView
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,6 +128,9 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
                 self._stand_on(result.entry.start)
         elif type(result).__name__ == "AnswerDependence":
             self.depends = cast("AnswerDependence", result)
+            if self.depends.block is not None and self.view is not None:
+                self.why = None
+                self._stand_on(self.depends.block.index * self.view.block_size)
         elif isinstance(view := result if isinstance(result, FocusView) else getattr(result, "view", None), FocusView):
             self.view, self.why = view, None
             if self.depends is not None and "".join(word.text for word in self.depends.words) != view.text:

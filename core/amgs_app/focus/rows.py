@@ -53,17 +53,21 @@ PART_WORDS: Mapping[str, str] = {
 
 def draw_view(operator: Operator, result: Any, canvas: Canvas) -> Text:
     """Draw the working context that a result is, holds, or was asked in."""
-    from amgs_app.focus.figure import focus, start_of
+    from amgs_app.focus.figure import entry_holding, first_token, focus
 
     why = result if isinstance(result, EntryExplanation) else None
+    depends = result if hasattr(result, "words") else None
     view = result if isinstance(result, FocusView) else getattr(result, "view", None)
-    if view is None:
-        view = operator.engine.focus_view
-    place = why.entry.position if why is not None else None
-    if why is None and view is not None and view.entries and not operator.engine.attached:
-        place = start_of(view)
+    view = operator.engine.focus_view if view is None else view
+    if view is None or not view.entries:
+        return focus(None, canvas).render()
+    block = getattr(depends, "block", None)
+    place = entry_holding(view, block.index * view.block_size if block else first_token(view))
+    if why is not None:
+        place = why.entry.position
+    elif not operator.engine.attached:
         why = operator.engine.focus.why(view.entries[place].node)
-    return focus(view, canvas, selected=place, why=why).render()
+    return focus(view, canvas, selected=place, why=why, depends=depends).render()
 
 
 # --- entries and decisions ----------------------------------------------------------------------------------
@@ -253,20 +257,13 @@ WORDS: Final = Rows[Any](
 )
 
 
-def _draw_dependence(operator: Operator, result: AnswerDependence, canvas: Canvas) -> Text:
-    from amgs_app.focus.figure import focus
-
-    view = operator.engine.focus_view
-    return focus(view, canvas, depends=result).render()
-
-
 def _tell_dependence(result: AnswerDependence) -> str:
     found = Counter(str(word.block) for word in result.words if word.block)
     told = ", ".join(f"{count} on {block}" for block, count in found.most_common(4)) or "none on an open block"
     return f"{len(result.words)} words of the answer: {told}"
 
 
-@entry(figure=_draw_dependence, sentence=_tell_dependence)
+@entry(figure=draw_view, sentence=_tell_dependence)
 def answer_dependence(result: AnswerDependence) -> RowList[Any]:
     return WORDS.of(_tell_dependence(result), result.words)
 

@@ -109,14 +109,6 @@ def test_an_estimate_is_told_only_of_the_form_on_which_it_was_right(sources: Sou
     assert ask(sources, dated).unestimated == "the question names a day"
 
 
-@pytest.mark.parametrize(("place", "read"), [(25_000, ["green"]), (19_999, []), (7000, [])])
-def test_a_rare_word_is_read_as_the_common_one_that_a_slip_makes_it_of(
-    sources: Sources, monkeypatch: pytest.MonkeyPatch, place: int, read: list[str]
-) -> None:
-    monkeypatch.setattr("amgs.retrieval.layers.english_words", lambda: {"green": 2000, "gren": place})
-    assert [r.read_as for r in ask(sources, "what is gren?").readings] == read
-
-
 def test_what_a_typo_was_read_as_counts_as_evidence(sources: Sources) -> None:
     right, wrong = (gather(RetrievalRequest(f"the broken {word}"), sources) for word in ("kettle", "kettel"))
     assert right.evidence is not None and wrong.evidence is not None

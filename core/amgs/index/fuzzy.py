@@ -61,10 +61,3 @@ def corrections(
         for edits, _, known in [r for r in ranked if r[0] == ranked[0][0]][:MOST_CORRECTIONS]:
             found.append(StemCorrection(stem, known, edits, 1.0 - edits / max(len(word), 1)))
     return tuple(found)
-
-
-def is_slip(word: str, meant: str) -> bool:
-    """Whether a word is another with one letter left out or two exchanged, as a hand slips; none that is heard."""
-    return sorted(word) == sorted(meant) or (
-        len(meant) == len(word) + 1 and any(meant[:i] + meant[i + 1 :] == word for i in range(len(meant)))
-    )

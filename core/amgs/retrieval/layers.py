@@ -14,7 +14,7 @@ import numpy as np
 from amgs.errors import ModelError
 from amgs.graph.view import GraphView
 from amgs.index.ascending import contains
-from amgs.index.fuzzy import StemCorrection, corrections, is_slip
+from amgs.index.fuzzy import StemCorrection, corrections
 from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import LexicalQuery
 from amgs.index.vector import QueryVectors
@@ -69,8 +69,6 @@ def saturated(share: float) -> float:
 
 _WORD = re.compile(r"[^\W\d_]+")
 _VOCABULARY = "vocab.txt"
-RARE = 20_000
-"""From this place on a word is so rare that it may be a commoner one ill spelt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +82,15 @@ class FuzzyResult:
 def fuzzy(text: str, query: LexicalQuery, index: LexicalIndex, allowed: Numbers, limit: int) -> FuzzyResult:
     """Blocks that hold a correction of an unknown word; each weighs as close as it is to what was typed.
 
-    text: the query as it was typed. An English word is no typo, even if no block holds it, unless it is a rare one and
-    a slip of a much commoner one; nor is a function word of the language that the query is in.
+    text: the query as it was typed. An English word is no typo, even if no block holds it; nor is a function word of
+    the language that the query is in.
     """
     unknown = [term.text for term in query.unknown]
     if not unknown or query.mass <= 0 or limit <= 0:
         return FuzzyResult({}, ())
-    function, english = foreign_function_words(text), english_words()
+    known = foreign_function_words(text) | english_words()
     typed = {stem: word for word in _WORD.findall(text.lower()) for stem in index.stems(word)}
-    spelt = {stem: word for stem, word in typed.items() if word in english or word in function}
-    rare = {s for s, word in spelt.items() if english.get(word, 0) >= RARE and word not in function}
-    tried = [stem for stem in unknown if stem not in spelt or stem in rare]
-    found = tuple(
-        one
-        for one in corrections(tried, index.vocabulary(), typed)
-        if one.unknown not in rare or _slipped(typed[one.unknown], one.known, english)
-    )
+    found = corrections([stem for stem in unknown if typed.get(stem) not in known], index.vocabulary(), typed)
     closest: dict[str, float] = {}
     for correction in found:
         closest[correction.known] = max(closest.get(correction.known, 0.0), correction.closeness)
@@ -127,24 +118,17 @@ def unheld(
     )
 
 
-def _slipped(word: str, stem: str, english: Mapping[str, int]) -> bool:
-    """Whether a word is a slip of one that is made of a stem and four times as common."""
-    meant = (form for form in (stem, f"{stem}e", f"{stem[:-1]}y") if form in english)
-    return any(4 * english[form] <= english[word] and is_slip(word, form) for form in meant)
-
-
 @lru_cache(maxsize=1)
-def english_words() -> Mapping[str, int]:
-    """Some 20,000 common words and names in lower case, each with its place, the commonest first: the vocabulary of the
-    packaged encoder; none without it.
+def english_words() -> frozenset[str]:
+    """Some 20,000 common words and names in lower case, the vocabulary of the packaged encoder; none without it.
 
     It was counted from books and articles, so what is often misspelt is there as it is spelt right.
     """
     try:
         lines = (Path(resolve()) / _VOCABULARY).read_text(encoding="utf-8").split("\n")
     except (OSError, ModelError):
-        return {}
-    return {line: place for place, line in enumerate(lines) if len(line) > 1 and line.isalpha()}
+        return frozenset()
+    return frozenset(line for line in lines if len(line) > 1 and line.isalpha())
 
 
 def vector(comparison: QueryVectors, limit: int) -> Mapping[int, float]:

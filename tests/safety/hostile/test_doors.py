@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -138,13 +139,14 @@ def test_over_mcp_it_is_refused(odd: str) -> None:
             del headers
             return asked
 
-        tools = Tools(who_asks)
+        tools: Any = Tools(who_asks)
+        ctx = SimpleNamespace(headers={})
         for ask in (
-            tools.search({}, odd, 5, 500),
-            tools.assemble({}, odd, "SESSION", 500),
-            tools.ingest({}, odd, "", "", ""),
-            tools.ingest({}, "fine", odd, "", ""),
-            tools.feedback({}, "", None, odd, "fine"),
+            tools.search(ctx, odd, 5, 500),
+            tools.assemble(ctx, odd, "SESSION", 500),
+            tools.ingest(ctx, odd, "", "", ""),
+            tools.ingest(ctx, "fine", odd, "", ""),
+            tools.feedback(ctx, "", None, odd, "fine"),
         ):
             with pytest.raises((AmgsError, ToolError), match=SAID):
                 asyncio.run(ask)

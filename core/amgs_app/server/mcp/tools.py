@@ -12,6 +12,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from mcp.server import MCPServer
@@ -125,16 +126,19 @@ Headers = Mapping[str, str]
 WhoAsks = Callable[[Headers], Awaitable[Asked]]
 """Who asks, told by the headers of the request; without any over stdio."""
 
-OPERATIONS: Final = {
-    "search": "search",
-    "assemble": "frame assemble",
-    "ingest": "ingest",
-    "feedback": "feedback",
-    "why": "why",
-    "restore": "block show",
-    "status": "status",
+TOOLS: Final = {
+    "search": ("search", "Find notes by words and meaning; best first."),
+    "assemble": (
+        "frame assemble",
+        "What to know for a question, within a budget. Frames: SESSION, ATTENTION, SELF, TASK, WORLD.",
+    ),
+    "ingest": ("ingest", "Remember a text. The same text again changes nothing."),
+    "feedback": ("feedback", "Say whether a note of an assembled frame was useful, or its query and your answer."),
+    "why": ("why", "Why a note is or is not found for a query."),
+    "restore": ("block show", "The whole text of notes that were cut or left out."),
+    "status": ("status", "What the memory holds."),
 }
-"""The operation behind each tool."""
+"""The operation behind each tool, and what an agent is told of it."""
 
 INSTRUCTIONS: Final = (
     "A memory shared with an operator. `assemble` before answering; `ingest` what should be remembered, `feedback` on"
@@ -155,17 +159,25 @@ class Tools:
     def __init__(self, who_asks: WhoAsks) -> None:
         self._who_asks = who_asks
 
-    async def search(self, headers: Headers, query: str, limit: int, budget: int) -> str:
-        asked = await self._who_asks(headers)
+    async def _asked(self, ctx: Context) -> Asked:
+        return await self._who_asks(dict(ctx.headers or {}))
+
+    async def search(
+        self, ctx: Context, query: Query, limit: Annotated[int, Field(ge=1, le=50)] = 5, budget: Budget = 1500
+    ) -> str:
+        asked = await self._asked(ctx)
         found = await self._call(asked, "search", query=query, top_k=limit)
         count = asked.namespace.engine.count_tokens
         notes = [Quoted.of(hit.block, _passage(hit)) for hit in found.hits]
         note = "" if notes else "Nothing was found."
         return await asked.namespace.run("read", lambda: quote(notes, budget, count, note=note))
 
-    async def assemble(self, headers: Headers, query: str, frame: str, budget: int, source: str = "") -> str:
-        """The text of a frame, or of the source that is named."""
-        asked = await self._who_asks(headers)
+    async def assemble(
+        self, ctx: Context, query: Query, frame: str = "SESSION", budget: Budget = 1500, **switches: bool
+    ) -> str:
+        """The text of a frame, or of the source that a switch names."""
+        source = next((name for name in _SOURCES if switches.get(name)), "")
+        asked = await self._asked(ctx)
         count = asked.namespace.engine.count_tokens
         if source:
             chosen, bare = _SOURCES[source], Quoted(source, "")
@@ -180,10 +192,19 @@ class Tools:
         return await asked.namespace.run("read", lambda: quote(notes, budget, count, note=note))
 
     async def ingest(
-        self, headers: Headers, text: str, source: str, speaker: str, occurred_at: str, replaces: Sequence[str] = ()
+        self,
+        ctx: Context,
+        text: Annotated[str, Field(min_length=1, max_length=100_000)],
+        source: str = "",
+        speaker: str = "",
+        occurred_at: Annotated[str, Field(description="ISO 8601")] = "",
+        replaces: Annotated[
+            list[str] | None, Field(max_length=50, description="What it corrects: ids, or words")
+        ] = None,
     ) -> str:
-        asked = await self._who_asks(headers)
+        asked = await self._asked(ctx)
         check_right(asked, "write", "`ingest`")
+        replaces = replaces or []
         check_storable((text, source, speaker, replaces))
         given = IngestRequest(
             content=text, source=source, speaker=speaker, occurred_at=_instant(occurred_at), replaces=tuple(replaces)
@@ -203,9 +224,11 @@ class Tools:
         ]
         return " ".join(said)
 
-    async def feedback(self, headers: Headers, id: str, useful: bool | None, query: str, answer: str) -> str:
+    async def feedback(
+        self, ctx: Context, id: str = "", useful: bool | None = None, query: str = "", answer: str = ""
+    ) -> str:
         """Take a verdict on a note, or an answer."""
-        asked = await self._who_asks(headers)
+        asked = await self._asked(ctx)
         if answer:
             told = await self._call(asked, "feedback", verdict="answered", query=query, answer=answer)
             return f"Noted: {plural(sum(bool(one.by) for one in told.uses), 'note')} used."
@@ -214,21 +237,23 @@ class Tools:
         outcome = await self._call(asked, "feedback", verdict="useful" if useful else "useless", block=id)
         return f"Noted: it was forecast at {outcome.predicted:.2f}."
 
-    async def why(self, headers: Headers, query: str, id: str) -> str:
-        asked = await self._who_asks(headers)
+    async def why(self, ctx: Context, query: Query, id: BlockId) -> str:
+        asked = await self._asked(ctx)
         told = await self._call(asked, "why", query=query, block=id)
         from amgs_app.shell.output import as_text
 
         return as_text(told)
 
-    async def restore(self, headers: Headers, ids: list[str], budget: int) -> str:
-        asked = await self._who_asks(headers)
+    async def restore(
+        self, ctx: Context, ids: Annotated[list[BlockId], Field(min_length=1, max_length=50)], budget: Budget = 4000
+    ) -> str:
+        asked = await self._asked(ctx)
         notes = [Quoted.of((await self._call(asked, "block show", block=each)).block) for each in ids]
         count = asked.namespace.engine.count_tokens
         return await asked.namespace.run("read", lambda: quote(notes, budget, count))
 
-    async def status(self, headers: Headers) -> str:
-        asked = await self._who_asks(headers)
+    async def status(self, ctx: Context) -> str:
+        asked = await self._asked(ctx)
         store = (await self._call(asked, "status")).store
         blocks = ", ".join(f"{number} {status}" for status, number in store.blocks.items()) or "nothing"
         held = f"{plural(store.edges, 'edge')}, {plural(store.frames, 'frame')}"
@@ -274,65 +299,15 @@ def _instant(text: str) -> datetime | None:
 
 def make_server(tools: Tools) -> MCPServer:
     """An MCP server with the tools."""
-    made: list[Tool] = []
-
-    def tool(name: str, description: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        def add(function: Callable[..., Any]) -> Callable[..., Any]:
-            one = Tool.from_function(
-                function, name, description=description, annotations=_hints(name), structured_output=False
-            )
-            made.append(one.model_copy(update={"parameters": _untitled(one.parameters)}))
-            return function
-
-        return add
-
-    @tool("search", "Find notes by words and meaning; best first.")
-    async def search(
-        query: Query, ctx: Context, limit: Annotated[int, Field(ge=1, le=50)] = 5, budget: Budget = 1500
-    ) -> str:
-        return await _told(tools.search(_headers(ctx), query, limit, budget))
-
-    @tool("assemble", "What to know for a question, within a budget. Frames: SESSION, ATTENTION, SELF, TASK, WORLD.")
-    @_with_switches
-    async def assemble(
-        query: Query, ctx: Context, frame: str = "SESSION", budget: Budget = 1500, **switches: bool
-    ) -> str:
-        source = next((name for name in _SOURCES if switches.get(name)), "")
-        return await _told(tools.assemble(_headers(ctx), query, frame, budget, source))
-
-    @tool("ingest", "Remember a text. The same text again changes nothing.")
-    async def ingest(
-        text: Annotated[str, Field(min_length=1, max_length=100_000)],
-        ctx: Context,
-        source: str = "",
-        speaker: str = "",
-        occurred_at: Annotated[str, Field(description="ISO 8601")] = "",
-        replaces: Annotated[
-            list[str] | None, Field(max_length=50, description="What it corrects: ids, or words")
-        ] = None,
-    ) -> str:
-        return await _told(tools.ingest(_headers(ctx), text, source, speaker, occurred_at, replaces or []))
-
-    @tool("feedback", "Say whether a note of an assembled frame was useful, or its query and your answer.")
-    async def feedback(
-        ctx: Context, id: str = "", useful: bool | None = None, query: str = "", answer: str = ""
-    ) -> str:
-        return await _told(tools.feedback(_headers(ctx), id, useful, query, answer))
-
-    @tool("why", "Why a note is or is not found for a query.")
-    async def why(query: Query, id: BlockId, ctx: Context) -> str:
-        return await _told(tools.why(_headers(ctx), query, id))
-
-    @tool("restore", "The whole text of notes that were cut or left out.")
-    async def restore(
-        ids: Annotated[list[BlockId], Field(min_length=1, max_length=50)], ctx: Context, budget: Budget = 4000
-    ) -> str:
-        return await _told(tools.restore(_headers(ctx), ids, budget))
-
-    @tool("status", "What the memory holds.")
-    async def status(ctx: Context) -> str:
-        return await _told(tools.status(_headers(ctx)))
-
+    made = []
+    for name, (_, description) in TOOLS.items():
+        function = _in_words(getattr(tools, name))
+        if name == "assemble":
+            function = _with_switches(function)
+        tool = Tool.from_function(
+            function, name, description=description, annotations=_hints(name), structured_output=False
+        )
+        made.append(tool.model_copy(update={"parameters": _untitled(tool.parameters)}))
     return MCPServer("amgs", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING", tools=made)
 
 
@@ -349,7 +324,7 @@ def _with_switches(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _hints(name: str) -> ToolAnnotations:
     """What the operation's marks say of the tool."""
-    reads = not standard()[OPERATIONS[name]].writes
+    reads = not standard()[TOOLS[name][0]].writes
     return ToolAnnotations(
         read_only_hint=reads, destructive_hint=False, idempotent_hint=reads or name == "ingest", open_world_hint=False
     )
@@ -362,15 +337,16 @@ def _untitled(schema: Any) -> Any:
     return [_untitled(each) for each in schema] if isinstance(schema, list) else schema
 
 
-def _headers(ctx: Any) -> Headers:
-    return dict(ctx.headers or {})
+def _in_words(function: Callable[..., Awaitable[str]]) -> Callable[..., Any]:
+    """The function, whose errors raised on purpose are the tool's errors, in the project's words."""
 
+    @wraps(function)
+    async def answer(*given: Any, **named: Any) -> str:
+        try:
+            return await function(*given, **named)
+        except AmgsError as error:
+            raise ToolError(str(error)) from error
+        except ValueError as error:
+            raise ToolError(str(UsageError(str(error)))) from error
 
-async def _told(answer: Awaitable[str]) -> str:
-    """The answer; an error raised on purpose as the tool's error, in the project's words."""
-    try:
-        return await answer
-    except AmgsError as error:
-        raise ToolError(str(error)) from error
-    except ValueError as error:
-        raise ToolError(str(UsageError(str(error)))) from error
+    return answer

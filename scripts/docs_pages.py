@@ -29,7 +29,7 @@ which the settings can give it another key:
 
 ```toml
 [screen.keys]
-"focus.step" = "j"
+"focus.step" = "J"
 "app.find" = "ctrl+f"
 ```
 

@@ -59,7 +59,7 @@ def test_adjacency_degree_and_betweenness_agree_with_networkx(graph: tuple[list[
     twin = undirected(links, nodes)
     adjacency = view(links, nodes).adjacency
     for node in range(nodes):
-        neighbours, strengths = adjacency.of(node)
+        neighbours, strengths = view(links, nodes).around(node)
         assert neighbours.tolist() == sorted(twin[node])
         assert strengths.tolist() == pytest.approx([twin[node][n]["strength"] for n in sorted(twin[node])])
     assert degree(adjacency).tolist() == pytest.approx(scaled(dict(twin.degree())))

@@ -41,11 +41,6 @@ class Adjacency:
     neighbour: NDArray[np.int64]
     strength: NDArray[np.float64]
 
-    def of(self, node: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Neighbours of a node and the strengths to them."""
-        row = slice(int(self.starts[node]), int(self.starts[node + 1]))
-        return self.neighbour[row], self.strength[row]
-
     @property
     def degrees(self) -> NDArray[np.int64]:
         """(n,) distinct neighbours."""

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from amgs.errors import AmgsError, NotFoundError, UsageError
 from amgs_app.places.folders import ENDING, announce
@@ -104,17 +104,17 @@ DEFAULT: Final = "default"
 class Namespace:
     """One store that is served. Its engine opens with the first request, in the thread of that request.
 
-    files: the only folder that a client's paths may name. address: where clients reach it; who finds the store in use
+    folder: where the store lies, which is told to nobody. address: where clients reach it; who finds the store in use
     is told. engine: one that is open already.
     """
 
     def __init__(
-        self, name: str, options: Options, files: Path, address: str = "", engine: Engine | None = None
+        self, name: str, options: Options, folder: Path, address: str = "", engine: Engine | None = None
     ) -> None:
         from amgs_app.engine import Engine
 
         self.name = name
-        self.files = files
+        self.folder = folder
         self.engine: Engine = engine or Engine(options)
         if engine is None:
             self.engine.warn = lambda line: logging.getLogger("amgs.server").warning("%s", line)
@@ -228,7 +228,7 @@ class Namespaces:
                 if told is None:
                     raise NotFoundError("There is no such namespace.", way_out="Ask for one that your token opens.")
                 address = f"{self.address}/{name}" if self.address and self.several else self.address
-                found = Namespace(name, told, self._files(name), address)
+                found = Namespace(name, told, self._folder(), address)
                 self._open[name] = found
             found.engine.gateway, found.spans = self.gateway, self.spans
             return found
@@ -252,7 +252,7 @@ class Namespaces:
 
     def adopt(self, engine: Engine) -> Namespace:
         """The namespace of an engine that somebody else has opened, and closes."""
-        space = Namespace(DEFAULT, self._options, self._files(DEFAULT), engine=engine)
+        space = Namespace(DEFAULT, self._options, self._folder(), engine=engine)
         self._open[DEFAULT] = space
         return space
 
@@ -281,13 +281,13 @@ class Namespaces:
             return self._options if name == DEFAULT else None
         return replace(self._options, store=str(self._root / f"{name}.duckdb"), own=False)
 
-    def _files(self, name: str) -> Path:
+    def _folder(self) -> Path:
         if self._root is not None:
-            return self._root / f"{name}.files"
+            return self._root
         from amgs_app.engine import Engine
 
         path = Engine(self._options).store_path
-        return path.with_name(f"{path.name}.files") if isinstance(path, Path) else Path("/nonexistent")
+        return path.parent if isinstance(path, Path) else Path()
 
     def opened(self) -> tuple[Namespace, ...]:
         """The namespaces that were asked for since the server began."""
@@ -300,18 +300,3 @@ class Namespaces:
             each.close()
         if self.spans is not None:
             self.spans.close()
-
-
-def inside(folder: Path, named: Any) -> Path:
-    """The path that a client names, inside a folder; raises NotFoundError for one outside of it, by whatever way."""
-    text = str(named)
-    try:
-        found = (folder / text).resolve()
-    except (OSError, ValueError, RuntimeError):
-        found = None
-    if found is None or "\0" in text or not found.is_relative_to(folder.resolve()):
-        raise NotFoundError(
-            "There is no such file in this namespace.",
-            way_out="Send the text itself, or name a file of the namespace's own folder.",
-        )
-    return found

@@ -226,7 +226,7 @@ def answer_errors(app: FastAPI) -> None:
 def _without_paths(request: Request, given: dict[str, Any]) -> dict[str, Any]:
     """The problem without the folders of the machine that the server runs on."""
     service: Service = request.app.state.service
-    folders = {str(each.files.parent) for each in service.namespaces.opened()} - {"", ".", "/"}
+    folders = {str(each.folder) for each in service.namespaces.opened()} - {"", ".", "/"}
     for name in ("detail", "way_out"):
         for folder in folders:
             given[name] = given[name].replace(f"{folder}/", "")

@@ -113,7 +113,7 @@ class RunSteering:
         if (view := self.view()) is not None:
             here = view.branch
             self._choose_branch(
-                f"Compare {here} with", lambda name: self.pane.ask(operations.focus_trace.branch(here, diff=name))
+                f"Compare {here} with", lambda name: self.pane.ask(operations.focus_trace.branch(here, diff=[name]))
             )
 
     def _choose_branch(self, title: str, then: Callable[[str], None]) -> None:

@@ -38,7 +38,6 @@ PLACE = re.compile(
 SAFE: dict[tuple[str, str], tuple[Right, str]] = {
     ("conversation add", "messages"): ("write", "the messages themselves; its file is closed to callers"),
     ("focus view", "find"): ("operate", "a path that a span tells; nothing is opened by it"),
-    ("focus trace", "run"): ("operate", "a trace beside the store, read by whoever operates it"),
     ("focus trace", "wandb"): ("operate", "a project; figures alone go there, by the operator's own account"),
     ("source delete", "source"): ("write", "the name of a source in the store; no file is touched"),
     ("source update", "source"): ("write", "only a file from which the operator took that source is read again"),

@@ -64,7 +64,7 @@ def test_a_closed_trace_replays_and_its_branches_can_be_compared_without_a_model
             assert call is not None
             return session.run(call)
 
-        parted = say(f"focus branch {desk.trace}:main --diff {desk.trace}:other")
+        parted = say(f"focus branch --diff {desk.trace}:main --diff {desk.trace}:other")
         assert (parted.shared, parted.what) == (3, "setting")
         assert say(f"focus trace {desk.trace}:main --telemetry").branch == "main"
         assert not session.engine.model_is_loaded
@@ -72,9 +72,9 @@ def test_a_closed_trace_replays_and_its_branches_can_be_compared_without_a_model
         assert isinstance(done, Replayed)
         assert (done.steps, done.branches, done.complete) == (16, 2, True)
         with pytest.raises(UsageError, match="neither a branch"):
-            say("focus branch main --diff other")
+            say("focus branch --diff main --diff other")
         with pytest.raises(TraceError, match="main, other"):
-            say(f"focus branch {desk.trace}:main --diff {desk.trace}:third")
+            say(f"focus branch --diff {desk.trace}:main --diff {desk.trace}:third")
 
 
 def test_without_a_lifetime_each_verb_says_how_to_open_one() -> None:

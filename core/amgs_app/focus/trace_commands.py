@@ -45,8 +45,10 @@ def branch(
         Option("--without", metavar="NODE", help="Decode the answer again with this block closed, beside the first."),
     ] = "",
     diff: Annotated[
-        str, Option("--diff", metavar="RUN", help="Compare NAME (default: this branch) with RUN."), Takes("file")
-    ] = "",
+        list[str] | None,
+        Option("--diff", metavar="RUN", help="Compare NAME (default: this branch) with RUN; or twice, two runs."),
+        Takes("file"),
+    ] = None,
     progress: Progress | None = None,
 ) -> RunPosition | BranchList | TraceDiff:
     """Leave the current branch at a step and continue beside it; the current one keeps everything it decoded.
@@ -55,16 +57,20 @@ def branch(
     branch, exactly as it was left: lifetime, working context, scores and cooldowns. --list shows where each leaves its
     parent, how many steps it has, and what was decoded on it. --without begins one where the answer began, keeps a
     block shut there, and decodes as many tokens as before: the answer without it. --diff shows both texts from where
-    two runs part, and the first decision that differs; NAME and RUN are branches, or PATH or PATH:BRANCH of traces on
-    disk, which needs no model.
+    two runs part, and the first decision that differs; RUN is a branch, or PATH or PATH:BRANCH of a trace on disk;
+    --diff twice compares two, and needs no model.
     """
     if diff:
         from amgs_focus.trace.lineage import diff as compare
 
-        ours = name or engine.focus.branch_name
-        (one, our_line), (two, their_line) = _run(engine, ours), _run(engine, diff)
-        headers = None if one.header == two.header else (one.header, two.header)
-        return compare(_line(one, our_line), _line(two, their_line), headers, (ours, diff))
+        if len(diff) > 1:  # what a caller elsewhere may not name are files: NAME is a branch alone
+            ours, (one, our_line) = diff[0], _run(engine, diff[0])
+        else:
+            ours = our_line = name or engine.focus.branch_name
+            one = engine.focus_trace()
+        theirs, their_line = _run(engine, diff[-1])
+        headers = None if one.header == theirs.header else (one.header, theirs.header)
+        return compare(_line(one, our_line), _line(theirs, their_line), headers, (ours, diff[-1]))
     runtime = engine.focus
     if without:
         from amgs_focus.dependence import answer_without

@@ -164,7 +164,7 @@ def test_no_argument_ends_in_a_traceback(world: World, draws: Draws) -> None:
 LONG_NAME = "漢" * 100
 FOUND = (
     f"focus open {LONG_NAME}",
-    f"focus branch {LONG_NAME} --diff main",
+    f"focus branch --diff {LONG_NAME} --diff main",
     f"focus open --lifetime {LONG_NAME} --check",
     f"focus open --lifetime {'x' * 10_000} --check",
     'focus open --lifetime "a\\x00b" --check',

@@ -74,7 +74,6 @@ def test_records_are_written_for_an_import_and_so_for_every_pane(
     store = ["--store", str(tmp_path / "theirs.duckdb"), "--model", "tiny"]
     assert "mem0" in told(capsys, *store, "import", str(out))
     assert "The pump was mended." in told(capsys, *store, "search", "pump")
-    assert "The pump is broken." in told(capsys, *store, "search", "broken", "--as-of", "2026-03-01T00:05:00Z")
 
 
 def test_conversations_are_written_as_sessions(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

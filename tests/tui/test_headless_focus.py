@@ -17,6 +17,7 @@ from amgs_app.render.catalogue import draw, table_of
 from amgs_app.results.focus import Replayed
 from amgs_app.session.operator import Operator
 from amgs_app.shell.output import write
+from amgs_app.terminal.line import LineError
 from amgs_focus.errors import TraceError
 from amgs_focus.views import REASON_SENTENCES
 
@@ -141,6 +142,30 @@ def test_the_answer_says_what_it_depends_on_and_is_decoded_again_without_a_block
     compared = desk("focus branch main --diff branch-1")
     first, second, *_ = table_of(compared).rows
     assert (first[0], second[0]) == ("main", "branch-1")
+
+
+@pytest.mark.parametrize(
+    ("gone", "now"),
+    [
+        ("tokens 0 20", "view"),
+        ("spans", "view"),
+        ("describe 0 trust 1", "set"),
+        ("check life", "open"),
+        ("refocus", "step"),
+        ("feedback", "measure"),
+        ("switch main", "branch"),
+        ("diff a b", "branch"),
+        ("resume", "trace"),
+        ("telemetry", "trace"),
+        ("restore", "forget"),
+        ("purge", "forget"),
+        ("tag L1#0 keep", "forget"),
+    ],
+)
+def test_a_command_that_left_names_the_one_that_has_it_as_an_option(gone: str, now: str) -> None:
+    with pytest.raises(LineError) as refused:
+        standard().parse(f"focus {gone}")
+    assert refused.value.way_out == f"Did you mean focus {now}?"
 
 
 def test_a_trace_alone_is_the_run_at_hand(desk: Desk) -> None:

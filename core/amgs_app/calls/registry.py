@@ -102,7 +102,9 @@ class Registry:
             known = ", ".join(" ".join(one.words[1:]) for one in noun)
             column = words[1].column if len(words) > 1 else words[0].column
             said = f"`{words[0]}` has no `{words[1]}`" if len(words) > 1 else f"`{words[0]}` needs another word"
-            raise LineError(f"{said}.", line=line, column=column, way_out=f"One of: {known}.")
+            moved = [one.name for one in noun if len(words) > 1 and words[1] in one.synonyms]
+            way_out = f"Did you mean {' or '.join(moved)}?" if moved else f"One of: {known}."
+            raise LineError(f"{said}.", line=line, column=column, way_out=way_out)
         first = str(words[0]) if words else ""
         meant = self.suggest(first)
         way_out = f"Did you mean {' or '.join(meant)}?" if meant else "`help` lists all commands."

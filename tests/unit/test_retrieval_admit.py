@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from amgs.retrieval.admit import MARGIN, admission, nearest
+from amgs.retrieval.answerable import _logistic
 
 Row = NDArray[np.float64]
 
@@ -63,3 +64,7 @@ def test_what_is_worse_in_everything_cannot_be_admitted() -> None:
     parts = np.array([[0.9] * 5, [0.8] * 5, [0.1] * 5])
     assert admission(parts, 2, np.full(5, 0.2), 2) is None
     assert admission(parts, 2, np.full(5, 0.2), 0) is None
+
+
+def test_a_margin_of_any_size_gives_a_chance() -> None:
+    assert [_logistic(margin) for margin in (-1e9, 0.0, 1e9)] == [pytest.approx(0.0), 0.5, 1.0]

@@ -77,4 +77,4 @@ def in_words(chance: float) -> str:
 
 
 def _logistic(linear: float) -> float:
-    return 1.0 / (1.0 + math.exp(-linear))
+    return 1.0 / (1.0 + math.exp(min(-linear, 700.0)))

@@ -54,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def read_options(arguments: Sequence[str]) -> dict[str, Any] | None:
-    """The global options of a line that holds nothing else; None when it needs the whole command line.
+    """Return the global options of a line that holds nothing else; None when it needs the whole command line.
 
     `--store PATH` and `--store=PATH`. A value that cannot be right is also left to the command line, which
     says why.
@@ -74,7 +74,7 @@ def read_options(arguments: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _readable(given: dict[str, Any]) -> bool:
-    """Whether the values have the form they must have; paths and the seed become what they are."""
+    """Return whether the values have the form they must have; paths and the seed become what they are."""
     for name in ("corpus", "settings"):
         if name in given:
             given[name] = Path(given[name])

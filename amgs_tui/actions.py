@@ -30,13 +30,13 @@ NO_ACTIONS: Final = ("walk", "move", "page", "edge", "command_palette")
 def actions_of(
     app: App[Any], host: Host, screen: MainScreen, appearance: Appearance, registry: Registry | None
 ) -> list[Action]:
-    """Everything that can be done: keys of the focused pane, keys everywhere, keys of the other panes, commands,
+    """Return everything that can be done: keys of the focused pane, keys everywhere, keys of the other panes, commands,
     themes.
     """
     focused = screen.focused_pane
 
     def keys_of(pane: Pane) -> Iterator[Action]:
-        """What the keys of a pane do; carried out in the pane, which is brought to the front for it."""
+        """Return what the keys of a pane do; carried out in the pane, which is brought to the front for it."""
 
         async def perform(action: str) -> None:
             if screen.focused_pane is not pane:
@@ -62,7 +62,7 @@ def actions_of(
 
 
 def _commands(host: Host, registry: Registry | None) -> Iterator[Action]:
-    """Every command; one that needs an argument opens the command line with it."""
+    """Yield every command; one that needs an argument opens the command line with it."""
     run: Callable[[], object]
     for operation in registry or ():
         if any(parameter.required for parameter in operation.parameters):
@@ -75,7 +75,9 @@ def _commands(host: Host, registry: Registry | None) -> Iterator[Action]:
 def _bound(
     bindings: Iterable[Any], run: Callable[[str], object], appearance: Appearance, pane: Pane | None = None
 ) -> Iterator[Action]:
-    """An action for each binding, with the keys that the settings gave it; of two keys for one thing, the first."""
+    """Yield an action for each binding, with the keys that the settings gave it; of two keys for one thing, the
+    first.
+    """
     for binding in bindings:
         if not isinstance(binding, Binding) or not binding.id or binding.action.split("(")[0] in NO_ACTIONS:
             continue

@@ -141,7 +141,7 @@ class Workstation(App[None], inherit_bindings=False):
     # --- Textual ------------------------------------------------------------------------------------------
 
     def get_default_screen(self) -> Screen[Any]:
-        """The panes, which lie under everything else."""
+        """Return the panes, which lie under everything else."""
         return self.main
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -149,7 +149,7 @@ class Workstation(App[None], inherit_bindings=False):
         return to_textual(Palette()).variables
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """No control character passes; where the terminal knows ASCII alone, everything keeps to it."""
+        """Return no control character passes; where the terminal knows ASCII alone, everything keeps to it."""
         found = [*super().get_line_filters(), _PRINTABLE]
         return [*found, _ASCII] if self.symbols == "ascii" else found
 
@@ -413,7 +413,7 @@ class Workstation(App[None], inherit_bindings=False):
         self.push_screen(Help(self.main.focused_pane, self.screen.active_bindings))
 
     def actions(self) -> list[Action]:
-        """Everything that the operator can do."""
+        """Return everything that the operator can do."""
         from amgs_tui.actions import actions_of
 
         return actions_of(self, self, self.main, self.appearance, self.command_line.registry)

@@ -71,7 +71,7 @@ class Appearance:
         return self.palettes.get(self._app.theme) or Palette()
 
     def canvas(self, width: int, height: int) -> Canvas:
-        """A canvas of width × height cells in the theme and the symbols in use."""
+        """Return a canvas of width × height cells in the theme and the symbols in use."""
         return Canvas(width, height, self.palette, self.symbols)
 
     def set_theme(self, name: str) -> None:
@@ -133,7 +133,7 @@ class Appearance:
 
 
 def symbols_of_terminal(environ: Mapping[str, str] | None = None) -> Symbols:
-    """What the terminal can show: ASCII where the locale is not UTF-8 or the terminal has no font for more, else
+    """Return what the terminal can show: ASCII where the locale is not UTF-8 or the terminal has no font for more, else
     everything.
 
     The locale is read from the environment, for Python itself writes UTF-8 whatever the locale says.

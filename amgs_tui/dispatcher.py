@@ -186,8 +186,8 @@ class Dispatcher:
 
 
 def _parse_asking(line: str) -> Call[Any] | None:
-    """The call of a line whose command asks first; None for every other line, and for one that is wrong: the engine
-    says what is wrong with it.
+    """Return the call of a line whose command asks first; None for every other line, and for one that is wrong: the
+    engine says what is wrong with it.
     """
     if line.strip().partition(" ")[0] not in ASK_FIRST:
         return None
@@ -201,5 +201,5 @@ def _parse_asking(line: str) -> Call[Any] | None:
 
 
 def _asks_first(call: Call[Any]) -> bool:
-    """Whether a call is looked at before it is carried out."""
+    """Return whether a call is looked at before it is carried out."""
     return call.operation.asks and not call.arguments["yes"] and not call.arguments["dry_run"]

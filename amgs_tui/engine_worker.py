@@ -147,7 +147,7 @@ class EngineWorker:
         return request
 
     def is_stale(self, request: EngineRequest) -> bool:
-        """Whether a newer request of the same slot was made since."""
+        """Return whether a newer request of the same slot was made since."""
         return bool(request.slot) and self._newest.get(request.slot, request.id) != request.id
 
     def cancel(self) -> EngineRequest | None:
@@ -164,7 +164,7 @@ class EngineWorker:
             return runs[0].request
 
     def _runs(self) -> list[RunningRequest]:
-        """What the threads are busy with: the first, the second, and what runs in the background."""
+        """Return what the threads are busy with: the first, the second, and what runs in the background."""
         return [run for run in (self._main, self._side, self._back) if run is not None]
 
     @property
@@ -184,7 +184,7 @@ class EngineWorker:
             return sum(request.origin == "operator" for request in self._queue)
 
     def waits(self, request: EngineRequest) -> bool:
-        """Whether a request still stands in the queue."""
+        """Return whether a request still stands in the queue."""
         with self._wake:
             return any(request.id == each.id for each in self._queue)
 
@@ -297,7 +297,7 @@ class EngineWorker:
         return operator
 
     def _take(self) -> RunningRequest | None:
-        """The next request, waiting for one; None when the worker closes."""
+        """Return the next request, waiting for one; None when the worker closes."""
         with self._wake:
             self._main = None
             while not self._queue and not self._closing:
@@ -315,7 +315,7 @@ class EngineWorker:
             return self._main
 
     def _take_beside(self) -> RunningRequest | None:
-        """The next request that may overtake what the first thread is busy with; None when the worker closes."""
+        """Return the next request that may overtake what the first thread is busy with; None when the worker closes."""
         with self._wake:
             self._side = None
             while not self._closing:
@@ -328,7 +328,7 @@ class EngineWorker:
             return None
 
     def _overtaking(self) -> EngineRequest | None:
-        """What waits behind something long and may run beside it.
+        """Return what waits behind something long and may run beside it.
 
         The operator's own requests keep their order among themselves, but for the long ones: `why @1` means the
         search before it, and not the consolidation before that.
@@ -408,7 +408,7 @@ def _give_way() -> None:
 
 
 def _loads_ahead(operator: Any) -> bool:
-    """Whether the session has an engine of its own whose models are to be loaded before they are asked for."""
+    """Return whether the session has an engine of its own whose models are to be loaded before they are asked for."""
     from amgs_app.session.operator import Operator
 
     return isinstance(operator, Operator) and not operator.engine.attached and operator.engine.loads_ahead

@@ -39,7 +39,9 @@ def leave_when_hung_up(app: App[Any]) -> None:
 
 
 def make_lasting(kind: type[Driver]) -> type[Driver]:
-    """The driver that outlives its terminal in the place of Textual's own; that of Windows or a browser as it is."""
+    """Return the driver that outlives its terminal in the place of Textual's own; that of Windows or a browser as it
+    is.
+    """
     if kind.__name__ != "LinuxDriver":
         return kind
     from amgs_tui.terminal_driver import TerminalDriver

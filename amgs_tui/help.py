@@ -49,7 +49,7 @@ class Help(TextReader):
 
 
 def glossary_page(width: int, of: str = "") -> Content:
-    """The words of a pane, then the terms that are used everywhere, as docs/glossary.md has them."""
+    """Return the words of a pane, then the terms that are used everywhere, as docs/glossary.md has them."""
     own: Page = []
     if of in SCREEN:
         own = [("Words of this pane\n", "bold $accent"), *_words(SCREEN[of], width)]
@@ -58,7 +58,7 @@ def glossary_page(width: int, of: str = "") -> Content:
 
 
 def help_page(pane: Pane | None, bindings: dict[str, ActiveBinding], width: int) -> Content:
-    """The help of a pane (None: of the program) as one page, `width` cells wide."""
+    """Return the help of a pane (None: of the program) as one page, `width` cells wide."""
     pieces: Page = []
     everywhere = [active for active in bindings.values() if active.node is not pane]
     if pane is not None:
@@ -89,7 +89,7 @@ def _words(words: Words, width: int) -> Page:
 
 
 def _keys(bindings: Iterable[ActiveBinding], width: int) -> Page:
-    """Keys and what they do, in their order: the keys of one action on one line, those of one label together."""
+    """Return keys and what they do, in their order: the keys of one action on one line, those of one label together."""
     keys: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
     groups: dict[str, list[str]] = {}
@@ -106,7 +106,7 @@ def _keys(bindings: Iterable[ActiveBinding], width: int) -> Page:
 
 
 def _rows(rows: Sequence[tuple[str, str]], width: int) -> Page:
-    """Names and texts in two columns; a text goes on under itself."""
+    """Return names and texts in two columns; a text goes on under itself."""
     wide = min(20, max((len(name) for name, _ in rows), default=0)) + 2
     pieces: Page = []
     for name, text in rows:

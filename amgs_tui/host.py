@@ -48,12 +48,12 @@ class Host(Protocol):
         """What the terminal can show."""
 
     def canvas(self, width: int, height: int) -> Canvas:
-        """A canvas of width × height cells in the present theme and the terminal's symbols."""
+        """Return a canvas of width × height cells in the present theme and the terminal's symbols."""
 
     # --- what is known ------------------------------------------------------------------------------------
 
     def now(self) -> datetime:
-        """The memory's time."""
+        """Return the memory's time."""
 
     @property
     def selected(self) -> str | None:
@@ -80,7 +80,7 @@ class Host(Protocol):
         """What is running and how long it still takes; empty while nothing runs."""
 
     def shows(self, pane: str) -> bool:
-        """Whether the layout gives this pane a place."""
+        """Return whether the layout gives this pane a place."""
 
     # --- to have done -------------------------------------------------------------------------------------
 

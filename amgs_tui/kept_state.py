@@ -34,7 +34,7 @@ MOST_STORES: Final = 50
 
 
 def file_of_user() -> Path:
-    """Where the screen of this user keeps it."""
+    """Return where the screen of this user keeps it."""
     import platformdirs
 
     return Path(platformdirs.user_state_dir("amgs", appauthor=False)) / "screen.json"
@@ -58,7 +58,7 @@ class KeptState:
         self.recent = [action, *(each for each in self.recent if each != action)][:MOST_RECENT]
 
     def find_selected(self, store: str) -> str:
-        """The block that was selected when this store was left; "" for none."""
+        """Return the block that was selected when this store was left; "" for none."""
         return self._selected.get(store, "")
 
     def write(self, store: str, selected: str) -> None:
@@ -75,7 +75,7 @@ class KeptState:
 
 
 def _read(file: Path | None) -> dict[str, Any]:
-    """What the file says; what of it cannot be read says nothing."""
+    """Return what the file says; what of it cannot be read says nothing."""
     told: Any = {}
     if file is not None:
         with suppress(OSError, ValueError):
@@ -106,12 +106,12 @@ def would_be_lost(screen: MainScreen, state: ScreenState, dispatcher: Dispatcher
 
 
 def drafts_on(screen: MainScreen) -> list[str]:
-    """What the operator has drafted and not applied: `corrections to 2 blocks`."""
+    """Return what the operator has drafted and not applied: `corrections to 2 blocks`."""
     return [pane.drafted for pane in screen.panes if pane.drafted]
 
 
 def what_is_kept(view: FocusView | None, drafts: Sequence[str], state: ScreenState) -> list[str]:
-    """What the next start can go on with, a sentence each, for the terminal that the operator comes back to.
+    """Return what the next start can go on with, a sentence each, for the terminal that the operator comes back to.
 
     view: the working context that is open. drafts: what is drafted.
     """

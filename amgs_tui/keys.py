@@ -23,12 +23,12 @@ SWALLOWED: Final = frozenset(
 
 
 def show(key: str, action: str, label: str, id: str, tooltip: str, **more: Any) -> Binding:
-    """A binding for the key bar. Bindings of one widget with the same label stand there as one."""
+    """Return a binding for the key bar. Bindings of one widget with the same label stand there as one."""
     return Binding(key, action, label, id=id, tooltip=tooltip, **more)
 
 
 def hide(key: str, action: str, label: str, id: str, tooltip: str, **more: Any) -> Binding:
-    """A binding that the key bar leaves to the help."""
+    """Return a binding that the key bar leaves to the help."""
     return Binding(key, action, label, show=False, id=id, tooltip=tooltip, **more)
 
 
@@ -80,7 +80,7 @@ EVERYWHERE: list[Any] = [
 def remap(
     wanted: Mapping[str, str], offered: Collection[Collection[Binding]]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The keymap of the settings, and a sentence for each entry that cannot be used.
+    """Return the keymap of the settings, and a sentence for each entry that cannot be used.
 
     wanted: keys by the id of a binding, several with commas. offered: for each pane, every binding that is offered
     while it has the focus, its own and those that hold everywhere. Two actions that are offered together may not
@@ -152,7 +152,9 @@ def own_commands(
 
 
 def read_beginning(line: str) -> str | None:
-    """What the command line opens with for a line that ends in … and is to be completed; None for a whole one."""
+    """Return what the command line opens with for a line that ends in … and is to be completed; None for a whole
+    one.
+    """
     for mark in ("…", "..."):
         if line.endswith(mark):
             return f"{line.removesuffix(mark).rstrip()} "
@@ -160,7 +162,7 @@ def read_beginning(line: str) -> str | None:
 
 
 def _fault(keys: list[str], near: Mapping[str, list[str]]) -> str:
-    """What is wrong with the keys of an action; near: the keys of the actions that are offered with it."""
+    """Return what is wrong with the keys of an action; near: the keys of the actions that are offered with it."""
     for key in keys:
         if key in SWALLOWED:
             return f"terminals reserve {key}"
@@ -177,7 +179,7 @@ def _split(keys: str) -> list[str]:
 
 
 def _is_key(name: str) -> bool:
-    """Whether a key without its modifiers is one: a character, a named key, or a character by its name."""
+    """Return whether a key without its modifiers is one: a character, a named key, or a character by its name."""
     if len(name) == 1 or name in _NAMED:
         return True
     try:

@@ -108,7 +108,9 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         self.app.call_after_refresh(self.post_message, self.Painted())
 
     def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
-        """The widget under the pointer and the letter in it; text is marked only in the pane where the mark began."""
+        """Return the widget under the pointer and the letter in it; text is marked only in the pane where the mark
+        began.
+        """
         if self._selecting and self._select_state is not None:
             widget = self._select_state.start.content_widget
             if not isinstance(widget, Pane) and isinstance(self.get_widget_at(x, y)[0], Pane):
@@ -127,15 +129,15 @@ class MainScreen(Screen[Any], inherit_bindings=False):
     # --- parts --------------------------------------------------------------------------------------------
 
     def pane(self, name: str) -> Pane:
-        """The pane of this name."""
+        """Return the pane of this name."""
         return self.panes[PANES.index(name)]
 
     def pane_of(self, kind: type[P]) -> P:
-        """The pane of this type."""
+        """Return the pane of this type."""
         return next(pane for pane in self.panes if isinstance(pane, kind))
 
     def panes_of(self, command: str) -> Iterable[Pane]:
-        """The panes that show what this command gives."""
+        """Return the panes that show what this command gives."""
         return (pane for pane in self.panes if command in pane.SHOWS)
 
     @property

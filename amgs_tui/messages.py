@@ -143,7 +143,7 @@ class ModelsLoading:
     trouble: str = ""
 
     def __str__(self) -> str:
-        """What the header says after the model's name."""
+        """Return what the header says after the model's name."""
         if self.trouble:
             return "not loaded"
         return "ready" if self.done == self.total else "loading"

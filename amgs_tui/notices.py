@@ -38,7 +38,7 @@ class RunStatus:
     stopping: bool = False
 
     def __bool__(self) -> bool:
-        """Whether anything runs."""
+        """Return whether anything runs."""
         return bool(self._begun)
 
     @property
@@ -87,8 +87,8 @@ class RunStatus:
         return now - begun
 
     def _remaining(self, request: EngineRequest, now: float) -> float | None:
-        """The seconds that are left of what was estimated last; None once they have run out, and where it is stopped:
-        what runs on then is not foreseen.
+        """Return the seconds that are left of what was estimated last; None once they have run out, and where it is
+        stopped: what runs on then is not foreseen.
         """
         seen = self._progress.get(request.id)
         if seen is None or seen.remaining is None or self.stopping:
@@ -97,8 +97,8 @@ class RunStatus:
         return left if left > 0 else None
 
     def _pick(self, now: float) -> tuple[EngineRequest, float] | None:
-        """What is worth a line: the operator's own before the screen's looks, the older before the newer, what runs in
-        the background last of either.
+        """Return what is worth a line: the operator's own before the screen's looks, the older before the newer, what
+        runs in the background last of either.
         """
         worth = [
             (request, begun)
@@ -110,7 +110,9 @@ class RunStatus:
         )
 
     def __str__(self) -> str:
-        """What is running and how long it still takes: `consolidate, about 40 s left`; empty while nothing runs."""
+        """Return what is running and how long it still takes: `consolidate, about 40 s left`; empty while nothing
+        runs.
+        """
         now = time.perf_counter()
         shown = self._pick(now)
         if shown is None:

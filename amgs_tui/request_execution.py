@@ -30,7 +30,7 @@ KindOf = Callable[[EngineRequest], Kind]
 
 
 def failure(request: EngineRequest, error: BaseException, *, fatal: bool = False) -> Failed:
-    """An error as the screen shows it; an engine's own error brings its words, a fault of the program its
+    """Return an error as the screen shows it; an engine's own error brings its words, a fault of the program its
     trace.
     """
     error = as_refusal(error)
@@ -50,7 +50,7 @@ def failure(request: EngineRequest, error: BaseException, *, fatal: bool = False
 
 
 def run_through_registry(operator: Any, request: EngineRequest, progress: Progress) -> Answer:
-    """The one way an action is carried out: as a Call from the registry."""
+    """Return the one way an action is carried out: as a Call from the registry."""
     from amgs_app.calls.standard import standard
 
     registry = standard()
@@ -66,7 +66,7 @@ def run_through_registry(operator: Any, request: EngineRequest, progress: Progre
 
 
 def kind_of(request: EngineRequest) -> Kind:
-    """The kind of a request by its command; a line that names none is refused at once."""
+    """Return the kind of a request by its command; a line that names none is refused at once."""
     from amgs_app.calls.standard import standard
     from amgs_app.terminal.line import LineError, split
 
@@ -83,7 +83,7 @@ def kind_of(request: EngineRequest) -> Kind:
 
 
 def _follow_up(operator: Any, request: EngineRequest, result: Any, progress: Progress) -> tuple[Any, ...]:
-    """The looks that the screen takes with a result; one that fails ends them."""
+    """Return the looks that the screen takes with a result; one that fails ends them."""
     found: list[Any] = []
     # The action is done, whatever becomes of its looks; the pane asks again for what it lacks and is told the error.
     with suppress(Exception):

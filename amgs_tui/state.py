@@ -38,7 +38,7 @@ class ScreenState:
     cache: CompletionCache = field(default_factory=CompletionCache)
 
     def now(self) -> datetime:
-        """The session's time; the latest one known while the session is being opened."""
+        """Return the session's time; the latest one known while the session is being opened."""
         if self.clock is not None:
             return self.clock()
         return self.overview.store.now if self.overview is not None else datetime.fromtimestamp(0, UTC)

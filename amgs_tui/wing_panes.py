@@ -34,13 +34,13 @@ class WingPane:
 
 @cache
 def wing_panes() -> Mapping[str, WingPane]:
-    """The pane of every wing that has one, by the wing's name, which is the pane's."""
+    """Return the pane of every wing that has one, by the wing's name, which is the pane's."""
     return {name: loaded(f"amgs_tui.panes.{name}:PANE") for name, view in views().items() if view.look}
 
 
 def front_pane(settings: Path | None = None) -> str:
-    """The pane that stands alone on the screen of a user without a memory, for what lies on the machine; "" for none.
-    settings: the file of settings that was named.
+    """Return the pane that stands alone on the screen of a user without a memory, for what lies on the machine; "" for
+    none. settings: the file of settings that was named.
     """
     from amgs_app.places.folders import has_own_memory
     from amgs_app.settings import load_settings

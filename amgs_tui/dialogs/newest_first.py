@@ -51,11 +51,11 @@ class NewestFirst(ModalScreen[str | None], Generic[E]):
         self._entries = list(entries)
 
     def line(self, entry: E) -> Content:
-        """How an entry is written."""
+        """Return how an entry is written."""
         raise NotImplementedError
 
     def stands_for(self, entry: E) -> str | None:
-        """What the screen ends with where this entry is chosen."""
+        """Return what the screen ends with where this entry is chosen."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:

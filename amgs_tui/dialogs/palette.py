@@ -48,9 +48,9 @@ class Action:
 
 
 def matching(actions: Sequence[Action], typed: str) -> list[Action]:
-    """The actions that have every typed word: by name or synonym before by text, of equals those that are offered now,
-    then those whose name has the typed letters in their order, the closest together first. Where there are none, those
-    whose name has a word like each typed one.
+    """Return the actions that have every typed word: by name or synonym before by text, of equals those that are
+    offered now, then those whose name has the typed letters in their order, the closest together first. Where there are
+    none, those whose name has a word like each typed one.
     """
     words = _fold(typed).split()
     letters = "".join(words)
@@ -73,7 +73,7 @@ def matching(actions: Sequence[Action], typed: str) -> list[Action]:
 
 
 def _meant(typed: str, actions: Sequence[Action]) -> set[str]:
-    """The words of names that a mistyped word may stand for."""
+    """Return the words of names that a mistyped word may stand for."""
     known = {word for action in actions for word in _fold(action.name).split()}
     return set(near(typed, sorted(known)))
 

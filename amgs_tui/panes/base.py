@@ -91,7 +91,7 @@ class Pane(Widget, can_focus=True):
     # --- for the panes ------------------------------------------------------------------------------------
 
     def asks(self) -> Iterable[Call[Any]]:
-        """What the pane looks at by itself to be up to date."""
+        """Return what the pane looks at by itself to be up to date."""
         return ()
 
     def take(self, result: object) -> None:
@@ -103,20 +103,20 @@ class Pane(Widget, can_focus=True):
         self.take(result)
 
     def draw(self, canvas: Canvas) -> Text:
-        """The picture of what the pane holds."""
+        """Return the picture of what the pane holds."""
         raise NotImplementedError
 
     def copy_text(self) -> str:
-        """What `copy` takes: the picture as text, unless the pane holds a text."""
+        """Return what `copy` takes: the picture as text, unless the pane holds a text."""
         return "\n".join(line.rstrip() for line in self.picture().plain.splitlines())
 
     def title(self) -> str:
-        """What stands at the upper edge."""
+        """Return what stands at the upper edge."""
         title = f"{PANE_KEYS[PANES.index(self.NAME)]} {TITLES[self.NAME][0]}"
         return f"{title} · {said(self.sift)}" if self.sift else title
 
     def subtitle(self) -> str:
-        """What stands at the lower edge when nothing runs."""
+        """Return what stands at the lower edge when nothing runs."""
         return ""
 
     @property
@@ -156,7 +156,7 @@ class Pane(Widget, can_focus=True):
     # --- the rows -----------------------------------------------------------------------------------------
 
     def all_rows(self) -> Sequence[Row]:
-        """Every row that the pane holds, shown or not."""
+        """Return every row that the pane holds, shown or not."""
         return ()
 
     def follow_filter(self) -> None:
@@ -230,7 +230,7 @@ class Pane(Widget, can_focus=True):
         return [each for group in self._bindings.key_to_bindings.values() for each in group]
 
     def canvas(self) -> Canvas:
-        """The canvas of the pane's present size, in the present theme."""
+        """Return the canvas of the pane's present size, in the present theme."""
         size = self.content_size
         return self.host.canvas(size.width, size.height)
 
@@ -245,11 +245,11 @@ class Pane(Widget, can_focus=True):
         self.host.ask(call, slot=slot, origin=origin, follow=follow or self.follow_up(call))
 
     def slot_of(self, call: Call[Any]) -> str:
-        """What a look of the screen is looked for by: a newer look of the same slot replaces it."""
+        """Return what a look of the screen is looked for by: a newer look of the same slot replaces it."""
         return call.operation.name
 
     def follow_up(self, call: Call[Any]) -> Follow | None:
-        """The looks that are taken with what a call gives, where none are given with it."""
+        """Return the looks that are taken with what a call gives, where none are given with it."""
         del call
         return None
 
@@ -368,7 +368,7 @@ class Pane(Widget, can_focus=True):
         self.refresh()
 
     def render(self) -> FigureVisual:
-        """The picture for Textual: the one that `repaint` has drawn, if it still has the pane's size."""
+        """Return the picture for Textual: the one that `repaint` has drawn, if it still has the pane's size."""
         fresh, self._fresh = self._fresh, None
         if fresh is None or self._fresh_size != self.content_size:
             self._repaints = False  # what `repaint` waits to draw is in this picture
@@ -387,7 +387,9 @@ class Pane(Widget, can_focus=True):
     # --- marking with the mouse -----------------------------------------------------------------------------
 
     def letter_under(self, x: int, y: int) -> Offset:
-        """The letter under a place of the screen, as (index in its line, line); the nearest one outside the picture."""
+        """Return the letter under a place of the screen, as (index in its line, line); the nearest one outside the
+        picture.
+        """
         left, top = self.content_region.offset
         if not self._lines:
             return Offset(0, 0)
@@ -395,7 +397,7 @@ class Pane(Widget, can_focus=True):
         return Offset(letter_at(self._lines[row][0], x - left), row)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """What is marked in the picture on the screen."""
+        """Return what is marked in the picture on the screen."""
         return (marked_text(self._shown, selection), "\n") if self._shown is not None else None
 
     def selection_updated(self, selection: Selection | None) -> None:
@@ -415,13 +417,13 @@ class Pane(Widget, can_focus=True):
         return self
 
     def check_message_enabled(self, message: Message) -> bool:
-        """Whether a message may come: the release of the mouse after marking is no click on a row."""
+        """Return whether a message may come: the release of the mouse after marking is no click on a row."""
         if isinstance(message, events.Click) and self.text_selection is not None:
             return False
         return super().check_message_enabled(message)
 
     def picture(self) -> Text:
-        """What stands in the pane now: its picture, or why there is none."""
+        """Return what stands in the pane now: its picture, or why there is none."""
         canvas = self.canvas()
         if canvas.width < 1 or canvas.height < 1:
             return Text("")

@@ -38,7 +38,7 @@ CHANGES = 50
 
 
 def latest_changes(found: object) -> list[Call[Any]]:
-    """The look that follows a list of forecasts."""
+    """Return the look that follows a list of forecasts."""
     del found
     return [operations.lifecycle.operations(limit=CHANGES)]
 
@@ -168,7 +168,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             self.follow_cursor()
 
     def _open_of(self, block_id: str) -> str:
-        """The latest open forecast of a block that is listed, by id; empty for none."""
+        """Return the latest open forecast of a block that is listed, by id; empty for none."""
         listed = (case.outcome for case in self.items if case.outcome.actual is None)
         return next((one.prediction_id for one in listed if one.block_id == block_id), "")
 
@@ -201,7 +201,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         return self._step() or ("U undoes the last verdict" if verdict else "")
 
     def _step(self) -> str:
-        """The chosen bin in words."""
+        """Return the chosen bin in words."""
         one = self.table.bins[self.bin] if self.table is not None and self.bin is not None else None
         return "" if one is None else f"{share(one.low)} to {share(one.high)}: {plural(one.count, 'forecast')}"
 

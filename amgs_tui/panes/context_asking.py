@@ -205,12 +205,12 @@ class ContextAsking:
 
 
 def is_restored(span: ContextSpan | FateChange) -> bool:
-    """Whether a span stands in the context because somebody asked for it."""
+    """Return whether a span stands in the context because somebody asked for it."""
     from amgs.types.conversation import ContextSpan
 
     return isinstance(span, ContextSpan) and span.because == "restored"
 
 
 def _whole(context: OptimisedContext) -> set[int]:
-    """The numbers of the messages that are kept as they are."""
+    """Return the numbers of the messages that are kept as they are."""
     return {n for span in context.spans if span.fate == "kept" for n in range(span.first, span.last + 1)}

@@ -56,7 +56,7 @@ class ContextWish:
     other: ContextStrategy | None = None
 
     def restored_in(self, span: ContextSpan | FateChange) -> tuple[str, ...]:
-        """The handles of what was restored that end in a span."""
+        """Return the handles of what was restored that end in a span."""
         return tuple(one for one in self.keep if span.first <= last_of(one) <= span.last)
 
     @property
@@ -77,14 +77,14 @@ class ContextWish:
 
 
 def fate_of(span: ContextSpan | FateChange) -> SpanFate:
-    """What becomes of messages; in a comparison, under the strategy that is looked at."""
+    """Return what becomes of messages; in a comparison, under the strategy that is looked at."""
     from amgs.types.conversation import ContextSpan
 
     return span.fate if isinstance(span, ContextSpan) else span.after
 
 
 def last_of(handle: str) -> int:
-    """The number of the last message of a handle."""
+    """Return the number of the last message of a handle."""
     return int(handle.lstrip("#").rpartition("-")[2])
 
 
@@ -102,7 +102,7 @@ class OfConversation(Protocol):
 
 
 def view_of(result: object, conversation: str | None = None) -> str:
-    """The view that shows a result, "" for none. conversation: only where it is of this one."""
+    """Return the view that shows a result, "" for none. conversation: only where it is of this one."""
     from amgs.types import conversation_views as views
     from amgs.types.conversation_views import GIVEN_TEXT
     from amgs.types.mentions import ConversationEntities
@@ -122,7 +122,7 @@ def view_of(result: object, conversation: str | None = None) -> str:
 
 
 def title_of(result: object) -> str:
-    """What a page with a view of a conversation is called."""
+    """Return what a page with a view of a conversation is called."""
     kind = type(result).__name__.removeprefix("Conversation").lower()
     return f"Conversation {'summary' if kind == 'extract' else 'messages' if kind == 'shown' else kind}"
 
@@ -158,7 +158,7 @@ class ContextView:
         self.name, self.result = self.next, None
 
     def call(self, wish: ContextWish, context: OptimisedContext | None) -> Call[Any] | None:
-        """What the view asks for; None where it needs nothing. wish: what the context was asked for by."""
+        """Return what the view asks for; None where it needs nothing. wish: what the context was asked for by."""
         conversation = operations.conversation
         match self.name:
             case _ if self.name == SAID or context is None:

@@ -263,7 +263,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         self.show_change()
 
     def copy_text(self) -> str:
-        """What drops below the threshold, one block a line; the picture where nothing does."""
+        """Return what drops below the threshold, one block a line; the picture where nothing does."""
         if not self.rows or self.forecast is None:
             return super().copy_text()
         lines = [

@@ -68,7 +68,7 @@ class EdgeEditing:
         return edges[min(self.edge, len(edges) - 1)] if edges else None
 
     def offers(self, action: str) -> bool | None:
-        """Whether a key of the correction is offered now; None for keys of others."""
+        """Return whether a key of the correction is offered now; None for keys of others."""
         match action:
             case "cut" | "confirm" | "weigh":
                 return self.edge_at_cursor is not None

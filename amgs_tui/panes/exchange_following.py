@@ -92,13 +92,13 @@ class GatewayFollower:
         return wish if context is None else replace(wish, budget=context.budget, strategy=context.strategy)
 
     def beside(self, by: int) -> int | None:
-        """The number of the request some places later or earlier."""
+        """Return the number of the request some places later or earlier."""
         every = self.requests
         place = next((n for n, one in enumerate(every) if one.number == self.number), 0)
         return every[max(0, min(len(every) - 1, place - by))].number if every else None
 
     def describe(self, exchange: GatewayExchange) -> str:
-        """Which request it is, and whether newer ones take its place."""
+        """Return which request it is, and whether newer ones take its place."""
         newer = (self.requests[0].number if self.requests else 0) - exchange.number
         if newer > 0:
             return f"request {exchange.number} · {plural(newer, 'newer request')}: L follows"
@@ -106,7 +106,9 @@ class GatewayFollower:
 
 
 def _request_note(exchange: GatewayExchange) -> str:
-    """What there is to say of a request in a list, the most important first: the line is cut where it does not fit."""
+    """Return what there is to say of a request in a list, the most important first: the line is cut where it does not
+    fit.
+    """
     used = exchange.usage
     sent = f"{exchange.tokens:,} of {exchange.tokens_before:,} tok" if exchange.tokens else exchange.untouched
     told = [sent, *(f"{kind} changed" for kind in exchange.changed)]
@@ -116,7 +118,7 @@ def _request_note(exchange: GatewayExchange) -> str:
 
 
 def explain_untouched(exchange: GatewayExchange) -> str:
-    """What there is to say of a request that shows no context."""
+    """Return what there is to say of a request that shows no context."""
     words = f"Request {exchange.number} went on as it came: {exchange.untouched}."
     if exchange.missing:
         words = f"What was sent with request {exchange.number} cannot be shown: {exchange.missing}."

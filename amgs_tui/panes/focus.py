@@ -386,7 +386,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
 
 
 def describe_trace(trace: TraceSummary) -> str:
-    """What the last session left, in a sentence."""
+    """Return what the last session left, in a sentence."""
     steps = max((branch.steps for branch in trace.branches), default=0)
     branches = f" on {len(trace.branches)} branches" if len(trace.branches) > 1 else ""
     asked = f"“{trace.question}”: " if trace.question else ""

@@ -319,5 +319,5 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
 
 def _key(row: Candidate) -> tuple[str, str]:
-    """What tells one row of a frame from another: a block may be a candidate of several parts."""
+    """Return what tells one row of a frame from another: a block may be a candidate of several parts."""
     return row.child, row.block.id

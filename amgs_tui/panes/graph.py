@@ -32,7 +32,7 @@ LABEL = re.compile(r"(?<!\S)(\d{1,3}) [^\W\d]\S*(?: [^\s●◉\u2800-\u28ff]\S*)
 
 
 def numbered_at(line: str, x: int, most: int) -> int | None:
-    """The number (1 to most) of the label nearest to cell x of a drawn line; None when it has none."""
+    """Return the number (1 to most) of the label nearest to cell x of a drawn line; None when it has none."""
     labels = [
         (abs(x - (found.start() + len(found[0]) / 2)), int(found[1]))
         for found in LABEL.finditer(line)

@@ -75,11 +75,11 @@ class ListPane(Pane):
         return self.kept.at(self.cursor) if self.kept is not None else None
 
     def block_at_cursor(self) -> str | None:
-        """The block that the row under the cursor is about."""
+        """Return the block that the row under the cursor is about."""
         return None if self.kept is None or self.row is None else self.kept.kind.key(self.row)
 
     def figure(self, canvas: Canvas) -> Figure | None:
-        """The picture of the list; None while it is read."""
+        """Return the picture of the list; None while it is read."""
         return self.kept.draw(canvas, self.cursor, filtered=bool(self.sift)) if self.kept is not None else None
 
     def draw(self, canvas: Canvas) -> Text:
@@ -103,7 +103,7 @@ class ListPane(Pane):
         self.follow_cursor()
 
     def at_cursor(self, rows: Sequence[R]) -> R | None:
-        """The one of these under the cursor."""
+        """Return the one of these under the cursor."""
         return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
 
     def clip_cursor(self) -> None:
@@ -156,7 +156,7 @@ class ListPane(Pane):
 
 
 def marked_line(picture: Text, selection: str) -> int | None:
-    """The line of a picture that lies on the selection's colour; None when none does."""
+    """Return the line of a picture that lies on the selection's colour; None when none does."""
     for span in picture.spans:
         style = span.style
         colour = None if isinstance(style, str) else style.bgcolor

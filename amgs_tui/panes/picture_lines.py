@@ -25,7 +25,7 @@ class FigureVisual:
 
 
 def lines_of(picture: Text) -> list[Line]:
-    """A picture line by line; no span of a picture passes the end of its line."""
+    """Return a picture line by line; no span of a picture passes the end of its line."""
     lines: list[Line] = []
     spans = iter(picture.spans)
     span = next(spans, None)
@@ -58,7 +58,7 @@ def changed_rows(before: Sequence[Line], after: Sequence[Line]) -> list[tuple[in
 
 
 def letter_at(line: str, column: int) -> int:
-    """The index of the letter on this cell of a line, counted from 0; the line's length behind its end."""
+    """Return the index of the letter on this cell of a line, counted from 0; the line's length behind its end."""
     if line.isascii():
         return max(0, min(column, len(line)))
     cell = 0
@@ -70,7 +70,7 @@ def letter_at(line: str, column: int) -> int:
 
 
 def spans_of(lines: list[str], selection: Selection) -> list[tuple[int, int, int]]:
-    """Where the marked text lies, as (line, first letter, letter after the last one)."""
+    """Return where the marked text lies, as (line, first letter, letter after the last one)."""
     start, end = selection
     first = 0 if start is None else start.y
     last = len(lines) - 1 if end is None else min(end.y, len(lines) - 1)
@@ -83,13 +83,13 @@ def spans_of(lines: list[str], selection: Selection) -> list[tuple[int, int, int
 
 
 def marked_text(picture: Text, selection: Selection) -> str:
-    """What was marked, without the blanks at the ends of its lines."""
+    """Return what was marked, without the blanks at the ends of its lines."""
     lines = picture.plain.split("\n")
     return "\n".join(lines[row][left:right].rstrip() for row, left, right in spans_of(lines, selection))
 
 
 def with_mark(picture: Text, selection: Selection) -> Text:
-    """The picture with the marked letters in reverse, which every theme and every terminal can show."""
+    """Return the picture with the marked letters in reverse, which every theme and every terminal can show."""
     lines = picture.plain.split("\n")
     starts = [0]
     for line in lines:

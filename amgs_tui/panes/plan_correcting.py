@@ -48,7 +48,7 @@ class PlanCorrecting:
     correctable: bool = False
 
     def __str__(self) -> str:
-        """What is corrected; "" for nothing."""
+        """Return what is corrected; "" for nothing."""
         corrected = len(self.draft.edits) if self.draft is not None else 0
         return f"corrections to {plural(corrected, 'block')}" if corrected else ""
 

@@ -47,13 +47,13 @@ class RowSifting:
         return shown(self.pane, self._rows(), self.now)
 
     def read(self, line: str) -> ListFilter:
-        """The filter that a line asks for, in the present order; raises UsageError for one that cannot be."""
+        """Return the filter that a line asks for, in the present order; raises UsageError for one that cannot be."""
         wanted = self.now.filtered(line)
         check(wanted, self.listing)
         return wanted
 
     def explain(self, line: str) -> str:
-        """How many rows the half-written filter leaves, or what is wrong with it."""
+        """Return how many rows the half-written filter leaves, or what is wrong with it."""
         rows = self._rows()
         try:
             wanted = replace(self.now.filtered(line), order="")
@@ -65,7 +65,7 @@ class RowSifting:
         return f"{plural(left, 'row')} of {len(rows):,}"
 
     def complete(self, line: str) -> Sequence[Completion]:
-        """Fields for a beginning, then the values that the rows have there."""
+        """Return fields for a beginning, then the values that the rows have there."""
         before, _, typed = line.rpartition(" ")
         start = f"{before} " if before else ""
         field, colon, word = typed.removeprefix("!").partition(":")

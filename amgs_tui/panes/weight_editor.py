@@ -27,7 +27,7 @@ WEIGHING: Final[list[Any]] = [
 
 
 def step_value(value: float, by: int) -> float:
-    """The next multiple of a step above (by > 0) or below a value, within [0, 1]."""
+    """Return the next multiple of a step above (by > 0) or below a value, within [0, 1]."""
     steps = value / STEP
     steps = math.floor(steps + 1e-6) + 1 if by > 0 else math.ceil(steps - 1e-6) - 1
     return min(1.0, max(0.0, round(steps * STEP, 2)))
@@ -46,19 +46,19 @@ class WeightEditor:
         return self.now != self.first
 
     def fits(self, weights: Weights) -> bool:
-        """Whether a frame was ranked by what stands here now."""
+        """Return whether a frame was ranked by what stands here now."""
         return write_weights(weights) == self.text()
 
     def walk(self, by: int) -> WeightEditor:
-        """Another part under the keys."""
+        """Return another part under the keys."""
         return replace(self, part=(self.part + by) % len(_names()))
 
     def move(self, by: int) -> WeightEditor:
-        """The part one step up or down; the sum stays 1."""
+        """Return the part one step up or down; the sum stays 1."""
         return replace(self, now=shift_weights(self.now, self.part, by * STEP))
 
     def describe(self) -> str:
-        """The five weights in one line, the part under the keys in brackets."""
+        """Return the five weights in one line, the part under the keys in brackets."""
         words = []
         for place, name in enumerate(_names()):
             text = f"{name[:7]} {getattr(self.now, name):.2f}"
@@ -108,7 +108,7 @@ class FrameWeighing:
     weights: WeightEditor | None = None
 
     def __str__(self) -> str:
-        """What stands at the lower edge while weights are moved."""
+        """Return what stands at the lower edge while weights are moved."""
         if self.weights is None:
             return ""
         return f"{self.weights.describe()} · {'0 reset · a compares' if self.weights.changed else '+ − move it'}"
@@ -151,7 +151,7 @@ class FrameWeighing:
         self.pane.ask(compare(frame.name, frame.name, query=frame.query, weights_b=mine))
 
     def _begin(self, frame: Frame) -> WeightEditor:
-        """What the keys move: begun with the weights that the frame on the screen was ranked by."""
+        """Return what the keys move: begun with the weights that the frame on the screen was ranked by."""
         return self.weights or WeightEditor(frame.weights, frame.weights)
 
     def _look_again(self, frame: Frame) -> None:

@@ -62,7 +62,7 @@ class Arrangement:
 
 
 def mode_for(width: int, height: int) -> Mode:
-    """The layout for a terminal of width × height cells (the whole terminal, not the body)."""
+    """Return the layout for a terminal of width × height cells (the whole terminal, not the body)."""
     if width < LEAST_WIDTH or height < LEAST_HEIGHT:
         return "tiny"
     if width >= TILED_WIDTH and height >= TILED_HEIGHT:
@@ -102,7 +102,7 @@ def arrange(
 
 
 def _split(width: int, height: int, main: str, wanted: tuple[str, ...], *, gives_way: bool = False) -> dict[str, Box]:
-    """The main pane above, two or three companions below: a table and a map want the full width.
+    """Return the main pane above, two or three companions below: a table and a map want the full width.
 
     gives_way: the main pane has one thing to say, and leaves the room to what has content.
     """
@@ -112,8 +112,8 @@ def _split(width: int, height: int, main: str, wanted: tuple[str, ...], *, gives
 
 
 def _tiled(width: int, height: int, main: str, empty: Collection[str]) -> dict[str, Box]:
-    """All but those that are empty; the working context, the conversation and the wings' panes share the foot, which
-    keeps a few lines where none of them has anything to show.
+    """Return all but those that are empty; the working context, the conversation and the wings' panes share the foot,
+    which keeps a few lines where none of them has anything to show.
     """
     gone = {*empty} - {main}
     wings = wing_panes()
@@ -199,7 +199,7 @@ class Body(Container):
         return mode_for(*self.app.size)
 
     def arrangement(self, size: Size | None = None) -> Arrangement:
-        """Where the panes stand in a body of this size (of the present size)."""
+        """Return where the panes stand in a body of this size (of the present size)."""
         width, height = size or self.size
         large = self.maximised
         return arrange(self.mode, width, height, self.main, self.beside, maximised=large, empty=self.empty)

@@ -44,7 +44,7 @@ class CompletionCache:
         self._operations = _journal_of(inner) or self._operations
 
     def find(self, text: str, limit: int) -> list[Block]:
-        """Blocks whose title holds the text or whose id begins with it."""
+        """Return blocks whose title holds the text or whose id begins with it."""
         wanted = text.lower()
         return [
             block for block in self._blocks.values() if block.id.startswith(wanted) or wanted in block.title.lower()
@@ -54,7 +54,7 @@ class CompletionCache:
         return self._blocks[block_id]
 
     def entity_names(self, start: str, limit: int) -> list[str]:
-        """Names of entities that begin so, whatever their case."""
+        """Return names of entities that begin so, whatever their case."""
         return [name for name in self._entities if name.casefold().startswith(start.casefold())][:limit]
 
     def frame_definitions(self) -> tuple[FrameDefinition, ...]:
@@ -65,7 +65,7 @@ class CompletionCache:
 
 
 def _blocks_of(result: Any) -> list[Block]:
-    """The blocks that a result carries, in its order; a record of another memory is none."""
+    """Return the blocks that a result carries, in its order; a record of another memory is none."""
     from amgs.types import Block
 
     found: list[Any] = [getattr(result, name, None) for name in ("block", "center")]
@@ -79,7 +79,7 @@ def _blocks_of(result: Any) -> list[Block]:
 
 
 def _journal_of(result: Any) -> tuple[JournalEntry, ...]:
-    """The entries of the journal that a result carries; what another program did is none."""
+    """Return the entries of the journal that a result carries; what another program did is none."""
     from amgs.types import JournalEntry
 
     several = getattr(result, "operations", None)
@@ -88,7 +88,7 @@ def _journal_of(result: Any) -> tuple[JournalEntry, ...]:
 
 
 def complete(registry: Registry | None, line: str, known: CompletionCache) -> list[Completion]:
-    """What the line may become; nothing before the operations are loaded."""
+    """Return what the line may become; nothing before the operations are loaded."""
     if registry is None:
         return []
     from amgs_app.calls import completion
@@ -98,7 +98,7 @@ def complete(registry: Registry | None, line: str, known: CompletionCache) -> li
 
 
 def explain(registry: Registry | None, line: str) -> str:
-    """The usage of the command in the line."""
+    """Return the usage of the command in the line."""
     if registry is None:
         return "The commands are still loading."
     from amgs_app.terminal.line import LineError, split

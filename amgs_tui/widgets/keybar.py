@@ -76,17 +76,17 @@ class KeyHint:
 
 
 def sign(key: str) -> str:
-    """How a key is written for the operator."""
+    """Return how a key is written for the operator."""
     return SIGNS.get(key, key.replace("ctrl+", "^"))
 
 
 def name_key(key: str) -> str:
-    """How a key is written where there is room for its name, which ASCII shows too."""
+    """Return how a key is written where there is room for its name, which ASCII shows too."""
     return "enter" if key == "enter" else sign(key)
 
 
 def hints(bindings: dict[str, ActiveBinding]) -> list[KeyHint]:
-    """The bindings worth showing, in order; several keys of one action become one entry."""
+    """Return the bindings worth showing, in order; several keys of one action become one entry."""
     found: dict[str, KeyHint] = {}
     for active in bindings.values():
         binding = active.binding
@@ -106,7 +106,7 @@ def hints(bindings: dict[str, ActiveBinding]) -> list[KeyHint]:
 
 
 def fit(entries: list[KeyHint], width: int) -> tuple[list[KeyHint], list[KeyHint]]:
-    """What stands at the left and at the right in `width` cells: the panes' keys first, never a half one."""
+    """Return what stands at the left and at the right in `width` cells: the panes' keys first, never a half one."""
     right = [entry for name in ALWAYS for entry in entries if entry.id == name]
     while right and sum(entry.width for entry in right) > width:
         right.pop()

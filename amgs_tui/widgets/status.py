@@ -39,21 +39,21 @@ class Said:
 
 
 def seconds(value: float) -> str:
-    """A duration as it is read at a glance: 0.4 s, 12 s, 3:05 min."""
+    """Return a duration as it is read at a glance: 0.4 s, 12 s, 3:05 min."""
     if value < 10:
         return f"{value:.1f} s"
     return f"{value:.0f} s" if value < 60 else f"{int(value // 60)}:{int(value % 60):02d} min"
 
 
 def bar(done: int, total: int, width: int) -> str:
-    """A filled bar of `width` cells, by eighths of a cell."""
+    """Return a filled bar of `width` cells, by eighths of a cell."""
     eighths = round(8 * width * min(1.0, done / total)) if total > 0 else 0
     full, part = divmod(eighths, 8)
     return ("█" * full + ("" if not part else "▏▎▍▌▋▊▉"[part - 1])).ljust(width, "░")[:width]
 
 
 def doing_line(state: Doing, width: int, spinner: str) -> Content:
-    """A running action in `width` cells."""
+    """Return a running action in `width` cells."""
     head = f" {spinner} {printable_line(state.title)}"
     stop = "  stopping … " if state.stopping else "  esc stops it " if state.stoppable else " "
     behind = f"  +{state.waiting} waiting" if state.waiting else ""

@@ -28,8 +28,8 @@ TITLES: dict[str, tuple[str, str]] = {
 
 
 def tab_labels(active: str, width: int) -> list[str]:
-    """The names in the longest form that fits `width` cells: full, short, close together, or only the
-    active one named.
+    """Return the names in the longest form that fits `width` cells: full, short, close together, or only the active one
+    named.
     """
     forms = (
         [f" {n} {TITLES[name][0]} " for n, name in zip(PANE_KEYS, PANES, strict=False)],

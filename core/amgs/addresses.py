@@ -8,7 +8,7 @@ from amgs.errors import UsageError
 
 
 def check_address(text: str, what: str, way_out: str, *, fragment: bool = False) -> SplitResult:
-    """The parts of an address of HTTP. what: what should be there. fragment: whether it may end in `#NAME`.
+    """Return the parts of an address of HTTP. what: what should be there. fragment: whether it may end in `#NAME`.
 
     Raises UsageError, which does not repeat it, for one that is none or that holds a user, a password or a query.
     """

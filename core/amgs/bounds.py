@@ -23,7 +23,9 @@ def count(what: str, value: int | None, *, least: int = 0, most: int = MOST) -> 
 
 
 def count(what: str, value: int | None, *, least: int = 0, most: int = MOST) -> int | None:
-    """The value, at most `most`; None stays None. Raises UsageError for one below `least`, or for no whole number."""
+    """Return the value, at most `most`; None stays None. Raises UsageError for one below `least`, or for no whole
+    number.
+    """
     if value is None:
         return None
     # A caller without a type checker may give anything: 1.5, NaN, True.

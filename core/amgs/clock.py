@@ -132,13 +132,15 @@ def local_now(clock: Clock) -> datetime:
 
 
 def aware(instant: datetime) -> datetime:
-    """The instant with its offset; a naive one is taken to be UTC. Raises OverflowError where it has none in UTC."""
+    """Return the instant with its offset; a naive one is taken to be UTC. Raises OverflowError where it has none in
+    UTC.
+    """
     utc = as_utc(instant)
     return utc if instant.tzinfo is None else instant
 
 
 def as_utc(instant: datetime) -> datetime:
-    """An aware UTC instant; a naive one is taken to be UTC."""
+    """Return an aware UTC instant; a naive one is taken to be UTC."""
     return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
 
 
@@ -151,7 +153,7 @@ def earlier(instant: datetime, by: timedelta) -> datetime:
 
 
 def changed_at(seconds: float) -> datetime:
-    """The instant of a file's time; where the calendar ends, its end."""
+    """Return the instant of a file's time; where the calendar ends, its end."""
     return earlier(EPOCH, timedelta(seconds=-max(min(seconds, 1e12), -1e12))).replace(tzinfo=UNPLACED)
 
 

@@ -29,12 +29,12 @@ def relevance(decay_lambda: float, hours: float) -> float:
 
 
 def relevance_at(decay_lambda: float, since: datetime, now: datetime) -> float:
-    """Relevance at `now` of something last reinforced at `since`."""
+    """Return relevance at `now` of something last reinforced at `since`."""
     return relevance(decay_lambda, hours_between(since, now))
 
 
 def hours_between(since: datetime, now: datetime) -> float:
-    """Signed hours from `since` to `now`."""
+    """Return signed hours from `since` to `now`."""
     return (now - since).total_seconds() / 3600.0
 
 
@@ -44,7 +44,9 @@ def half_life_hours(decay_lambda: float) -> float:
 
 
 def falls_below(decay_lambda: float, since: datetime, threshold: float) -> datetime | None:
-    """The instant at which relevance crosses `threshold` (0 < threshold <= 1); None if never within a millennium."""
+    """Return the instant at which relevance crosses `threshold` (0 < threshold <= 1); None if never within a
+    millennium.
+    """
     if decay_lambda <= 0:
         return None
     hours = -math.log(threshold) / decay_lambda
@@ -55,7 +57,7 @@ def falls_below(decay_lambda: float, since: datetime, threshold: float) -> datet
 
 
 def profile_name(decay_lambda: float, profiles: Mapping[str, float] = PROFILES) -> str:
-    """The profile whose λ this is, `pinned` for 0, else `custom`."""
+    """Return the profile whose λ this is, `pinned` for 0, else `custom`."""
     if decay_lambda == 0:
         return "pinned"
     for name, value in profiles.items():

@@ -56,7 +56,7 @@ _SECRETS: Final = re.compile(r"(?<=://)[^\s@]*:\S*@|(?<=http://)\S*@|(?<=https:/
 
 
 def hide_secrets(text: str) -> str:
-    """A text that is said, without the keys and passwords of the addresses in it."""
+    """Return a text that is said, without the keys and passwords of the addresses in it."""
     return _SECRETS.sub("…@", text) if "://" in text else text
 
 

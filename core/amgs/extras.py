@@ -47,12 +47,12 @@ EXTRA_OF: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def install_line(extra: str) -> str:
-    """The command that installs an extra."""
+    """Return the command that installs an extra."""
     return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
 def installed(package: str) -> bool:
-    """Whether a top-level package can be imported; it is not."""
+    """Return whether a top-level package can be imported; it is not."""
     try:
         return find_spec(package) is not None
     except (ImportError, ValueError):

@@ -9,7 +9,7 @@ _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 
 
 def canonical(content: str) -> str:
-    """The canonical form: LF line ends, no outer white space, runs of blank lines collapsed to one.
+    """Return the canonical form: LF line ends, no outer white space, runs of blank lines collapsed to one.
 
     Idempotent: canonical(canonical(x)) == canonical(x).
     """
@@ -29,12 +29,12 @@ _PIECE = re.compile(r"(?:#\d+){1,2}$")
 
 
 def file_of(source: str) -> str:
-    """The file of a source, without the number of a part or turn: `C# notes.md` of `C# notes.md#2`. A source that is
-    nothing but such a number is its own.
+    """Return the file of a source, without the number of a part or turn: `C# notes.md` of `C# notes.md#2`. A source
+    that is nothing but such a number is its own.
     """
     return _PIECE.sub("", source) or source
 
 
 def piece_of(source: str) -> str:
-    """The number of the part or turn in a source, `2` or `3#1`; empty for a whole file."""
+    """Return the number of the part or turn in a source, `2` or `3#1`; empty for a whole file."""
     return source[len(file_of(source)) + 1 :]

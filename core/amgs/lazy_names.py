@@ -16,7 +16,7 @@ _IMPORTED = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 
 
 def homes(file: str) -> dict[str, str]:
-    """The module of each public name of the package whose `__init__.py` is `file`."""
+    """Return the module of each public name of the package whose `__init__.py` is `file`."""
     stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
     return {name: module for module, name in _IMPORTED.findall(stub)}
 

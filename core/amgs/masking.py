@@ -151,7 +151,7 @@ _DEEPEST: Final = 100
 
 
 def mask(value: T, taken: TakenSecrets | None = None, depth: int = 0) -> T:
-    """A text, or a value with texts (rows, results, JSON), with a mark in place of each secret; itself for none.
+    """Return a text, or a value with texts (rows, results, JSON), with a mark in place of each secret; itself for none.
 
     taken: is given what is taken out.
     """
@@ -178,7 +178,9 @@ def mask(value: T, taken: TakenSecrets | None = None, depth: int = 0) -> T:
 
 
 def mask_body(body: bytes) -> bytes:
-    """A body without its secrets. JSON stays JSON; in any other form stars stand for a secret, so that lengths hold."""
+    """Return a body without its secrets. JSON stays JSON; in any other form stars stand for a secret, so that lengths
+    hold.
+    """
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -191,7 +193,7 @@ def mask_body(body: bytes) -> bytes:
 
 
 def _mask_deep(value: T, taken: TakenSecrets | None) -> T:
-    """A value whose nesting is too deep to be walked: as it is without a secret, else as masked text."""
+    """Return a value whose nesting is too deep to be walked: as it is without a secret, else as masked text."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
     except (RecursionError, TypeError, ValueError):
@@ -201,7 +203,7 @@ def _mask_deep(value: T, taken: TakenSecrets | None) -> T:
 
 
 def _mask_member(key: Any, member: T, taken: TakenSecrets | None, depth: int) -> T:
-    """A member of a mapping: its name tells what it is, as it does in a text."""
+    """Return a member of a mapping: its name tells what it is, as it does in a text."""
     if isinstance(key, str) and isinstance(member, str) and member:
         before = f'"{key}": "'
         told = _mask_text(f'{before}{member}"', taken)
@@ -211,7 +213,7 @@ def _mask_member(key: Any, member: T, taken: TakenSecrets | None, depth: int) ->
 
 
 def find_marks(values: Iterable[str]) -> tuple[str, ...]:
-    """The kinds of the masked secrets in texts, each secret once."""
+    """Return the kinds of the masked secrets in texts, each secret once."""
     found = dict.fromkeys((mark[1], mark[2]) for text in values if "[masked: " in text for mark in _MARK.finditer(text))
     return tuple(kind for kind, _ in found)
 
@@ -229,7 +231,7 @@ def tell_masked(kinds: Iterable[str]) -> str:
 
 
 def find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where secrets stand in a text, and of what kind each is; in no order, and they may overlap."""
+    """Yield where secrets stand in a text, and of what kind each is; in no order, and they may overlap."""
     small = text.lower()
     for prefix, kind, pattern in _BY_PREFIX if _RUN.search(text) else ():
         if prefix in text:
@@ -251,7 +253,9 @@ def find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _is_random(body: str) -> bool:
-    """Whether what follows a prefix is drawn, and no name in a program: `npm_config_cache`, `hf_hub_download`."""
+    """Return whether what follows a prefix is drawn, and no name in a program: `npm_config_cache`,
+    `hf_hub_download`.
+    """
     digits = sum(character.isdigit() for character in body)
     return digits > 1 and (body.upper() != body != body.lower() or ("_" not in body and len(body) >= 24))
 
@@ -270,7 +274,7 @@ def _mask_text(text: str, taken: TakenSecrets | None = None) -> str:
 
 
 def _kind_of_assigned(text: str, start: int, found: re.Match[str]) -> str:
-    """What kind of secret is given to a name that sounds like one from `start` on; "" where it is none."""
+    """Return what kind of secret is given to a name that sounds like one from `start` on; "" where it is none."""
     value, sign = found["secret"], found["sign"]
     before = _PREFIX.search(text[max(0, start - 60) : start])
     name = (before[0] if before else "") + text[start : found.start("sign")].rstrip("\\\"'`]")
@@ -308,7 +312,7 @@ def _digest(secret: str) -> str:
 
 
 def own_folder() -> Path:
-    """The user's data folder, which need not be there."""
+    """Return the user's data folder, which need not be there."""
     import platformdirs
 
     folder = os.environ.get("AMGS_DATA") or platformdirs.user_data_dir("amgs", appauthor=False)
@@ -317,7 +321,7 @@ def own_folder() -> Path:
 
 @cache
 def _key() -> bytes:
-    """The key of the marks, made when it is needed first; for this process alone where it cannot be kept."""
+    """Return the key of the marks, made when it is needed first; for this process alone where it cannot be kept."""
     path, fresh = own_folder() / "masking.key", secrets.token_bytes(32)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -21,8 +21,8 @@ def wait_for_store(
     patience: float,
     look: Callable[[StoreLockedError, float], None] | None = None,
 ) -> T:
-    """What opens a store, as soon as no other process has it open. look: what is done about each refusal, after so many
-    seconds; it may raise.
+    """Return what opens a store, as soon as no other process has it open. look: what is done about each refusal, after
+    so many seconds; it may raise.
 
     Raises StoreLockedError where one and the same process keeps it for longer than `patience` seconds (behind many that
     are quick, all get their turn), and at once where this one does, or it is no file.

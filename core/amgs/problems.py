@@ -38,12 +38,12 @@ _STATUS: Final[tuple[tuple[type[AmgsError], int], ...]] = (
 
 
 def status_of(error: BaseException) -> int:
-    """The HTTP status of an error that was raised on purpose; 400 for one that is not known here."""
+    """Return the HTTP status of an error that was raised on purpose; 400 for one that is not known here."""
     return next((code for kind, code in _STATUS if isinstance(error, kind)), 400)
 
 
 def problem(error: BaseException, **more: Any) -> dict[str, Any]:
-    """The problem details of an error that was raised on purpose. more: members of their own."""
+    """Return the problem details of an error that was raised on purpose. more: members of their own."""
     told = {
         "type": f"urn:amgs:problem:{slug(type(error).__name__)}",
         "title": str(getattr(error, "title", "Something went wrong")),
@@ -55,7 +55,7 @@ def problem(error: BaseException, **more: Any) -> dict[str, Any]:
 
 
 def fault() -> dict[str, Any]:
-    """The problem details of a fault of the program: its cause stands in the log, not in the answer."""
+    """Return the problem details of a fault of the program: its cause stands in the log, not in the answer."""
     return {
         "type": "urn:amgs:problem:fault",
         "title": "The service has a fault",
@@ -66,7 +66,7 @@ def fault() -> dict[str, Any]:
 
 
 def error_of(given: Mapping[str, Any]) -> AmgsError:
-    """The exception that problem details stand for: the class of its type, AmgsError for a type not known here.
+    """Return the exception that problem details stand for: the class of its type, AmgsError for a type not known here.
 
     about, exit_code: its subject and exit code, where they are told.
     """

@@ -73,7 +73,7 @@ class QuestionItem(pytest.Item):
 
 
 def _memory(config: pytest.Config) -> Answering:
-    """The memory that is asked, opened once for all questions and only read."""
+    """Return the memory that is asked, opened once for all questions and only read."""
     if _MEMORY not in config.stash:
         import amgs
 

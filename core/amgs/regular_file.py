@@ -9,7 +9,9 @@ from amgs.errors import InputError
 
 
 def real_path(path: Path) -> Path:
-    """The path without links; of one that leads to itself as far as it goes, so that whoever opens it is told."""
+    """Return the path without links; of one that leads to itself as far as it goes, so that whoever opens it is
+    told.
+    """
     return Path(os.path.realpath(path))
 
 

@@ -33,7 +33,7 @@ class IngestSettings(SettingsSection):
     )
 
     def mask(self, value: T) -> T:
-        """A text, or a value with texts, without its secrets, unless they are to be kept."""
+        """Return a text, or a value with texts, without its secrets, unless they are to be kept."""
         from amgs.masking import mask
 
         return value if self.secrets == "keep" else mask(value)

@@ -64,7 +64,7 @@ class UncertainGraph:
     luck: Places
 
     def view(self, strength: Floats) -> GraphView:
-        """The graph of the edges that live at these strengths (m,)."""
+        """Return the graph of the edges that live at these strengths (m,)."""
         alive = np.flatnonzero(strength >= ALIVE)
         source, target, left = self.source[alive], self.target[alive], strength[alive]
         zeros = np.zeros(alive.size, np.int64)
@@ -194,8 +194,8 @@ class _Life:
     def run(
         self, scenario: Scenario, low: Mask, uses_limit: float, relevance: float
     ) -> tuple[Mask, Floats, float, float]:
-        """(blocks that are not pruned (n,), strength of the edges (m,), how many blocks hold, share of the uses that
-        find nothing).
+        """Return (blocks that are not pruned (n,), strength of the edges (m,), how many blocks hold, share of the uses
+        that find nothing).
         """
         graph, decay = self._graph, self._decay * scenario.pace
         last, edge_last, uses = -graph.idle, -graph.edge_idle, graph.uses.copy()
@@ -236,7 +236,7 @@ def _measures(
 
 
 def _reach(graph: UncertainGraph, strength: Floats, new: int) -> dict[str, float]:
-    """What a new block is joined to: living links, blocks within two steps, and its centrality."""
+    """Return what a new block is joined to: living links, blocks within two steps, and its centrality."""
     view = graph.view(strength)
     near = np.arange(graph.idle.size) == new
     for _ in range(2):
@@ -249,6 +249,6 @@ def _reach(graph: UncertainGraph, strength: Floats, new: int) -> dict[str, float
 
 
 def _top(central: Floats, present: Mask) -> Places:
-    """Places of the most central blocks, ties to the first."""
+    """Return places of the most central blocks, ties to the first."""
     there = np.flatnonzero(present & (central > 0))
     return there[np.lexsort((there, -central[there]))][:TOP]

@@ -18,8 +18,8 @@ _UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 
 def why_unstorable(value: Any) -> str:
-    """What in a text, or in the texts of a value, cannot be stored, as "half a surrogate pair at character 3"; "" where
-    all of it can.
+    """Return what in a text, or in the texts of a value, cannot be stored, as "half a surrogate pair at character 3";
+    "" where all of it can.
     """
     if not isinstance(value, str):
         return next(filter(None, map(why_unstorable, _parts(value))), "")
@@ -47,7 +47,7 @@ def check_storable(value: Any) -> None:
 
 
 def make_storable(text: str) -> str:
-    """The text with a mark in place of what cannot be stored: of what is read, and not given by anybody."""
+    """Return the text with a mark in place of what cannot be stored: of what is read, and not given by anybody."""
     return text if _is_storable(text) else _UNSTORABLE.sub("\ufffd", text)
 
 

@@ -32,12 +32,12 @@ class Wing:
 
 @cache
 def wings() -> Mapping[str, Wing]:
-    """Every wing that has a part of a memory, by its name, in order; the `WING` of one that has none is None."""
+    """Return every wing that has a part of a memory, by its name, in order; the `WING` of one that has none is None."""
     found = {name: loaded(f"amgs.wings.{name}:WING") for name in WINGS}
     return {name: wing for name, wing in found.items() if wing is not None}
 
 
 def loaded(place: str) -> Any:
-    """What stands at `MODULE:NAME`."""
+    """Return what stands at `MODULE:NAME`."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)

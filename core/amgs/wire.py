@@ -32,7 +32,7 @@ _SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 def dumps(value: Any) -> bytes:
-    """The value as compact JSON in UTF-8; raises TypeError for what has no form on the wire."""
+    """Return the value as compact JSON in UTF-8; raises TypeError for what has no form on the wire."""
     return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
@@ -48,7 +48,7 @@ def loads(data: bytes | str) -> Any:
 
 
 def encode(value: Any) -> Any:
-    """The value in what JSON knows."""
+    """Return the value in what JSON knows."""
     if value is None or type(value) in (bool, int, str):
         return value
     if type(value) is float:
@@ -144,7 +144,7 @@ def _tagged(tag: str, value: dict[str, Any]) -> Any:
 
 
 def _restored(kind: type, fields: dict[str, Any]) -> Any:
-    """A dataclass from its fields, those too that its constructor does not take."""
+    """Return a dataclass from its fields, those too that its constructor does not take."""
     declared = {each.name: each for each in dataclasses.fields(kind)}
     if set(fields) != set(declared):
         raise ValueError(f"{kind.__name__} has other fields.")
@@ -169,7 +169,7 @@ def _resolve(name: str) -> Any:
 
 
 def _class(name: str) -> Any:
-    """The class of a name; raises ValueError for one that is not a value of these packages."""
+    """Return the class of a name; raises ValueError for one that is not a value of these packages."""
     if name.partition(".")[0] not in PACKAGES:
         raise ValueError(f"{name} is none of this program's values.")
     found = _resolve(name)

@@ -133,7 +133,7 @@ def run(
 
 
 def build(registry: Registry | None = None, *, front_ends: bool = True, listed: bool = False) -> typer.Typer:
-    """The command line: global options, every operation of the registry, and the front ends, such as `run`.
+    """Return the command line: global options, every operation of the registry, and the front ends, such as `run`.
 
     listed: each command is only a line of the help, without its parameters; to read those takes .3 s.
     """
@@ -180,8 +180,8 @@ def _add_front_ends(app: typer.Typer, *, listed: bool) -> None:
 
 
 def _needed(arguments: Sequence[str]) -> Registry | None:
-    """The operations that a command line can mean, None for all: one that names its first word right after the global
-    options needs no others, and a front end none at all. To make all their commands takes 0.3 s.
+    """Return the operations that a command line can mean, None for all: one that names its first word right after the
+    global options needs no others, and a front end none at all. To make all their commands takes 0.3 s.
     """
     first = next(iter(_command_words(arguments)), None)
     if first is None:
@@ -190,7 +190,9 @@ def _needed(arguments: Sequence[str]) -> Registry | None:
 
 
 def _command_words(arguments: Sequence[str]) -> Sequence[str]:
-    """The arguments from the command on, without the global options before it; none where one of them is unknown."""
+    """Return the arguments from the command on, without the global options before it; none where one of them is
+    unknown.
+    """
     place = 0
     while place < len(arguments) and arguments[place].startswith("-"):
         flag, equals, _ = arguments[place].removeprefix("--").partition("=")
@@ -245,12 +247,12 @@ def _add(app: typer.Typer, each: Operation[..., Any], panel: str | None = None) 
 
 
 def _shown(example: str) -> str | None:
-    """A line of the shell as it stands below a command's help on the command line."""
+    """Return a line of the shell as it stands below a command's help on the command line."""
     return f"Example: amgs {example}\n\n{_SHARED}" if example else _SHARED
 
 
 def _callback(each: Operation[..., Any], *, only_alone: bool = False) -> Callable[..., Any]:
-    """A command that carries the operation out; only_alone: not where another command follows its word."""
+    """Return a command that carries the operation out; only_alone: not where another command follows its word."""
 
     def receive(**given: Any) -> int:
         context = given.pop("context")
@@ -268,7 +270,7 @@ def _callback(each: Operation[..., Any], *, only_alone: bool = False) -> Callabl
 
 
 def _with_globals(command: Callable[..., int]) -> Callable[..., int]:
-    """The command with the global options added to its own; it is handed them as `options`."""
+    """Return the command with the global options added to its own; it is handed them as `options`."""
     own = [
         each.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=for_typer(each.annotation))
         for each in inspect.signature(command, eval_str=True).parameters.values()
@@ -315,7 +317,7 @@ def _root(
 
 
 def _globals(context: typer.Context) -> Globals:
-    """The options typed before the command."""
+    """Return the options typed before the command."""
     found = context.find_root().obj
     return found if isinstance(found, Globals) else Globals()
 

@@ -134,11 +134,11 @@ class Engine:
         return call.apply(operator or self, progress)
 
     def looking(self) -> AbstractContextManager[None]:
-        """Held while a screen looks by itself: whoever watches a served memory is not told of that."""
+        """Return held while a screen looks by itself: whoever watches a served memory is not told of that."""
         return nullcontext()
 
     def facts(self) -> EngineFacts:
-        """What is told of the engine beside the memory's own status."""
+        """Return what is told of the engine beside the memory's own status."""
         fixed = isinstance(self.clock, FixedClock)
         return EngineFacts(
             self.corpus_name,
@@ -195,7 +195,7 @@ class Engine:
         return Path(str(self.store_path)).name
 
     def beside_store(self, ending: str) -> Path | None:
-        """A file beside the store, by its ending; None for a store in memory."""
+        """Return a file beside the store, by its ending; None for a store in memory."""
         store = self.store_path
         return store.with_name(f"{store.name}{ending}") if isinstance(store, Path) else None
 
@@ -282,7 +282,7 @@ class Engine:
         return self._models.base_is_loaded
 
     def load_model(self, progress: Progress | None = None) -> BaseModel:
-        """The base model, loaded on first use; raises FocusError (ModelMissingError) when it is nowhere."""
+        """Return the base model, loaded on first use; raises FocusError (ModelMissingError) when it is nowhere."""
         with explained():
             return self._models.base(progress)
 
@@ -324,7 +324,7 @@ class Engine:
         *,
         folder: Path | None = None,
     ) -> FocusRuntime:
-        """A new focus engine whose lifetime context is the segments; replaces the one before.
+        """Return a new focus engine whose lifetime context is the segments; replaces the one before.
 
         folder: where the lifetime is kept; what it holds already comes before the segments. Raises FocusError
         (CtxError) for one that is damaged, in use, or was made with another model.
@@ -332,7 +332,9 @@ class Engine:
         return self._open.begin(segments, question, progress, folder=folder)
 
     def last_run(self) -> LastRun:
-        """What a session before this one left in the trace; nothing while a context is open, which has the trace."""
+        """Return what a session before this one left in the trace; nothing while a context is open, which has the
+        trace.
+        """
         return self._open.last_run()
 
     def resume_focus(self, progress: Progress | None = None) -> tuple[str, int]:
@@ -344,11 +346,11 @@ class Engine:
         return self._open.resume(progress)
 
     def focus_trace(self) -> Trace:
-        """What the present lifetime context's trace holds so far; raises UsageError when nothing is open."""
+        """Return what the present lifetime context's trace holds so far; raises UsageError when nothing is open."""
         return self._open.trace()
 
     def block(self, reference: str | None) -> Block:
-        """The block that a word names: its id, the start of it, or a source path.
+        """Return the block that a word names: its id, the start of it, or a source path.
 
         Raises UsageError, UnknownBlockError or AmbiguousIdError.
         """
@@ -419,7 +421,7 @@ class Engine:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Held by what may move the working context; who only reads the memory does not wait for it."""
+        """Yield held by what may move the working context; who only reads the memory does not wait for it."""
         with self._open.working():
             yield
 
@@ -506,7 +508,7 @@ class Engine:
         self._unshare = unshare
 
     def _wait_for_store(self, open_memory: Callable[[], Memory]) -> Memory:
-        """The memory, as soon as no other process has its store open.
+        """Return the memory, as soon as no other process has its store open.
 
         Raises StoreLockedError where one and the same process keeps it for longer than the settings allow, and at once
         where that process lets this one in.
@@ -527,7 +529,9 @@ class Engine:
         return wait_for_store(place, open_memory, patience, look)
 
     def _summariser(self) -> AbstractiveSummariser:
-        """What writes digests where `abstractive` is asked for: the model's server, or else the language model here."""
+        """Return what writes digests where `abstractive` is asked for: the model's server, or else the language model
+        here.
+        """
         from amgs.conversation.written import ModelSummariser
         from amgs_app.models.local_model import LocalModel
 
@@ -549,7 +553,7 @@ class Engine:
         return unpack(path)
 
     def count_tokens(self, text: str) -> int:
-        """How many tokens the model's tokenizer makes of a text; an estimate where none is installed."""
+        """Return how many tokens the model's tokenizer makes of a text; an estimate where none is installed."""
         return self._models.texts()[2](text)
 
     def make_data_folder(self) -> None:
@@ -564,7 +568,7 @@ class Engine:
         return self.corpus.name if not self.is_own and self._holds_corpus(self.memory) else ""
 
     def _holds_corpus(self, memory: Memory) -> bool:
-        """Whether the store is this corpus's own, or an explicit store that has taken the corpus in."""
+        """Return whether the store is this corpus's own, or an explicit store that has taken the corpus in."""
         if self.belongs_to_corpus:
             return True
         known = self.corpus.landmarks() if self.corpus.now is not None else ()

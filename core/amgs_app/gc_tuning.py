@@ -40,7 +40,9 @@ def short_pauses() -> Iterator[None]:
 
 @contextmanager
 def uncollected_imports() -> Iterator[None]:
-    """No collection until the block ends; a library that it imports is left out of those that follow, for it stays."""
+    """Yield no collection until the block ends; a library that it imports is left out of those that follow, for it
+    stays.
+    """
     before = len(sys.modules)
     gc.disable()
     try:

@@ -85,7 +85,7 @@ class OpenContext:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Held by what may move the working context; who only reads the memory does not wait for it."""
+        """Yield held by what may move the working context; who only reads the memory does not wait for it."""
         self._count(+1)
         try:
             self._at_work.acquire()
@@ -115,7 +115,7 @@ class OpenContext:
         *,
         folder: Path | None = None,
     ) -> FocusRuntime:
-        """A new focus engine whose lifetime context is the segments; replaces the one before.
+        """Return a new focus engine whose lifetime context is the segments; replaces the one before.
 
         folder: where the lifetime is kept; what it holds already comes before the segments. Raises FocusError
         (CtxError) for one that is damaged, in use, or was made with another model.
@@ -142,7 +142,9 @@ class OpenContext:
         return self._replace(settings, self._seed, fill, gist, tree, folder, encoder)
 
     def last_run(self) -> LastRun:
-        """What a session before this one left in the trace; nothing while a context is open, which has the trace."""
+        """Return what a session before this one left in the trace; nothing while a context is open, which has the
+        trace.
+        """
         from amgs_app.results.focus import LastRun
         from amgs_focus.trace.lineage import summary
 
@@ -189,7 +191,7 @@ class OpenContext:
         return path, steps
 
     def trace(self) -> Trace:
-        """What the present lifetime context's trace holds so far; raises UsageError when nothing is open."""
+        """Return what the present lifetime context's trace holds so far; raises UsageError when nothing is open."""
         from amgs_focus.trace.trace import read
 
         if self._trace is None:
@@ -208,7 +210,7 @@ class OpenContext:
             self._kept = None
 
     def _left(self) -> Trace | None:
-        """The trace beside the store, if it holds anything that can be gone on with."""
+        """Return the trace beside the store, if it holds anything that can be gone on with."""
         from amgs_focus.errors import FocusError
         from amgs_focus.trace.trace import read
 
@@ -283,7 +285,7 @@ class OpenContext:
 
 
 def _one_total(progress: Progress, texts: int) -> Progress:
-    """One count for the whole opening: the model, then each text.
+    """Return one count for the whole opening: the model, then each text.
 
     The phases count for themselves, anew with every text, so that nobody could tell from them how long it takes.
     """

@@ -133,7 +133,7 @@ class WorkstationSettings(SettingsSection):
 
 
 def load_settings(file: Path | None = None) -> WorkstationSettings:
-    """The settings of this run.
+    """Return the settings of this run.
 
     file: a TOML file that must exist; None for the one in the user's configuration folder, if there is one.
     Raises UsageError that names the key, and the file or the variable it stands in, for what is out of range. Keys that
@@ -181,7 +181,7 @@ def _known(given: Mapping[str, Any], kind: type[BaseModel], prefix: str = "") ->
 
 
 def _given(file: Path, *, named: bool) -> dict[str, Any]:
-    """What the file says, which need not be there unless it was named, with the variables laid over it."""
+    """Return what the file says, which need not be there unless it was named, with the variables laid over it."""
     _refuse_unknown_variables()
     given = _read(file) if named or file.is_file() else {}
     short = {field: os.environ[name] for name, field in _SHORT.items() if name in os.environ}
@@ -207,7 +207,7 @@ class Setting:
 
 
 def every_setting(file: Path | None = None) -> tuple[Setting, ...]:
-    """Every key with its value in this run and where that comes from; raises what `load_settings` raises."""
+    """Return every key with its value in this run and where that comes from; raises what `load_settings` raises."""
     path = file if file is not None else default_file()
     given = _read(path) if file is not None or path.is_file() else {}
     found = load_settings(file)
@@ -229,7 +229,7 @@ def _walk(prefix: str, section: BaseModel, plain: BaseModel) -> Iterator[tuple[s
 
 
 def _place(steps: list[str], file: Path, given: Any) -> str:
-    """The variables that set a key, or an entry of its table, else the file in which it stands, else nothing."""
+    """Return the variables that set a key, or an entry of its table, else the file in which it stands, else nothing."""
     variable = _PREFIX + _DELIMITER.join(steps).upper()
     short = next((s for s, field in _SHORT.items() if ["paths", field] == steps), "")
     for name in (variable, short):
@@ -245,7 +245,7 @@ def _place(steps: list[str], file: Path, given: Any) -> str:
 
 
 def default_file() -> Path:
-    """Where the settings are looked for when none are named."""
+    """Return where the settings are looked for when none are named."""
     import platformdirs
 
     return Path(platformdirs.user_config_dir("amgs", appauthor=False)) / "settings.toml"
@@ -264,7 +264,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _variables() -> dict[str, Any]:
-    """What the variables say, as a file would; those of a single key win over those of its section."""
+    """Return what the variables say, as a file would; those of a single key win over those of its section."""
     ours = {name: text for name, text in os.environ.items() if name.upper().startswith(_PREFIX)}
     if not {name.upper() for name in ours} - _SECRETS - set(_SHORT):
         return {}  # the library takes 40 ms of every start
@@ -285,7 +285,7 @@ def _variables() -> dict[str, Any]:
 
 
 def _over(given: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with later ones laid over them, section by section."""
+    """Return settings with later ones laid over them, section by section."""
     laid = dict(given)
     for name, value in later.items():
         before = laid.get(name)
@@ -309,7 +309,7 @@ def _refuse_unknown_variables() -> None:
 
 
 def _fault(fault: Any, file: Path) -> tuple[str, str]:
-    """What is wrong with which key, and where the key stands."""
+    """Return what is wrong with which key, and where the key stands."""
     from amgs_app.terminal.plain_refusals import say_value
 
     steps = [str(step) for step in fault["loc"]]

@@ -46,5 +46,5 @@ class WingView:
 
 @cache
 def views() -> Mapping[str, WingView]:
-    """The view of every wing, by the wing's name, which is the name of its pane too, if it has one."""
+    """Return the view of every wing, by the wing's name, which is the name of its pane too, if it has one."""
     return {name: loaded(f"amgs_app.views.{name}:VIEW") for name in WINGS}

@@ -16,18 +16,18 @@ from pydantic import TypeAdapter, ValidationError
 
 @cache
 def adapter(kind: Any) -> TypeAdapter[Any]:
-    """What reads and writes values of a type; made when it is first needed."""
+    """Return what reads and writes values of a type; made when it is first needed."""
     return TypeAdapter(kind)
 
 
 def plain(value: Any) -> Any:
-    """A frozen value as dicts, lists, texts and numbers."""
+    """Return a frozen value as dicts, lists, texts and numbers."""
     kind: Any = type(value)
     return adapter(kind).dump_python(value, mode="json", warnings=False)
 
 
 def rounded(value: Any) -> Any:
-    """Plain data with every float at 6 significant digits and every tuple a list."""
+    """Return plain data with every float at 6 significant digits and every tuple a list."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, Mapping):
@@ -38,12 +38,12 @@ def rounded(value: Any) -> Any:
 
 
 def compact(value: Any) -> str:
-    """Plain data as JSON on one line. Raises ValueError for a float that is no number."""
+    """Return plain data as JSON on one line. Raises ValueError for a float that is no number."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def parsed(kind: Any, raw: bytes) -> Any:
-    """A value of a type from JSON. Raises ValueError, in one sentence, where it does not fit."""
+    """Return a value of a type from JSON. Raises ValueError, in one sentence, where it does not fit."""
     try:
         return adapter(kind).validate_json(raw, strict=True)
     except ValidationError as error:

@@ -116,7 +116,7 @@ def measure_dependence(
 
 
 def _words(tree: LifetimeTree, answer: tuple[int, ...]) -> list[tuple[str, slice]]:
-    """The words of an answer, each with its tokens; a word begins where a token begins with a space."""
+    """Return the words of an answer, each with its tokens; a word begins where a token begins with a space."""
     words: list[tuple[str, slice]] = []
     for at, piece in enumerate(token_texts(tree.model, answer)):
         if words and not piece[:1].isspace():

@@ -34,5 +34,5 @@ class TextEncoder(Protocol):
     def dimension(self) -> int: ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(n, dimension), each row of length 1."""
+        """Return (n, dimension), each row of length 1."""
         ...

@@ -32,7 +32,7 @@ Reason = Literal[
 
 
 def with_sign(value: float) -> str:
-    """A score in words: two digits, always with its sign, and the minus that text has everywhere else."""
+    """Return a score in words: two digits, always with its sign, and the minus that text has everywhere else."""
     return f"{value:+.2f}".replace("-", "−")
 
 
@@ -48,22 +48,22 @@ class NodeRef:
 
 
 def span_id(node: NodeRef) -> int:
-    """One number for a node, unique over all levels."""
+    """Return one number for a node, unique over all levels."""
     return (node.level << 48) | node.index
 
 
 def parent_of(node: NodeRef, block_size: int) -> NodeRef:
-    """The gist above a node: of its block alone at level 0, of K siblings above."""
+    """Return the gist above a node: of its block alone at level 0, of K siblings above."""
     return NodeRef(node.level + 1, node.index if node.level == 0 else node.index // block_size)
 
 
 def children_cost(node: NodeRef, block_size: int, slots: int) -> int:
-    """Positions that stand for a gist once it is open."""
+    """Return positions that stand for a gist once it is open."""
     return block_size if node.level == 1 else block_size * slots
 
 
 def tail_start(lifetime: int, block_size: int, tail_blocks: int) -> int:
-    """Where the immutable tail begins: `tail_blocks` whole blocks and the open one."""
+    """Return where the immutable tail begins: `tail_blocks` whole blocks and the open one."""
     return max(0, lifetime - lifetime % block_size - tail_blocks * block_size)
 
 
@@ -172,7 +172,7 @@ class SpanAbout:
         return cls(**{**known, **texts})
 
     def plain(self) -> dict[str, Any]:
-        """Only what is known."""
+        """Return only what is known."""
         return {name: value for name, value in asdict(self).items() if value not in (None, "", ())}
 
 

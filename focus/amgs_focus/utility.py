@@ -70,8 +70,8 @@ def measure(
 def negative_log_likelihood(
     context: WorkingContext, tree: LifetimeTree, targets: torch.Tensor, dropped: NodeRef | None = None
 ) -> torch.Tensor:
-    """(n,) −log p in nats of each of the context's last n tokens, given all before it but the entry `dropped`. Raises
-    FocusError on NaN.
+    """Return (n,) −log p in nats of each of the context's last n tokens, given all before it but the entry `dropped`.
+    Raises FocusError on NaN.
     """
     with torch.no_grad():
         rows = context.embeddings(tree, 0, context.used)  # (W, d)
@@ -89,7 +89,7 @@ def negative_log_likelihood(
 
 
 def _collapsed(context: WorkingContext, tree: LifetimeTree, node: NodeRef) -> WorkingContext:
-    """The context with a node closed; FocusError says why it cannot be."""
+    """Return the context with a node closed; FocusError says why it cannot be."""
     if tree.span(node)[1] > context.tail_start or node.index >= tree.count(node.level):
         raise FocusError(
             f"{node} is in the tail or not complete, so there is no gist to compare with.",
@@ -100,7 +100,7 @@ def _collapsed(context: WorkingContext, tree: LifetimeTree, node: NodeRef) -> Wo
 
 
 def _token_run(context: WorkingContext) -> int:
-    """The lifetime token from which the context ends in tokens."""
+    """Return the lifetime token from which the context ends in tokens."""
     start = context.lifetime
     for entry in reversed(context.entries()):
         if entry.level:

@@ -73,7 +73,9 @@ REASON_SENTENCES: Mapping[Reason, str] = MappingProxyType(
 
 
 def nothing_alike(share: float | None, likelihood: float | None) -> bool:
-    """Whether no block resembles the question, by the likelihood where there is one, else by the share of its words."""
+    """Return whether no block resembles the question, by the likelihood where there is one, else by the share of its
+    words.
+    """
     if likelihood is not None:
         return likelihood < LEAST_LIKELY
     return share is not None and share < LEAST_SHARE

@@ -168,7 +168,7 @@ undoes it."""
         return "" if self.empty else "e asks · P proposals"
 
     def figure(self, canvas: Canvas) -> Figure | None:
-        """The list; below it what is known of the pack under the cursor."""
+        """Return the list; below it what is known of the pack under the cursor."""
         known = self.content is not None and self.content.usage.pack.name == self.name_at_cursor
         if self.view != "packs" or self.kept is None or self.content is None or not known:
             return super().figure(canvas)
@@ -199,7 +199,7 @@ undoes it."""
         return super().check_action(action, parameters)
 
     def _readings(self) -> Sequence[int]:
-        """The numbers of the last readings: those of the text, or of the pack."""
+        """Return the numbers of the last readings: those of the text, or of the pack."""
         if self.view == "question":
             return self.results["question"].uses if "question" in self.results else ()
         return [use.number for use in self.content.readings[:1]] if self.content is not None else []

@@ -94,7 +94,7 @@ written is followed."""
         return commands.session(self._path)
 
     def _asks_view(self) -> Iterable[Call[Any]]:
-        """What the view shows beside the review."""
+        """Return what the view shows beside the review."""
         if self.view == "turns":
             yield commands.session(self._path, view="turns", find=self.words, at=self.at)
         elif self.view == "window":
@@ -168,7 +168,7 @@ written is followed."""
         self.clip_cursor()
 
     def _place_of(self, turn: int | None) -> int:
-        """The row of a turn, or the last one before it; the last row for None."""
+        """Return the row of a turn, or the last one before it; the last row for None."""
         places = [n for n, row in enumerate(self.lines) if turn is None or (row.turn or 0) <= turn]
         return places[-1] if places else 0
 
@@ -377,7 +377,7 @@ written is followed."""
 
 
 def has_sessions() -> bool:
-    """Whether any session lies on this machine."""
+    """Return whether any session lies on this machine."""
     from amgs.wings.sessions.listing import has_sessions as any_below
 
     return any_below(Path.home())

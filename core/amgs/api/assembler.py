@@ -79,7 +79,7 @@ class Assembler(MemoryPart):
         known: Definitions,
         curve: str | None,
     ) -> Frame:
-        """Log the frame with its forecasts, mapped along a curve. A frame that reinforced says so, and in which
+        """Return log the frame with its forecasts, mapped along a curve. A frame that reinforced says so, and in which
         operation.
         """
         chosen = {c.block.id: c for c in frame.selected}

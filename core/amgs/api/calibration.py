@@ -59,8 +59,8 @@ class Calibration(MemoryPart):
         )
 
     def note_answer(self, answer: str, *, query: str = "") -> tuple[BlockUse, ...]:
-        """Log which blocks of the latest frame for a query an answer used: those that it cites by their ids, and those
-        with which it shares more words than chance gives.
+        """Return log which blocks of the latest frame for a query an answer used: those that it cites by their ids, and
+        those with which it shares more words than chance gives.
 
         query: the question; its words count for no block. Nothing in a memory opened for reading only, or where
         `memory.calibration.answers` is 0. Raises UsageError where no frame was assembled for the query.
@@ -94,8 +94,9 @@ class Calibration(MemoryPart):
         value: str | None = None,
         limit: int = 2000,
     ) -> tuple[ForecastCase, ...]:
-        """Forecasts in full, the latest first: of one bin of the reliability table (its place from 0 and how many
-        bins it has), of one frame, category or relation type; settled ones, those that wait for a verdict, or both.
+        """Return forecasts in full, the latest first: of one bin of the reliability table (its place from 0 and how
+        many bins it has), of one frame, category or relation type; settled ones, those that wait for a verdict, or
+        both.
         """
         limit = bounds.count("A limit", limit)
         if in_bin is not None:

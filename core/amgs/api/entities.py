@@ -92,7 +92,7 @@ class Entities(MemoryPart):
             return EntityKnowledge(name, _summary(thing, known), mentions, beside)
 
     def names(self, start: str = "", limit: int = 50) -> tuple[str, ...]:
-        """Names and aliases that begin so, whatever their case, those of what is most often named first.
+        """Return names and aliases that begin so, whatever their case, those of what is most often named first.
 
         They are of the entities as they were last asked for, none before: completing a word reads nothing.
         """

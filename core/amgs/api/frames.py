@@ -49,7 +49,7 @@ class Frames(MemoryPart):
     def cached(
         self, name: str, *, query: str = "", budget: int | None = None, weights: Weights | None = None
     ) -> CachedFrame:
-        """The kept assembly of a frame while it is fresh, else a new one (AMGS §10.2).
+        """Return the kept assembly of a frame while it is fresh, else a new one (AMGS §10.2).
 
         Each frame is fresh for its refresh_hours; SELF for the hours in the settings, whatever changes but the
         identity itself. A memory opened for reading only is not written to.
@@ -76,7 +76,7 @@ class Frames(MemoryPart):
         )
 
     def _unpacked(self, text: str, definition: FrameDefinition, known: Definitions) -> Frame | None:
-        """The kept frame; None when one of its blocks would no longer be a candidate."""
+        """Return the kept frame; None when one of its blocks would no longer be a candidate."""
         statuses = {s for atom in registry.leaves(definition, known) for s in atom.rule.filter.statuses}
         try:
             frame = cache.decode(text, lambda ids: self._storage.blocks.get(ids))
@@ -94,7 +94,7 @@ class Frames(MemoryPart):
                 self._storage.meta.keep(_LAST, cache.encode(frame, whole=True))
 
     def last(self) -> Frame | None:
-        """The frame that was remembered; None where there is none, or where one of its blocks has left."""
+        """Return the frame that was remembered; None where there is none, or where one of its blocks has left."""
         text = self._storage.meta.kept(_LAST).get(_LAST)
         if text is None:
             return None
@@ -143,7 +143,9 @@ class Frames(MemoryPart):
         return definition
 
     def origins(self) -> tuple[shipping.Origin, ...]:
-        """Where each registered definition comes from: shipped, shipped and changed here, or the operator's own."""
+        """Return where each registered definition comes from: shipped, shipped and changed here, or the operator's
+        own.
+        """
         return shipping.origins(self._storage, self._context.definitions(), shipping.DEFAULTS)
 
     def reset(self, name: str) -> FrameDefinition:
@@ -171,7 +173,7 @@ class Frames(MemoryPart):
     # --- the past ---------------------------------------------------------------------------------------
 
     def history(self, name: str | None = None, limit: int = 20) -> History:
-        """The latest assemblies, of one frame when it is named."""
+        """Return the latest assemblies, of one frame when it is named."""
         limit = bounds.count("A limit", limit)
         wanted = None if name is None else name.strip().upper()
         log = self._storage.assemblies
@@ -206,7 +208,7 @@ class Frames(MemoryPart):
         child: str | None = None,
         made: Frame | None = None,
     ) -> Explanation:
-        """Why a block is in a frame, or where it fell out. Leaves no trace.
+        """Return why a block is in a frame, or where it fell out. Leaves no trace.
 
         child: the part of a composite that is asked about. made: the frame as it was made for this request, which
         is explained; else it is assembled again, and what was reinforced meanwhile may stand elsewhere.
@@ -223,7 +225,7 @@ class Frames(MemoryPart):
             )
 
     def why_then(self, assembly_id: str, block: str) -> Explanation:
-        """Why a block was in a past assembly or not, from the candidates that were kept of it. Leaves no trace.
+        """Return why a block was in a past assembly or not, from the candidates that were kept of it. Leaves no trace.
 
         Raises UsageError for an id that no assembly or more than one has, and where its candidates are not kept.
         """

@@ -88,9 +88,9 @@ class GatewayLog(MemoryPart):
     def log_uses(
         self, conversation: str, answer: str, until: int, *, quoted: str, read: Collection[int]
     ) -> tuple[BlockUse, ...]:
-        """Log which blocks an answer used: of the notes that a text quotes under their ids, as the tools of MCP do, and
-        of the messages before the last question. until: the number of the request's last message. read: the numbers of
-        those that were sent whole.
+        """Return log which blocks an answer used: of the notes that a text quotes under their ids, as the tools of MCP
+        do, and of the messages before the last question. until: the number of the request's last message. read: the
+        numbers of those that were sent whole.
         """
         from amgs.calibration import answers
 

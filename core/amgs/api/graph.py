@@ -68,7 +68,7 @@ class Graph(MemoryPart):
         relations: Collection[str] = (),
         since: datetime | None = None,
     ) -> Neighbourhood:
-        """What lies within `hops` of a block, the nearest and strongest `limit` of it.
+        """Return what lies within `hops` of a block, the nearest and strongest `limit` of it.
 
         relations: only edges of these types; () for all. since: only edges made or reinforced then or later.
         """
@@ -106,7 +106,7 @@ class Graph(MemoryPart):
         return GraphPath(first, last, tuple(blocks[number] for number in numbers), tuple(edges), strength)
 
     def communities(self, limit: int = 12, central: int = 3) -> Communities:
-        """The blocks parted by Louvain's method on the strengths of the edges, the largest part first."""
+        """Return the blocks parted by Louvain's method on the strengths of the edges, the largest part first."""
         limit = bounds.count("A limit", limit)
         central = bounds.count("The number of central blocks", central)
         with self._context.derived.reading() as state:
@@ -138,7 +138,7 @@ class Graph(MemoryPart):
 
 
 def _only(view: GraphView, relations: Collection[str], since: datetime | None) -> GraphView:
-    """The view with the edges of these types and times alone."""
+    """Return the view with the edges of these types and times alone."""
     if not relations and since is None:
         return view
     kept: NDArray[np.bool_] = np.ones(view.source.size, dtype=np.bool_)

@@ -32,7 +32,7 @@ _SPLIT = 0.25
 
 
 def status(context: MemoryContext) -> StoreStatus:
-    """One look at the whole memory."""
+    """Return one look at the whole memory."""
     now = context.clock.now()
     _, outcomes, score = context.storage.forecasts.counts()
     categories = context.storage.blocks.by_category()
@@ -155,7 +155,7 @@ def of_centrality(context: MemoryContext) -> tuple[HealthLine, ...]:
 
 
 def of_review(waiting: int) -> HealthLine:
-    """Findings that wait for a verdict."""
+    """Return findings that wait for a verdict."""
     if not waiting:
         return HealthLine("review", "well", "nothing to review", "review --scan")
     return HealthLine("review", "watch", f"{waiting:,} finding{'' if waiting == 1 else 's'} to review", "review")

@@ -232,7 +232,7 @@ class Lifecycle(MemoryPart):
     def plan_pruning(
         self, *, hard: bool = False, limit: int | None = None, threshold: float | None = None
     ) -> PrunePlan:
-        """Blocks that are faded, peripheral, unused and doubted; hard: pruned blocks that would leave the store.
+        """Return blocks that are faded, peripheral, unused and doubted; hard: pruned blocks that would leave the store.
 
         threshold: stands in for `relevance` of the settings.
         """
@@ -310,7 +310,7 @@ class Lifecycle(MemoryPart):
             )
 
     def category_curves(self, *, days: float = 30) -> CategoryCurves:
-        """Mean relevance of each category from `days` ago to `days` ahead."""
+        """Return mean relevance of each category from `days` ago to `days` ahead."""
         threshold = self._context.settings.decay.threshold
         with self._storage.snapshot():
             return decay_forecast.category_curves(

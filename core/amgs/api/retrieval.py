@@ -94,7 +94,7 @@ class Retrieval(MemoryPart):
     def gather(
         self, query: str, *, layers: Sequence[str] | None = None, weights: Weights | None = None
     ) -> waterfall.Gathered:
-        """Everything that the layers find for a query, with its evidence; no block is read. For measuring."""
+        """Return everything that the layers find for a query, with its evidence; no block is read. For measuring."""
         asked = waterfall.check_layers(layers)
         request = waterfall.RetrievalRequest(
             query, weights=weights or waterfall.search_weights(asked), layers=asked, most=0
@@ -103,7 +103,7 @@ class Retrieval(MemoryPart):
             return waterfall.gather(request, sources)
 
     def nearest(self, query: str, limit: int = 10) -> list[tuple[str, float]]:
-        """Ids and cosines of the blocks nearest in meaning, as the vector layer finds them."""
+        """Return ids and cosines of the blocks nearest in meaning, as the vector layer finds them."""
         with self._context.derived.searching() as sources:
             found = sources.vectors.search(sources.embed(query), limit)
             ids = {one.number: one.block.id for one in sources.blocks.stored([n for n, _ in found])}

@@ -203,7 +203,9 @@ class SourceLibrary(MemoryPart):
 
 
 def _files(folder: Path) -> frozenset[tuple[str, int, int]]:
-    """(path, time of the last change, size) of every file below a folder: another set where something changed."""
+    """Return (path, time of the last change, size) of every file below a folder: another set where something
+    changed.
+    """
     found = set()
     for directory, below, names in os.walk(folder):
         below[:] = [one for one in below if not one.startswith(".")]

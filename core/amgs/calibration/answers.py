@@ -34,7 +34,7 @@ Words = frozenset[str]
 
 
 def cited(answer: str, shown: Iterable[str]) -> frozenset[str]:
-    """The ids among those shown whose beginnings, of eight digits or more, stand in an answer."""
+    """Return the ids among those shown whose beginnings, of eight digits or more, stand in an answer."""
     named = set(_ID.findall(answer.lower()))
     return frozenset(one for one in shown if any(one.startswith(name) for name in named))
 
@@ -42,7 +42,7 @@ def cited(answer: str, shown: Iterable[str]) -> frozenset[str]:
 def shared(
     answer: str, question: str, shown: Mapping[str, str], controls: Sequence[str]
 ) -> dict[str, tuple[bool, float]]:
-    """Whether an answer used each of the texts shown, by id, and the chance of so much in common.
+    """Return whether an answer used each of the texts shown, by id, and the chance of so much in common.
 
     The text that explains most of the answer's words, the rare ones most, is held beside the controls; what it explains
     is taken out, and the next is looked for, until one is no better than chance. controls: texts of other blocks; where
@@ -92,7 +92,8 @@ def note(
     keep: int,
     now: datetime,
 ) -> tuple[BlockUse, ...]:
-    """Log which of the blocks shown an answer used. Of a block with a forecast it is logged, too, that it was not.
+    """Return log which of the blocks shown an answer used. Of a block with a forecast it is logged, too, that it was
+    not.
 
     shown, beside: whole ids; those beside belong to the question or to the answer, and are no controls. keep: so many
     blocks are kept in the log, the latest; nothing is logged with 0, or in a store that is open for reading only.

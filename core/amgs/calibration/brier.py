@@ -19,7 +19,7 @@ _Z95 = 1.959963984540054
 
 
 def brier_score(predicted: float, actual: float) -> float:
-    """(predicted - actual)²: 0 is perfect, 0.25 is what a coin's forecast gets."""
+    """Return (predicted - actual)²: 0 is perfect, 0.25 is what a coin's forecast gets."""
     return (predicted - actual) ** 2
 
 
@@ -35,7 +35,7 @@ def wilson_interval(hits: float, count: int) -> tuple[float, float]:
 
 
 def reliability(outcomes: Sequence[Outcome], *, bins: int, forecasts: int) -> Reliability:
-    """The table of decided forecasts in `bins` equal bins, and the score's parts, which add up exactly.
+    """Return the table of decided forecasts in `bins` equal bins, and the score's parts, which add up exactly.
 
     outcomes: the latest verdict first, as the log gives them. forecasts: how many were logged in all. Raises
     UsageError for fewer than one bin. With bin means p and rates o over n forecasts, the within-bin term is
@@ -58,7 +58,7 @@ def reliability(outcomes: Sequence[Outcome], *, bins: int, forecasts: int) -> Re
 
 
 def course(outcomes: Sequence[Outcome], *, bins: int, points: int = _COURSE_POINTS) -> tuple[CoursePoint, ...]:
-    """The score and its parts at up to `points` instants, each over the verdicts that led up to it.
+    """Return the score and its parts at up to `points` instants, each over the verdicts that led up to it.
 
     outcomes: the latest verdict first. A point looks back over an eighth of all verdicts, at least 20; so do the
     first points, as soon as there are that many. The last point is the latest verdict.
@@ -77,7 +77,7 @@ def course(outcomes: Sequence[Outcome], *, bins: int, points: int = _COURSE_POIN
 
 
 def bin_of(predicted: float, bins: int) -> int:
-    """The bin that a forecast falls into, from 0."""
+    """Return the bin that a forecast falls into, from 0."""
     return min(bins - 1, int(predicted * bins))
 
 
@@ -86,7 +86,7 @@ _Parts = tuple[float, float, float, float, float]
 
 
 def _decomposed(pairs: Sequence[tuple[float, float]], bins: int) -> tuple[tuple[ReliabilityBin, ...], _Parts | None]:
-    """The table of (forecast, outcome) pairs and the score's parts; None for no pairs."""
+    """Return the table of (forecast, outcome) pairs and the score's parts; None for no pairs."""
     members: list[list[tuple[float, float]]] = [[] for _ in range(bins)]
     for predicted, actual in pairs:
         members[bin_of(predicted, bins)].append((predicted, actual))

@@ -31,9 +31,8 @@ Needed = Sequence[int | None]
 
 
 def promise_budget(needed: Needed, level: float) -> int | None:
-    """The budget within which a further question is held with a chance of at least `level`: the
-    ceil((n + 1) · level)-th of what n questions needed. None where too few were asked to promise it, or too many were
-    never held.
+    """Return the budget within which a further question is held with a chance of at least `level`: the ceil((n + 1) ·
+    level)-th of what n questions needed. None where too few were asked to promise it, or too many were never held.
     """
     place = math.ceil(round((len(needed) + 1) * level, 9))  # rounded: 0.9 · 70 is no more than 63
     known = sorted(one for one in needed if one is not None)
@@ -41,7 +40,7 @@ def promise_budget(needed: Needed, level: float) -> int | None:
 
 
 def coverage_at(needed: Needed, budget: int) -> FrameCoverage | None:
-    """What a budget promises: the highest level whose promised budget it reaches. None for fewer questions than
+    """Return what a budget promises: the highest level whose promised budget it reaches. None for fewer questions than
     LEAST.
     """
     if len(needed) < LEAST:
@@ -52,8 +51,8 @@ def coverage_at(needed: Needed, budget: int) -> FrameCoverage | None:
 
 
 def review(needs: FrameNeeds) -> CoverageReview:
-    """Each promise beside what came of it: of every question, from the LEAST-th on, whether it is held within the
-    budget that those before it promise. Leaving one out of all would not do: of n sorted figures the k-th holds k.
+    """Return each promise beside what came of it: of every question, from the LEAST-th on, whether it is held within
+    the budget that those before it promise. Leaving one out of all would not do: of n sorted figures the k-th holds k.
     """
     needed, levels = needs.needed, []
     if len(needed) >= LEAST:
@@ -69,7 +68,9 @@ def review(needs: FrameNeeds) -> CoverageReview:
 
 
 def promised(frame: Frame, known: Definitions, fitted: CalibrationFit) -> Frame:
-    """A frame with what it promises by what calibrations have fitted, as far as it was asked as it is defined."""
+    """Return a frame with what it promises by what calibrations have fitted, as far as it was asked as it is
+    defined.
+    """
     needs = _read(fitted.needs).get(frame.name) if frame.query.strip() else None
     if needs is None or needs.definition != version(frame.name, known):
         return frame
@@ -77,12 +78,12 @@ def promised(frame: Frame, known: Definitions, fitted: CalibrationFit) -> Frame:
 
 
 def reviews(storage: Storage) -> tuple[CoverageReview, ...]:
-    """What came of the promises of the calibration in use, by frame."""
+    """Return what came of the promises of the calibration in use, by frame."""
     return tuple(review(one) for one in _read(storage.forecasts.needs()).values())
 
 
 def version(name: str, known: Definitions) -> str:
-    """What tells a frame's definition, with those below it, from another; whatever its budget is."""
+    """Return what tells a frame's definition, with those below it, from another; whatever its budget is."""
     definition = registry.find(name, known)
     below = [one for one in registry.tree(definition, known) if one is not definition]
     return version_of([replace(definition, budget=1), *below])
@@ -94,7 +95,7 @@ def to_json(needs: Sequence[FrameNeeds]) -> str:
 
 
 def readable(text: str) -> bool:
-    """Whether a text is one that `to_json` wrote."""
+    """Return whether a text is one that `to_json` wrote."""
     try:
         return all(
             isinstance(one.definition, str) and all(each is None or type(each) is int for each in one.needed)

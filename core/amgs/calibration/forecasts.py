@@ -28,13 +28,13 @@ PRIOR_STRENGTH = 4.0
 
 
 def edge_change(edge: Edge, seen: EdgeVerdicts) -> EdgeChange:
-    """The edge's new confidence: a miss lowers it, a hit raises it."""
+    """Return the edge's new confidence: a miss lowers it, a hit raises it."""
     after = (edge.confidence * PRIOR_STRENGTH + seen.hits) / (PRIOR_STRENGTH + seen.count)
     return EdgeChange(edge, round(after, 4), seen.hits, seen.count)
 
 
 def edge_changes(storage: Storage, predictions: Sequence[str] | None = None) -> tuple[EdgeChange, ...]:
-    """What the verdicts that no edge has learned from yet would change.
+    """Return what the verdicts that no edge has learned from yet would change.
 
     predictions: only of the edges that led to these forecasts' blocks; None for all.
     """
@@ -89,7 +89,7 @@ def log(
 
 
 def of_scores(storage: Storage, scores: Sequence[float]) -> list[float]:
-    """What the memory forecasts for composite scores now: themselves, or what verdicts have made of them."""
+    """Return what the memory forecasts for composite scores now: themselves, or what verdicts have made of them."""
     return _mapped(storage.forecasts.curve(), scores)
 
 
@@ -99,7 +99,7 @@ def _mapped(curve: str | None, scores: Sequence[float]) -> list[float]:
 
 
 def usefulness(storage: Storage, ids: Sequence[str]) -> dict[str, Usefulness]:
-    """What verdicts say of these blocks; one without a verdict is left out: nothing is known of it."""
+    """Return what verdicts say of these blocks; one without a verdict is left out: nothing is known of it."""
     return {i: Usefulness(*counts) for i, counts in storage.forecasts.judged(ids).items()}
 
 
@@ -141,8 +141,8 @@ def settle(
     source: str,
     now: datetime,
 ) -> tuple[Outcome, ...]:
-    """Several verdicts and reinforcements of blocks as one operation. verdicts: whether each block was useful; one that
-    was is reinforced, once.
+    """Return several verdicts and reinforcements of blocks as one operation. verdicts: whether each block was useful;
+    one that was is reinforced, once.
 
     Raises UsageError when a forecast is not open, UnknownBlockError for a block there is not; nothing is written then.
     """

@@ -61,7 +61,7 @@ def _r_precision(found: Sequence[str], one: Labelled) -> float:
 
 
 def coherence(storage: Storage, assemblies: Iterable[AssemblyRecord]) -> Metric:
-    """Mean cosine of the pairs of blocks within an assembly, over the latest of them."""
+    """Return mean cosine of the pairs of blocks within an assembly, over the latest of them."""
     several = [a for a in assemblies if len(a.selected) > 1][:_RECENT]
     blocks = storage.blocks.get({i for a in several for i in a.selected}, embeddings=True)
     means = []
@@ -75,7 +75,7 @@ def coherence(storage: Storage, assemblies: Iterable[AssemblyRecord]) -> Metric:
 
 
 def graph_stability(storage: Storage) -> Metric:
-    """Edges that stood through between two cycles over all that stood at either end."""
+    """Return edges that stood through between two cycles over all that stood at either end."""
     for kind in CYCLES:
         ids = storage.monitors.cycles(kind)
         if ids:
@@ -92,13 +92,13 @@ def graph_stability(storage: Storage) -> Metric:
 
 
 def calibration(brier: float | None, outcomes: int) -> Metric:
-    """The mean Brier score of all verdicts."""
+    """Return the mean Brier score of all verdicts."""
     met = None if brier is None else brier < BRIER_GOAL
     return Metric("Brier", brier, f"< {BRIER_GOAL:g}", met, f"{outcomes} outcomes")
 
 
 def attention_stability(assemblies: Sequence[AssemblyRecord]) -> Metric:
-    """Mean overlap (Jaccard) of successive assemblies of a frame for the same query."""
+    """Return mean overlap (Jaccard) of successive assemblies of a frame for the same query."""
     by_query: dict[tuple[str, str], list[frozenset[str]]] = defaultdict(list)
     for record in reversed(assemblies):
         by_query[record.name, record.query].append(frozenset(record.selected))
@@ -108,8 +108,8 @@ def attention_stability(assemblies: Sequence[AssemblyRecord]) -> Metric:
 
 
 def monitors(storage: Storage, assemblies: Sequence[AssemblyRecord], importance: Importance) -> tuple[Metric, ...]:
-    """How far centrality drifted since the last record, and the entropy of the categories of all blocks and of those
-    within frames. importance: the centrality of the most central blocks, by id.
+    """Return how far centrality drifted since the last record, and the entropy of the categories of all blocks and of
+    those within frames. importance: the centrality of the most central blocks, by id.
     """
     last = storage.monitors.last(DRIFT)
     drift = None if last is None else shift(last.detail, importance)

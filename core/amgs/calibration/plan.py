@@ -33,7 +33,7 @@ def plan(
     now: datetime,
     change_counter: int,
 ) -> CalibrationPlan:
-    """What recalibration would do, given all verdicts; changes nothing.
+    """Return what recalibration would do, given all verdicts; changes nothing.
 
     A curve that does not lower the Brier score on outcomes it was not fitted on is not used.
     scores: (composite score, outcome) of every verdict. edges: what is left for edges to learn. Raises UsageError for
@@ -50,14 +50,14 @@ def plan(
 
 
 def _forecast(scores: Sequence[tuple[float, float]], method: Method) -> Fit:
-    """The curve from composite scores to outcomes."""
+    """Return the curve from composite scores to outcomes."""
     predicted, actual = (np.array(column) for column in zip(*scores, strict=True))
     before, after = brier(predicted, actual), held_out_brier(predicted, actual, method)
     return Fit(before, after, after < before, fit(predicted, actual, method))
 
 
 def make(storage: Storage, method: Method, settings: CalibrationSettings, now: datetime) -> CalibrationPlan:
-    """The plan for a store as it stands."""
+    """Return the plan for a store as it stands."""
     return plan(
         storage.forecasts.scored(),
         forecasts.edge_changes(storage),

@@ -37,7 +37,7 @@ class Labelled:
 
 
 def load(path: Path) -> tuple[Question, ...]:
-    """Questions from a `.jsonl` file: one object a line with id, question, kind and answers.
+    """Return questions from a `.jsonl` file: one object a line with id, question, kind and answers.
 
     Raises InputError, which names the line, for a file that cannot be read.
     """
@@ -64,7 +64,7 @@ def load(path: Path) -> tuple[Question, ...]:
 
 
 def label(questions: Iterable[Question], blocks_of: Callable[[str], Sequence[str]]) -> tuple[Labelled, ...]:
-    """The questions that have an answer in the store, with the blocks of every source that is there."""
+    """Return the questions that have an answer in the store, with the blocks of every source that is there."""
     made = []
     for one in questions:
         groups = tuple(frozenset(blocks_of(source)) for source in one.answers)
@@ -74,7 +74,7 @@ def label(questions: Iterable[Question], blocks_of: Callable[[str], Sequence[str
 
 
 def held_out(question: Question, seed: int = 0) -> bool:
-    """Whether a question belongs to the held-out third: by a hash of its id, so that files may grow."""
+    """Return whether a question belongs to the held-out third: by a hash of its id, so that files may grow."""
     mark = hashlib.sha256(f"{seed}:{question.id}".encode()).digest()
     return int.from_bytes(mark[:8], "big") % SHARE == 0
 

@@ -30,28 +30,28 @@ class Curve:
     y: tuple[float, ...]
 
     def at(self, values: Values) -> Values:
-        """(n,) values mapped into [0, 1]."""
+        """Return (n,) values mapped into [0, 1]."""
         mapped: Values = np.interp(values, np.array(self.x), np.array(self.y))
         return mapped
 
     def to_json(self) -> str:
-        """The knots; `read_curve` gives the curve back."""
+        """Return the knots; `read_curve` gives the curve back."""
         return json.dumps([self.x, self.y])
 
 
 def read_curve(text: str) -> Curve:
-    """The curve that `to_json` wrote."""
+    """Return the curve that `to_json` wrote."""
     x, y = json.loads(text)
     return Curve(tuple(x), tuple(y))
 
 
 def fit(predicted: Values, actual: Values, method: Method) -> Curve:
-    """The curve of a method through n > 0 pairs."""
+    """Return the curve of a method through n > 0 pairs."""
     return isotonic(predicted, actual) if method == "isotonic" else platt(predicted, actual)
 
 
 def isotonic(predicted: Values, actual: Values) -> Curve:
-    """The not falling step function with the least squared error, joined by lines between its steps' middles."""
+    """Return the not falling step function with the least squared error, joined by lines between its steps' middles."""
     x, which = np.unique(predicted, return_inverse=True)
     weight = np.bincount(which).astype(np.float64)
     mean = np.bincount(which, weights=actual) / weight
@@ -61,7 +61,7 @@ def isotonic(predicted: Values, actual: Values) -> Curve:
 
 
 def pool_adjacent_violators(mean: Values, weight: Values, x: Values) -> tuple[Values, Values, Values]:
-    """(level, weight, mean x) of the pools: neighbours that fall are joined until none does."""
+    """Return (level, weight, mean x) of the pools: neighbours that fall are joined until none does."""
     level: list[float] = []
     mass: list[float] = []
     middle: list[float] = []
@@ -113,12 +113,12 @@ def platt(predicted: Values, actual: Values) -> Curve:
 
 
 def brier(predicted: Values, actual: Values) -> float:
-    """The mean squared difference."""
+    """Return the mean squared difference."""
     return float(np.mean((predicted - actual) ** 2))
 
 
 def held_out_brier(predicted: Values, actual: Values, method: Method, folds: int = 5) -> float:
-    """The Brier score after recalibration, each fold mapped by a curve that was fitted without it.
+    """Return the Brier score after recalibration, each fold mapped by a curve that was fitted without it.
 
     The i-th pair is in fold i mod `folds`.
     """
@@ -133,7 +133,7 @@ def held_out_brier(predicted: Values, actual: Values, method: Method, folds: int
 
 
 def _loss(odds: Values, target: Values, a: float, b: float) -> float:
-    """The cross entropy of the targets under σ(a · odds + b), in nats."""
+    """Return the cross entropy of the targets under σ(a · odds + b), in nats."""
     z = a * odds + b
     return float((np.logaddexp(0.0, z) - target * z).sum())
 

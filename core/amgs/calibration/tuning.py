@@ -41,7 +41,7 @@ class ScoredQuestion:
     parts: Values
 
     def ranked(self, weights: Values, k: int) -> list[str]:
-        """The k best ids under weights (5,), ties by id."""
+        """Return the k best ids under weights (5,), ties by id."""
         if not self.ids:
             return []
         order = np.argsort(-(self.parts @ weights), kind="stable")[:k]
@@ -49,24 +49,26 @@ class ScoredQuestion:
 
 
 def asked(labelled: Labelled, candidates: Sequence[Candidate]) -> ScoredQuestion:
-    """A question with the candidates that may be chosen for it."""
+    """Return a question with the candidates that may be chosen for it."""
     chosen = sorted((c for c in candidates if c.fate == "selected"), key=lambda c: c.block.id)
     parts = np.array([[getattr(c.parts, n) for n in COMPONENTS] for c in chosen], dtype=np.float64)
     return ScoredQuestion(labelled, tuple(c.block.id for c in chosen), parts.reshape(len(chosen), len(COMPONENTS)))
 
 
 def vector(weights: Weights) -> Values:
-    """(5,) in the order of the components."""
+    """Return (5,) in the order of the components."""
     return np.array([getattr(weights, name) for name in COMPONENTS])
 
 
 def score(questions: Sequence[ScoredQuestion], weights: Weights, k: int = K) -> Score:
-    """Mean recall@k, precision@k and reciprocal rank of the first relevant block."""
+    """Return mean recall@k, precision@k and reciprocal rank of the first relevant block."""
     return Score(len(questions), *_each(questions, weights, k).mean(axis=0).tolist())
 
 
 def _each(questions: Sequence[ScoredQuestion], weights: Weights, k: int = K) -> Values:
-    """(n, 3) recall@k, precision@k and reciprocal rank of each question, 0 where nothing relevant is among the k."""
+    """Return (n, 3) recall@k, precision@k and reciprocal rank of each question, 0 where nothing relevant is among the
+    k.
+    """
     w, rows = vector(weights), []
     for question in questions:
         found, wanted = question.ranked(w, k), question.labelled.relevant
@@ -76,7 +78,7 @@ def _each(questions: Sequence[ScoredQuestion], weights: Weights, k: int = K) -> 
 
 
 def grid(trials: int) -> Iterator[Weights]:
-    """Weights on the finest regular grid of the simplex that has at most `trials` points."""
+    """Yield weights on the finest regular grid of the simplex that has at most `trials` points."""
     parts = len(COMPONENTS)
     steps = max((m for m in range(1, 40) if math.comb(m + parts - 1, parts - 1) <= trials), default=1)
     for bars in combinations(range(steps + parts - 1), parts - 1):
@@ -141,12 +143,12 @@ def tune(
 
 
 def is_no_worse(after: Score, before: Score) -> bool:
-    """Whether no measure of a table fell."""
+    """Return whether no measure of a table fell."""
     return all(getattr(after, name) >= getattr(before, name) for name in ("recall", "precision", "mrr"))
 
 
 def objective(found: Score) -> float:
-    """What a search maximises."""
+    """Return what a search maximises."""
     return found.recall + _TIE * found.mrr
 
 
@@ -173,7 +175,7 @@ def _bayes(
 
 
 def interval(differences: Values, seed: int, level: float = 0.95) -> tuple[float, float]:
-    """The bootstrap interval of the mean of (n,) differences."""
+    """Return the bootstrap interval of the mean of (n,) differences."""
     n = differences.size
     means = differences[np.random.default_rng(seed).integers(0, n, (_RESAMPLES, n))].mean(axis=1)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2]).tolist()

@@ -46,17 +46,17 @@ def plain(given: Any) -> Any:
 
 
 def part(name: str) -> Read[Any]:
-    """A reader of one field of the answer, whose own class stays on the server."""
+    """Return a reader of one field of the answer, whose own class stays on the server."""
     return lambda given: wire.decode(given["fields"][name])
 
 
 def asking(path: str, read: Read[Any] = whole, /, **arguments: Any) -> Ask[Any]:
-    """A request that changes nothing, answered by GET."""
+    """Return a request that changes nothing, answered by GET."""
     return Ask("GET", path, given(arguments), read, repeatable=True)
 
 
 def operation(identifier: str, read: Read[Any] = whole, /, *, writes: bool = False, **arguments: Any) -> Ask[Any]:
-    """The request for an operation of the table by its identifier, such as `frame_compare`."""
+    """Return the request for an operation of the table by its identifier, such as `frame_compare`."""
     path = f"/v1/operations/{identifier}"
     return Ask("POST", path, given(arguments), read, repeatable=not writes)
 
@@ -64,12 +64,12 @@ def operation(identifier: str, read: Read[Any] = whole, /, *, writes: bool = Fal
 def sending(
     method: Method, path: str, read: Read[Any] = whole, /, *, repeatable: bool = False, **arguments: Any
 ) -> Ask[Any]:
-    """A request under a name of its own."""
+    """Return a request under a name of its own."""
     return Ask(method, path, given(arguments), read, repeatable=repeatable or method in _SAFE)
 
 
 def given(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that say something, as JSON knows them."""
+    """Return the arguments that say something, as JSON knows them."""
     check_storable(arguments)
     return {name: _json(value) for name, value in arguments.items() if value is not None}
 

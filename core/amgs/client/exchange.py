@@ -66,7 +66,7 @@ class Rules:
     first_wait: float = 0.2
 
     def wait(self, tried: int, chance: float, told: str = "") -> float:
-        """Seconds to wait after so many attempts. told: what the service says in Retry-After."""
+        """Return seconds to wait after so many attempts. told: what the service says in Retry-After."""
         if told.strip().isdecimal():
             return min(float(told), LONGEST_WAIT)
         longest = min(self.first_wait * 2.0 ** (tried - 1), LONGEST_WAIT)
@@ -76,7 +76,8 @@ class Rules:
 def steps(
     ask: Ask[R], headers: Mapping[str, str], rules: Rules, chance: Callable[[], float], address: str
 ) -> Generator[Step, httpx2.Response | Lost | None, R]:
-    """The steps that carry a request out; the generator returns the answer, or raises what the engine would raise.
+    """Yield the steps that carry a request out; the generator returns the answer, or raises what the engine would
+    raise.
 
     A request that may not be repeated is sent again only where it cannot have arrived.
     """
@@ -121,7 +122,7 @@ def _read(ask: Ask[R], got: httpx2.Response) -> R:
 
 
 def refused(status: int, content: bytes) -> AmgsError:
-    """The error that the answer to a refused request stands for."""
+    """Return the error that the answer to a refused request stands for."""
     told = _json(content)
     if isinstance(told, dict) and "type" in told:
         error = problems.error_of(told)
@@ -154,7 +155,7 @@ def _foreign() -> ServiceError:
 
 
 def unreachable(address: str, lost: Lost) -> UnreachableError:
-    """The error for a request that nobody answered."""
+    """Return the error for a request that nobody answered."""
     return UnreachableError(
         f"{address} does not answer: {lost.why}.", way_out="Start it with `amgs serve`, or check the address."
     )

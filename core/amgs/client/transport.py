@@ -44,13 +44,15 @@ class ServiceConnection:
     key: str = ""
 
     def using(self, namespace: str | None, key: str | None) -> ServiceConnection:
-        """The same for another namespace, or with a key of the caller's own."""
+        """Return the same for another namespace, or with a key of the caller's own."""
         return replace(
             self, namespace=self.namespace if namespace is None else namespace, key=self.key if key is None else key
         )
 
     def headers(self, ask: Ask[Any]) -> dict[str, str]:
-        """The headers of a request: who asks, in which namespace, and the key of one that must not be done twice."""
+        """Return the headers of a request: who asks, in which namespace, and the key of one that must not be done
+        twice.
+        """
         made = {}
         if self.token:
             made["Authorization"] = f"Bearer {self.token}"
@@ -64,7 +66,7 @@ class ServiceConnection:
 def connection(
     base_url: str, token: str, namespace: str, timeout: float | None, retries: int, chance: Callable[[], float] | None
 ) -> ServiceConnection:
-    """What the arguments of a client say; raises UsageError for an address that is none."""
+    """Return what the arguments of a client say; raises UsageError for an address that is none."""
     check_address(base_url, "a service", f"It looks like {ADDRESS}; give the token apart.")
     if retries < 0:
         raise UsageError("Retries cannot be fewer than none.", way_out="Give 0 to try once.")
@@ -73,7 +75,7 @@ def connection(
 
 
 def lost(error: httpx2.TransportError | httpx2.InvalidURL) -> Lost:
-    """What an exception of the HTTP library says; raises UsageError for an address that is none."""
+    """Return what an exception of the HTTP library says; raises UsageError for an address that is none."""
     import httpx2
 
     if isinstance(error, httpx2.InvalidURL):
@@ -138,7 +140,7 @@ class BlockingTransport(_Transport):
     _waits, _library = staticmethod(time.sleep), "Client"
 
     def send(self, ask: Ask[R]) -> R:
-        """The answer to a request; raises what the engine in the process would raise, or ServiceError."""
+        """Return the answer to a request; raises what the engine in the process would raise, or ServiceError."""
         held = self._connection
         run = steps(ask, held.headers(ask), held.rules, held.chance, held.base_url)
         try:
@@ -179,7 +181,7 @@ class AwaitedTransport(_Transport):
     _waits, _library = staticmethod(asyncio.sleep), "AsyncClient"
 
     async def send(self, ask: Ask[R]) -> R:
-        """The answer to a request; raises what the engine in the process would raise, or ServiceError."""
+        """Return the answer to a request; raises what the engine in the process would raise, or ServiceError."""
         held = self._connection
         run = steps(ask, held.headers(ask), held.rules, held.chance, held.base_url)
         try:

@@ -153,7 +153,7 @@ def is_question(sentence: str) -> bool:
 
 
 def question_words(sentence: str) -> list[str]:
-    """Words in lower case, without marks."""
+    """Return words in lower case, without marks."""
     return _WORD.findall(sentence.lower().replace("’", "'"))
 
 

@@ -27,7 +27,7 @@ def source(message: Message | ContextMessage) -> str:
 
 
 def cite(message: Message, start: int, end: int) -> TextPiece:
-    """Characters of what a message says."""
+    """Return characters of what a message says."""
     return TextPiece(source(message)[start:end], message.number, start, end)
 
 
@@ -43,7 +43,7 @@ def heading(message: Message) -> TextPiece:
 
 
 def extract(message: Message, spans: Iterable[tuple[int, int]]) -> list[TextPiece]:
-    """Spans of what a message says as pieces in their order, a mark where something between them is missing.
+    """Return spans of what a message says as pieces in their order, a mark where something between them is missing.
 
     Spans that overlap are one, and so are spans with nothing but white space between them.
     """
@@ -103,7 +103,7 @@ def runs(wanted: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def write_spans(spans: Sequence[tuple[int, int]]) -> str:
-    """Spans as `1-5,7`."""
+    """Return spans as `1-5,7`."""
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
 
 
@@ -125,7 +125,9 @@ def pieces_of(text: str, at: datetime | None) -> tuple[Piece, ...]:
 
 
 def cite_pieces(text: str, at: datetime | None, numbers: tuple[int, ...]) -> str:
-    """Pieces of a message in the order in which they stand there, on one line; `…` where something is left out."""
+    """Return pieces of a message in the order in which they stand there, on one line; `…` where something is left
+    out.
+    """
     spans = sorted({pieces_of(text, at)[n][1:] for n in numbers})
     told, last = "", 0
     for start, end in spans:

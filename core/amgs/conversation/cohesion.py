@@ -64,7 +64,7 @@ def depths(values: Floats) -> Floats:
 
 
 def word_vectors(texts: Sequence[str]) -> Vector:
-    """(n, 1024): stemmed words hashed with a sign, weighted by how few of the messages have them."""
+    """Return (n, 1024): stemmed words hashed with a sign, weighted by how few of the messages have them."""
     counted = [stems(text[:_LONGEST]) for text in texts]
     frequency = Counter(word for words in counted for word in words)
     vectors = np.zeros((len(texts), _HASHED), dtype=np.float32)

@@ -40,7 +40,7 @@ class MessageCounter:
         return self.name == ESTIMATE
 
     def cost(self, message: Message | ContextMessage) -> int:
-        """Tokens of a message in a chat template: its text, who speaks, its calls and what stands around it."""
+        """Return tokens of a message in a chat template: its text, who speaks, its calls and what stands around it."""
         calls = sum(self.count(c.name) + self.count(c.arguments) + OVERHEAD for c in message.calls)
         speaker = self.count(message.speaker) if message.speaker else 0
         return OVERHEAD + speaker + self.count(message.text) + calls
@@ -129,7 +129,7 @@ class Material:
         return () if message.calls else pieces_of(message.text, message.at)
 
     def piece_cost(self, place: int, number: int) -> int:
-        """Tokens of a piece where it stands among others."""
+        """Return tokens of a piece where it stands among others."""
         found = self._piece_costs.get((place, number))
         if found is None:
             _, start, end = self.pieces(place)[number]
@@ -138,14 +138,16 @@ class Material:
         return found
 
     def cite_cost(self, place: int) -> int:
-        """Tokens of what says where a citation is from: a number and a name, or the line of an output of a tool."""
+        """Return tokens of what says where a citation is from: a number and a name, or the line of an output of a
+        tool.
+        """
         message = self.messages[place]
         if message.role == "tool":
             return self.masked[place] if self.masked[place] < self.costs[place] else self.mark
         return self.count(f"\n#{message.number} {message.speaker}: ")
 
     def tokens(self, place: int, fate: Fate) -> int:
-        """Tokens of a message with a fate, at most; marks that it shares with its neighbours aside."""
+        """Return tokens of a message with a fate, at most; marks that it shares with its neighbours aside."""
         told, pieces = fate
         if told == "kept":
             return self.costs[place]
@@ -237,6 +239,6 @@ class Draft:
 
 
 def spans_of(sessions: Sequence[int]) -> list[tuple[int, int]]:
-    """(start, end) of the sessions of messages."""
+    """Return (start, end) of the sessions of messages."""
     starts = [place for place in range(len(sessions)) if place == 0 or sessions[place] != sessions[place - 1]]
     return list(zip(starts, [*starts[1:], len(sessions)], strict=True))

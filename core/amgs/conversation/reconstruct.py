@@ -27,7 +27,7 @@ _SPOKEN = ("user", "assistant")
 def reconstruct(
     messages: Sequence[Message], found: Sequence[Element], level: RestoreLevel, most: int
 ) -> tuple[TextPiece, ...]:
-    """Messages at a level, the originals aside: minimal, standard or detailed.
+    """Return messages at a level, the originals aside: minimal, standard or detailed.
 
     found: their findings. most: findings of a class, and sentences of a session, of which there are no more than one
     for three messages.

@@ -170,8 +170,8 @@ def passages(
 
 
 def ages(messages: Sequence[Message], now: datetime) -> Floats:
-    """(n,) hours since each was said. One without a time was said with the one before, and at the beginning with the
-    first that has one.
+    """Return (n,) hours since each was said. One without a time was said with the one before, and at the beginning with
+    the first that has one.
     """
     last = next((m.at for m in messages if m.at is not None), now)
     hours = []
@@ -182,7 +182,9 @@ def ages(messages: Sequence[Message], now: datetime) -> Floats:
 
 
 def decay(model: str, age: Floats, linear: Floats) -> Floats:
-    """(n,) at most 0: the logarithm of what age leaves of each message. age: in half-lives; linear: the evidence."""
+    """Return (n,) at most 0: the logarithm of what age leaves of each message. age: in half-lives; linear: the
+    evidence.
+    """
     rank = linear.argsort().argsort() / max(linear.size - 1, 1)
     models = {
         "exponential": -math.log(2.0) * age,
@@ -222,14 +224,16 @@ def weigh(evidence: MessageEvidence, costs: Floats, of: Sequence[int], columns: 
 
 
 def rate(worths: Sequence[float] | Worths) -> Floats:
-    """(n,) what `worths` says as odds: how likely each message is needed, for each of its tokens, by the best's."""
+    """Return (n,) what `worths` says as odds: how likely each message is needed, for each of its tokens, by the
+    best's.
+    """
     shown = np.clip(np.asarray(worths, dtype=np.float64), _LEAST, 1.0 - _LEAST)
     linear = SCALE * np.log(shown / (1.0 - shown)) * (1.0 + FEW / shown.size)  # what `fused` made them of
     return np.asarray(np.exp(linear - linear.max()))
 
 
 def _vectors(pieces: Sequence[Sequence[int]], sources: Sources) -> Vector:
-    """(n, d), the mean of each message's pieces, of unit length; zeros for one that waits to be consolidated."""
+    """Return (n, d), the mean of each message's pieces, of unit length; zeros for one that waits to be consolidated."""
     known = sources.vectors.vectors([number for numbers in pieces for number in numbers])
     made = np.zeros((len(pieces), sources.vectors.dimension), dtype=np.float32)
     for place, numbers in enumerate(pieces):
@@ -240,7 +244,7 @@ def _vectors(pieces: Sequence[Sequence[int]], sources: Sources) -> Vector:
 
 
 def _deviations(values: Floats) -> Floats:
-    """Values in deviations from their mean; all 0 where they do not differ."""
+    """Return values in deviations from their mean; all 0 where they do not differ."""
     deviation = float(values.std())
     return np.asarray((values - values.mean()) / deviation if deviation > _LEAST else np.zeros_like(values))
 
@@ -248,7 +252,7 @@ def _deviations(values: Floats) -> Floats:
 def spread(
     values: NDArray[np.floating[Any]], sessions: Sequence[int] | NDArray[np.int64], before: float, after: float
 ) -> Floats:
-    """(n, …): each message's values spread over those around it in its session, less with each step, to 0.
+    """Return (n, …): each message's values spread over those around it in its session, less with each step, to 0.
 
     values: (n,) or (n, d). sessions: of each message its session, neighbours together. before, after: how far back and
     ahead, in expected topics of the session. Linear in n: a kernel of straight lines is the sum of its bends, summed

@@ -43,7 +43,7 @@ def keep_whole(message: Message, tokens: int) -> ContextMessage:
 
 
 def mark_cost(longest: int, counter: MessageCounter) -> int:
-    """Tokens of what stands before the citations of a voice, at most."""
+    """Return tokens of what stands before the citations of a voice, at most."""
     return counter.cost(ContextMessage((1, 1), "user", f"{_mark(longest, longest + 1)} ", "digested", 0))
 
 

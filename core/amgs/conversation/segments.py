@@ -34,7 +34,7 @@ def cut_topics(
 
 
 def topic_changes(texts: Sequence[str], vectors: Vector) -> Floats:
-    """(n - 1,): how likely the topic changes at each gap between n messages of one sitting."""
+    """Return (n - 1,): how likely the topic changes at each gap between n messages of one sitting."""
     if len(texts) < 2:
         return np.zeros(0)
     expected = len(texts) / expected_topics(len(texts))
@@ -94,8 +94,8 @@ def expected_topics(messages: int) -> float:
 
 
 def weigh_gaps(texts: Sequence[str], found: Cohesion) -> Floats:
-    """(n - 1, 6): what speaks for a boundary at each gap, the columns of FEATURES; cues and lengths against their own
-    mean.
+    """Return (n - 1, 6): what speaks for a boundary at each gap, the columns of FEATURES; cues and lengths against
+    their own mean.
     """
     before = [text.rstrip()[-_CUE_LENGTH:] for text in texts[:-1]]
     after = [text[:_CUE_LENGTH] for text in texts[1:]]
@@ -119,7 +119,9 @@ def prior_log_odds(messages: int) -> float:
 
 
 def boundaries(chances: Floats) -> NDArray[np.bool_]:
-    """(n - 1,): the cut at the likeliest gaps, nearly as many as these chances expect, and not near each other."""
+    """Return (n - 1,): the cut at the likeliest gaps, nearly as many as these chances expect, and not near each
+    other.
+    """
     n = len(chances) + 1
     cuts = np.zeros(n - 1, dtype=np.bool_)
     expected = float(chances.sum())

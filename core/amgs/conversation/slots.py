@@ -91,7 +91,7 @@ _LEAST = 0.5
 def find_slots(
     text: str, written: datetime | None = None, names: re.Pattern[str] | None = None
 ) -> Iterator[tuple[Slot, int, int]]:
-    """(slot, start, end) of each finding in a message. names: those of its conversation, see `names_of`."""
+    """Yield (slot, start, end) of each finding in a message. names: those of its conversation, see `names_of`."""
     text = text[:_LONGEST]
     for start, end in sentences(text):
         sentence = text[start:end].replace("’", "'")
@@ -188,7 +188,7 @@ _NEGATION = re.compile(
 
 
 def elements_of(said: str, written: datetime | None, names: re.Pattern[str]) -> Iterator[tuple[ElementClass, int, int]]:
-    """(class, start, end) of each finding in what a message says. names: see `names_of`."""
+    """Yield (class, start, end) of each finding in what a message says. names: see `names_of`."""
     for slot, start, end in find_slots(said, written, names):
         if _is_class(slot):
             yield slot, start, end

@@ -181,7 +181,7 @@ def _by_topic(draft: Draft) -> list[list[Atom]]:
 
 
 def _parts(material: Material, atoms: list[Atom], most: int) -> Iterator[list[Atom]]:
-    """Neighbouring atoms in halves, until each has so many tokens at most, or is one atom."""
+    """Yield neighbouring atoms in halves, until each has so many tokens at most, or is one atom."""
     if len(atoms) > 1 and sum(material.costs[place] for atom in atoms for place in atom) > most:
         half = len(atoms) // 2
         yield from _parts(material, atoms[:half], most)
@@ -340,12 +340,14 @@ def cite_asked(draft: Draft) -> int:
 
 
 def find_holding(text: str, classes: frozenset[ElementClass]) -> list[tuple[int, int]]:
-    """(start, end) of what a text holds of classes; of names nothing, which no question of one class asks for."""
+    """Return (start, end) of what a text holds of classes; of names nothing, which no question of one class asks
+    for.
+    """
     return [(start, end) for kind, start, end in elements_of(text, None, NO_NAMES) if kind in classes]
 
 
 def _pieces_at(material: Material, place: int, spans: Sequence[tuple[int, int]]) -> Cited:
-    """Numbers of the pieces of a message that lie at spans: sentences where they are short."""
+    """Return numbers of the pieces of a message that lie at spans: sentences where they are short."""
     pieces = material.pieces(place)
     chosen = set[int]()
     for start, end in spans:

@@ -109,7 +109,9 @@ def extract(
 
 
 def vectors_of(stored: Sequence[StoredMessage], storage: Storage, embedder: Embedder) -> Vector:
-    """(n, d), of unit length: of each message the mean of its pieces, made now where it waits to be consolidated."""
+    """Return (n, d), of unit length: of each message the mean of its pieces, made now where it waits to be
+    consolidated.
+    """
     blocks = storage.blocks.get(sorted({i for one in stored for i in one.blocks}), embeddings=True)
     held = [[blocks[i].embedding for i in one.blocks if i in blocks] for one in stored]
     missing = [place for place, found in enumerate(held) if not found or any(v is None for v in found)]

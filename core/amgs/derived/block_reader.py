@@ -57,8 +57,8 @@ class BlocksRead:
             self._newer[one.number] = one
 
     def without(self, changed: Collection[int]) -> BlocksRead:
-        """What is still true once these blocks are changed. With none it is the same for both states, so that a reader
-        of either may add to it; else the earlier state's readers add to what is theirs alone.
+        """Return what is still true once these blocks are changed. With none it is the same for both states, so that a
+        reader of either may add to it; else the earlier state's readers add to what is theirs alone.
         """
         if not changed:
             return self
@@ -144,7 +144,7 @@ class StateReader:
         return [found[n] for n in sorted(numbers) if n in found]
 
     def _still_true(self) -> BlocksRead:
-        """What an earlier reader has read, less the blocks that were changed or reinforced since."""
+        """Return what an earlier reader has read, less the blocks that were changed or reinforced since."""
         if self._read_before is None:
             return BlocksRead()
         blocks, structure, changes = self._read_before
@@ -169,7 +169,7 @@ class StateReader:
         )
 
     def scoring(self) -> ScoringColumns:
-        """The scoring columns of all blocks."""
+        """Return the scoring columns of all blocks."""
         if self._scoring is None:
             self._scoring = self._read_scoring()
         return self._scoring
@@ -204,7 +204,7 @@ class StateReader:
         return found
 
     def ids(self, numbers: NDArray[np.int64]) -> NDArray[np.object_]:
-        """The id of each number: (m,)."""
+        """Return the id of each number: (m,)."""
         return self._id_map().of(numbers)
 
     def _note(self, numbers: dict[str, int]) -> None:

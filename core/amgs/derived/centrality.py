@@ -62,11 +62,13 @@ class StoredCentrality:
             self._known = (-1, None, None)
 
     def large(self) -> bool:
-        """Whether the graph is so large that it is scored by what the store holds."""
+        """Return whether the graph is so large that it is scored by what the store holds."""
         return self._storage.blocks.count(LIVE) > self._settings.fresh_centrality_nodes
 
     def due(self) -> bool:
-        """Whether the graph is large, and has changed by more than a hundredth since its centrality was worked out."""
+        """Return whether the graph is large, and has changed by more than a hundredth since its centrality was worked
+        out.
+        """
         blocks = self._storage.blocks.count(LIVE)
         if blocks <= self._settings.fresh_centrality_nodes:
             return False

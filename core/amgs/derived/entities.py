@@ -66,7 +66,9 @@ class EntityCatalogue:
         return self._found
 
     def latest(self, state: State, progress: Progress | None = None) -> EntityState:
-        """The entities of a state whose snapshot this thread reads in, or of a later one that was asked for before."""
+        """Return the entities of a state whose snapshot this thread reads in, or of a later one that was asked for
+        before.
+        """
         with self._lock:
             if self._found is None or self._read.at < state.structure:
                 read, self._read, self._found = self._read, _Read(), None
@@ -117,7 +119,7 @@ def _take_in(read: _Read, one: NumberedBlock) -> None:
 
 
 def _speakers(state: State) -> dict[int, str]:
-    """Who says each turn of a dialogue, in small letters, by the turn's number."""
+    """Return who says each turn of a dialogue, in small letters, by the turn's number."""
     sequences = state.sequences()
     traits, speaker = sequences.traits, sequences.forms.speaker
     return {

@@ -77,8 +77,8 @@ class Derived:
         self.raw_vectors = RawVectors(lru_cache(maxsize=64)(self._embed_text))
 
     def over(self, storage: Storage, clock: Clock) -> Derived:
-        """What is derived from another store with the same texts, a copy of this one or its past; what either has
-        embedded of queries, the other need not embed.
+        """Return what is derived from another store with the same texts, a copy of this one or its past; what either
+        has embedded of queries, the other need not embed.
         """
         other = Derived(storage, self._embedder, clock, self._settings)
         other._embed, other.raw_vectors = self._embed, self.raw_vectors
@@ -86,7 +86,7 @@ class Derived:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[State]:
-        """The latest committed state; whatever this thread reads of the store inside is of the same one."""
+        """Yield the latest committed state; whatever this thread reads of the store inside is of the same one."""
         here: State | None = getattr(self._here, "state", None)
         if here is not None:
             yield here
@@ -102,8 +102,8 @@ class Derived:
 
     @contextlib.contextmanager
     def searching(self, *, words_alone: bool = False) -> Iterator[Sources]:
-        """The same with everything that retrieval reads. words_alone: without vectors, for a search whose layers read
-        none.
+        """Yield the same with everything that retrieval reads. words_alone: without vectors, for a search whose layers
+        read none.
 
         Raises StoreError when the store's embeddings come from another embedder than the one at hand.
         """
@@ -123,7 +123,7 @@ class Derived:
                 self._here.sources = None
 
     def vectors(self) -> VectorIndex:
-        """The vectors as they are now; they are not changed any more."""
+        """Return the vectors as they are now; they are not changed any more."""
         with self._lock, self.reading() as state:
             return self._search.vectors(state.structure)
 
@@ -151,7 +151,9 @@ class Derived:
             self._entities = None
 
     def sizes(self) -> dict[str, int]:
-        """How many blocks the keyword index and the vectors hold, and how many edges the graph, after catching up."""
+        """Return how many blocks the keyword index and the vectors hold, and how many edges the graph, after catching
+        up.
+        """
         with self._lock, self.reading() as state:
             words = self._search.held_words()
             vectors = self._search.vectors(state.structure) if self._storage.meta.embedding_space() else None
@@ -188,7 +190,7 @@ class Derived:
             self._search.close()
 
     def faults(self) -> list[Fault]:
-        """Where an index does not hold what the store holds, after catching up."""
+        """Return where an index does not hold what the store holds, after catching up."""
         with self._lock, self._storage.snapshot():
             return self._search.faults()
 
@@ -207,7 +209,7 @@ class Derived:
         )
 
     def _latest(self) -> State:
-        """The state of this thread's snapshot, which was taken under the lock and is therefore the latest."""
+        """Return the state of this thread's snapshot, which was taken under the lock and is therefore the latest."""
         changes, structure = self._storage.counters
         before = self._state
         if before is not None and changes != before.changes and not self._storage.followed(before.changes):
@@ -254,7 +256,7 @@ class Derived:
         )
 
     def _lay_out(self, structure: int, view: GraphView) -> SequenceIndex:
-        """The order and the episodes of all blocks of a structure, from the last that was laid out."""
+        """Return the order and the episodes of all blocks of a structure, from the last that was laid out."""
         known, at = self._sequences
         kept = self._kept.order() if known is None else None
         if kept is not None:
@@ -278,7 +280,7 @@ class Derived:
         return made
 
     def _caught_up_id_map(self, structure: int) -> IdMap:
-        """The ids of all blocks; one of a later state serves an earlier one as well, for it only grows."""
+        """Return the ids of all blocks; one of a later state serves an earlier one as well, for it only grows."""
         id_map, at = self._id_map
         if id_map is None:
             id_map = self._kept.ids()
@@ -288,7 +290,7 @@ class Derived:
         return id_map
 
     def _recorded_centrality(self) -> CentralitySnapshot | None:
-        """The centrality that the store holds in the state that this thread reads."""
+        """Return the centrality that the store holds in the state that this thread reads."""
         state: State | None = getattr(self._here, "state", None)
         return self.centrality.snapshot(self._storage.change_counter if state is None else state.changes)
 
@@ -351,7 +353,7 @@ class Derived:
             kept.put_vectors(at, vectors, self._settings.retrieval.approximate_from)
 
     def _caught_up_roll(self, structure: int) -> Roll:
-        """Which blocks there are in this state; the latest one is kept."""
+        """Return which blocks there are in this state; the latest one is kept."""
         known = self._roll
         if known is None or known.structure > structure:  # a reader of an earlier state, beside a later one
             made = Roll.read(self._storage.block_columns, structure, self._kept.embedded())
@@ -364,7 +366,7 @@ class Derived:
         return made
 
     def _caught_up_graph(self, roll: Roll, view: GraphView, version: int, highest: int) -> GraphView | None:
-        """The view of a state from an earlier one; None where reading all edges anew is as fast, or needed."""
+        """Return the view of a state from an earlier one; None where reading all edges anew is as fast, or needed."""
         keys = self._storage.edges.changed(version)
         came = without(roll.live, view.nodes)
         # A block that comes back has edges that were not written since.

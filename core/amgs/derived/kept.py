@@ -38,7 +38,7 @@ class KeptArrays:
             snapshots.forget()
 
     def damage(self) -> list[Fault]:
-        """Kept files that are not what was written; they are removed, and derived anew at the next open."""
+        """Return kept files that are not what was written; they are removed, and derived anew at the next open."""
         found = []
         for name, snapshots in self._snapshots.items():
             bad = snapshots.damage(self._storage.meta.store_id())
@@ -50,7 +50,7 @@ class KeptArrays:
     # --- reading ------------------------------------------------------------------------------------------
 
     def latest(self, name: str) -> Generation | None:
-        """What was kept of this store; what claims to be of its future is of a copy, and is not used."""
+        """Return what was kept of this store; what claims to be of its future is of a copy, and is not used."""
         snapshots = self._snapshots[name]
         if snapshots.is_empty:
             return None
@@ -58,29 +58,31 @@ class KeptArrays:
         return None if found is None or found.stamp.revision > self._storage.structure_counter else found
 
     def graph(self) -> live.KeptGraph | None:
-        """The graph."""
+        """Return the graph."""
         kept = self.latest("graph")
         return None if kept is None else live.read(kept)
 
     def order(self) -> tuple[SequenceIndex, int] | None:
-        """The order of all blocks, and the structure it is of."""
+        """Return the order of all blocks, and the structure it is of."""
         kept = self.latest("blocks")
         return None if kept is None else (sequence_index.read(kept), kept.stamp.revision)
 
     def embedded(self) -> tuple[Numbers, int] | None:
-        """The blocks that have a vector among those kept, and the structure that they are of; None without any."""
+        """Return the blocks that have a vector among those kept, and the structure that they are of; None without
+        any.
+        """
         kept = self.latest("vectors")
         return None if kept is None else (kept.array("numbers"), kept.stamp.revision)
 
     def ids(self) -> IdMap:
-        """The ids of all blocks, none where they were not kept."""
+        """Return the ids of all blocks, none where they were not kept."""
         kept = self.latest("blocks")
         return IdMap.none() if kept is None else IdMap(kept.array("roll"), kept.array("ids"))
 
     # --- writing ------------------------------------------------------------------------------------------
 
     def lacks(self, name: str, revision: int) -> bool:
-        """Whether a snapshot can be written and is not of this revision already."""
+        """Return whether a snapshot can be written and is not of this revision already."""
         if revision < 0 or not self._snapshots[name].writable:
             return False
         kept = self.latest(name)

@@ -28,7 +28,7 @@ class RawVectors:
 
     @contextmanager
     def consolidating(self) -> Iterator[None]:
-        """Held while blocks are embedded to be consolidated."""
+        """Yield held while blocks are embedded to be consolidated."""
         with self._lock:
             self._running += 1
         try:
@@ -48,7 +48,7 @@ class RawVectors:
                     del self._computed[text]
 
     def of(self, text: str) -> Vector:
-        """The vector (d,) of a text."""
+        """Return the vector (d,) of a text."""
         with self._lock:
             found = self._computed.get(text)
         if found is None:

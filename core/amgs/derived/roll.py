@@ -34,7 +34,7 @@ class Roll:
 
     @classmethod
     def read(cls, storage: BlockColumnStorage, structure: int, known: tuple[Numbers, int] | None = None) -> Roll:
-        """All of it anew. known: the blocks that had an embedding at an earlier structure."""
+        """Return all of it anew. known: the blocks that had an embedding at an earlier structure."""
         every = storage.statuses(embedded=known is None)
         embedded = every.embedded
         if known is not None:
@@ -45,7 +45,7 @@ class Roll:
         return cls(structure, structure, every.numbers, every.status, embedded)
 
     def caught_up(self, storage: BlockColumnStorage, structure: int) -> Roll:
-        """The roll of a later state."""
+        """Return the roll of a later state."""
         changed = storage.statuses(since=self.structure)
         numbers = replaced(self.numbers, self.numbers, changed.numbers, changed.numbers)
         if numbers.size != storage.count():
@@ -81,6 +81,6 @@ class Roll:
         return self.numbers[self.embedded]
 
     def of(self, statuses: Collection[str]) -> Numbers:
-        """The blocks of these statuses."""
+        """Return the blocks of these statuses."""
         chosen = np.array([status in statuses for status in STATUSES], dtype=np.bool_)
         return self.numbers[chosen[self.status] & (self.status >= 0)]

@@ -64,7 +64,7 @@ class SearchIndexes:
         self._vectors_at = -1
 
     def words(self, structure: int) -> LexicalIndex:
-        """The words of a structure; they are not changed any more.
+        """Return the words of a structure; they are not changed any more.
 
         Raises StoreError when the store's embeddings come from another embedder than the one at hand.
         """
@@ -79,7 +79,7 @@ class SearchIndexes:
         return self._keyword.view()
 
     def vectors(self, structure: int) -> VectorIndex:
-        """The vectors of a structure; they are not changed any more."""
+        """Return the vectors of a structure; they are not changed any more."""
         index, at = self._vectors, self._vectors_at
         if index is None:
             index, at = self._opened_vectors()
@@ -121,7 +121,7 @@ class SearchIndexes:
         self._keyword.close()
 
     def faults(self) -> list[Fault]:
-        """Where an index does not hold what the store holds, after catching up."""
+        """Return where an index does not hold what the store holds, after catching up."""
         found = self._keyword_faults()
         space = self._storage.meta.embedding_space()
         if space is None or space == (self._embedder.name, self._embedder.dimension):

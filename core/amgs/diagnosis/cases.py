@@ -163,7 +163,7 @@ _PASSED = 3
 
 
 def compare(before: Sequence[CaseOutcome], after: Sequence[CaseOutcome]) -> CaseComparison:
-    """Both runs, case by case; a case that was edited since is another one."""
+    """Return both runs, case by case; a case that was edited since is another one."""
     earlier = {one.case: one for one in before}
     same, moved, added = 0, [], []
     for now in after:

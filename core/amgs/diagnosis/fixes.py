@@ -74,7 +74,7 @@ def _budget(context: MemoryContext, request: DiagnosedRequest, finding: FactFate
 
 
 def _in_frame(context: MemoryContext, request: DiagnosedRequest, finding: FactFate) -> tuple[ProposedFix, ...]:
-    """Other definitions of the part that asks: less of the best match is enough, more blocks, other weights."""
+    """Return other definitions of the part that asks: less of the best match is enough, more blocks, other weights."""
     if not request.frame or finding.explanation is None:
         return ()
     part, told = asking(context, request.frame), finding.explanation

@@ -171,7 +171,7 @@ def _others(context: MemoryContext, request: DiagnosedRequest, questions: int) -
 
 
 def _made(copy: MemoryContext, done: FixApplied) -> tuple[str, ...]:
-    """Ids of the blocks that a fix added."""
+    """Return ids of the blocks that a fix added."""
     if done.fix.kind not in ("add", "also called"):
         return ()
     found = [journal.detail(copy.storage, entry.id, 100).blocks for entry in done.operations]

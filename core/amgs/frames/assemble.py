@@ -64,7 +64,7 @@ class Template:
         return self.assembly == "template"
 
     def opening(self) -> str:
-        """What comes before the first block."""
+        """Return what comes before the first block."""
         if self.assembly == "raw":
             return ""
         query = " ".join(self.query.split())
@@ -77,17 +77,17 @@ class Template:
         return f"{named}\n" if self.grouped else f"{named}\n\n"
 
     def closing(self) -> str:
-        """What comes after the last block."""
+        """Return what comes after the last block."""
         return "\n]}\n" if self.assembly == "structured" else ""
 
     def heading(self, title: str) -> str:
-        """The title of a section."""
+        """Return the title of a section."""
         if not title or self.assembly not in ("template", "summary"):
             return ""
         return f"\n## {title}\n" if self.grouped else f"## {title}\n\n"
 
     def group_heading(self, block: Block) -> str:
-        """The line that the group of a block begins with; empty where nothing is grouped."""
+        """Return the line that the group of a block begins with; empty where nothing is grouped."""
         return "\n" + f"[{'] '.join(group_of(block))}".rstrip() + "\n" if self.grouped else ""
 
     def block(self, candidate: Candidate, content: Content | None = None) -> tuple[TextSpan, ...]:
@@ -107,7 +107,7 @@ class Template:
         return _quoted(TextSpan(_cited(candidate)), *(content or _content)(candidate), TextSpan("\n"))
 
     def cost(self, candidate: Candidate, count_tokens: CountTokens) -> int:
-        """Tokens of one block with the words around it, without the heading of its group."""
+        """Return tokens of one block with the words around it, without the heading of its group."""
         return count_tokens("".join(piece.text for piece in self.block(candidate)))
 
 
@@ -142,14 +142,14 @@ def assemble(
 
 
 def group_of(block: Block) -> GroupKey:
-    """What a block shares with its group: the day, and the source without its part."""
+    """Return what a block shares with its group: the day, and the source without its part."""
     source = " ".join(str(block.meta.get("source") or "").split())
     return f"{block.said_at:%Y-%m-%d}", source.partition("#")[0]
 
 
 def groups(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
-    """Candidates by their group, the groups in the order in which they first come up; within one as it was written: by
-    time, then by part.
+    """Return candidates by their group, the groups in the order in which they first come up; within one as it was
+    written: by time, then by part.
     """
     found: dict[GroupKey, list[Candidate]] = {}
     for candidate in candidates:
@@ -163,7 +163,7 @@ def _as_written(candidate: Candidate) -> tuple[datetime, int]:
 
 
 def key_sentence(content: str, query: str) -> str:
-    """The sentence that stands for a text: the one that shares most words with the query, else the first;
+    """Return the sentence that stands for a text: the one that shares most words with the query, else the first;
     headings last.
     """
     sentences = [found.group().strip() for found in SENTENCE.finditer(content)]
@@ -181,7 +181,7 @@ def citation(candidate: Candidate) -> str:
 
 
 def _content(candidate: Candidate) -> tuple[TextSpan, ...]:
-    """The content of a block, or its passage, with … where the content goes on."""
+    """Return the content of a block, or its passage, with … where the content goes on."""
     block, told = candidate.block, candidate.passage
     if told is None:
         return (TextSpan(block.content, block.id),)
@@ -193,7 +193,7 @@ def _content(candidate: Candidate) -> tuple[TextSpan, ...]:
 
 
 def _cited(candidate: Candidate) -> str:
-    """The id, and the headings that the block stands under where what is written does not open with them."""
+    """Return the id, and the headings that the block stands under where what is written does not open with them."""
     block, told = candidate.block, candidate.passage
     ended = f", superseded {block.valid_to:%Y-%m-%d}" if block.valid_to is not None else ""
     path = " › ".join(untold(block.content[0 if told is None else told.start :], block.meta))
@@ -201,7 +201,7 @@ def _cited(candidate: Candidate) -> str:
 
 
 def _quoted(*pieces: TextSpan) -> tuple[TextSpan, ...]:
-    """The pieces of a block, with what is its own quoted; JSON quotes by itself."""
+    """Return the pieces of a block, with what is its own quoted; JSON quotes by itself."""
     made: list[TextSpan] = []
     before = "\n"
     for piece in pieces:
@@ -235,7 +235,7 @@ def _structured(candidate: Candidate) -> tuple[TextSpan, ...]:
 
 
 def _joined(pieces: Iterable[TextSpan], count_tokens: CountTokens) -> Assembled:
-    """The pieces as one text; neighbouring pieces of the template become one span, empty ones none."""
+    """Return the pieces as one text; neighbouring pieces of the template become one span, empty ones none."""
     merged: list[TextSpan] = []
     for piece in pieces:
         if not piece.text:
@@ -295,7 +295,7 @@ class Shortener:
         return replace(candidate, passage=made.passage, tokens=made.tokens, because=because)
 
     def _cost_around(self, candidate: Candidate) -> int:
-        """What the words around the content cost."""
+        """Return what the words around the content cost."""
         key = (candidate.block.id, candidate.child)
         if key not in self._around:
             empty = replace(candidate, passage=PassageSpan(0, 0))
@@ -303,8 +303,8 @@ class Shortener:
         return self._around[key]
 
     def _cut(self, candidate: Candidate, room: int, around: int) -> Candidate:
-        """The longest passage found in a few tries that costs at most `room`; without any, the candidate. around:
-        what the words around the content cost.
+        """Return the longest passage found in a few tries that costs at most `room`; without any, the candidate.
+        around: what the words around the content cost.
         """
         size = int(len(candidate.block.content) * (room - around) / max(candidate.tokens - around, 1))
         for _ in range(_TRIES):

@@ -45,7 +45,7 @@ DAMAGED = (KeyError, TypeError, ValueError, AttributeError, WeightsError)
 
 
 def request_key(request: FrameRequest) -> str:
-    """What tells one request of a frame from another."""
+    """Return what tells one request of a frame from another."""
     weights = None if request.weights is None else [getattr(request.weights, n) for n in COMPONENTS]
     asked = [request.query, request.budget, weights]
     text = json.dumps(asked if request.as_of is None else [*asked, request.as_of.isoformat()])
@@ -53,7 +53,7 @@ def request_key(request: FrameRequest) -> str:
 
 
 def shift(before: Importance, now: Importance) -> float:
-    """How far centrality moved within the identity: half the summed change of its shares, in [0, 1].
+    """Return how far centrality moved within the identity: half the summed change of its shares, in [0, 1].
 
     0: each block has the share it had; 1: nothing that counted before counts now. Two empty ones are equal.
     """
@@ -80,7 +80,7 @@ class Held:
 
 
 def stale(held: Held, now: Held, definition: FrameDefinition, *, hours: float, of_self: bool) -> str:
-    """Why a kept assembly may not serve now; empty when it may.
+    """Return why a kept assembly may not serve now; empty when it may.
 
     hours: how long it stays fresh. of_self: a frame of identity lives through other changes of the memory and
     falls only with a self-tagged block that came or went, or with a shift of centrality; any other frame falls with
@@ -108,7 +108,7 @@ def stale(held: Held, now: Held, definition: FrameDefinition, *, hours: float, o
 
 
 def encode(frame: Frame, *, whole: bool = False) -> str:
-    """A frame without its rejected candidates, unless `whole`; blocks by their ids alone."""
+    """Return a frame without its rejected candidates, unless `whole`; blocks by their ids alone."""
     plain: dict[str, Any] = {
         name: getattr(frame, name)
         for name in ("id", "name", "query", "budget", "tokens", "text", "entropy_bits", "milliseconds")
@@ -127,7 +127,9 @@ def encode(frame: Frame, *, whole: bool = False) -> str:
 
 
 def decode(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> Frame:
-    """The frame that `encode` wrote; raises StoreCorruptError when one of its blocks is gone or it is damaged."""
+    """Return the frame that `encode` wrote; raises StoreCorruptError when one of its blocks is gone or it is
+    damaged.
+    """
     try:
         return _frame(json.loads(text), blocks)
     except DAMAGED as error:
@@ -161,7 +163,7 @@ def _values(one: Any) -> list[Any]:
 
 
 def candidate_out(one: Candidate) -> dict[str, Any]:
-    """A candidate as JSON knows it, its block by the id."""
+    """Return a candidate as JSON knows it, its block by the id."""
     plain = {name: getattr(one, name) for name in one.__dataclass_fields__}
     passage = None if one.passage is None else _values(one.passage)
     written = {"block": one.block.id, "parts": _values(one.parts), "layers": list(one.layers)}
@@ -216,7 +218,9 @@ class KeptPool:
 
 
 def pool_key(request: FrameRequest, parent: FrameDefinition) -> str:
-    """What tells one pool of a child from another: the request, and how the parent writes blocks (their costs)."""
+    """Return what tells one pool of a child from another: the request, and how the parent writes blocks (their
+    costs).
+    """
     weights = None if request.weights is None else [getattr(request.weights, n) for n in COMPONENTS]
     asked = request.query if parent.assembly == "summary" or request.query else ""
     text = json.dumps([asked, weights, parent.assembly])
@@ -224,7 +228,7 @@ def pool_key(request: FrameRequest, parent: FrameDefinition) -> str:
 
 
 def encode_pool(scored: ScoredPool, serial: int) -> str:
-    """A pool as JSON, blocks by their ids; serial: of the assembly that makes it."""
+    """Return a pool as JSON, blocks by their ids; serial: of the assembly that makes it."""
     return json.dumps(
         {
             "serial": serial,
@@ -237,8 +241,8 @@ def encode_pool(scored: ScoredPool, serial: int) -> str:
 
 
 def decode_pool(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> tuple[ScoredPool, int] | None:
-    """The pool that `encode_pool` wrote, without layer reports and vectors; None when one of its blocks is gone, or
-    when it is damaged: what was kept can always be made anew.
+    """Return the pool that `encode_pool` wrote, without layer reports and vectors; None when one of its blocks is gone,
+    or when it is damaged: what was kept can always be made anew.
     """
     try:
         data = json.loads(text)

@@ -17,7 +17,7 @@ def weights_of(frame: Frame) -> WeightsOf:
 
 
 def compare(left: Frame, right: Frame, *, labels: tuple[str, str]) -> FrameComparison:
-    """The comparison of two frames; their blocks are known by their ids."""
+    """Return the comparison of two frames; their blocks are known by their ids."""
     ranks = [{c.block.id: n for n, c in enumerate(f.selected, 1)} for f in (left, right)]
     known = [_best(left), _best(right)]
     weights = [weights_of(left), weights_of(right)]
@@ -38,12 +38,12 @@ def compare(left: Frame, right: Frame, *, labels: tuple[str, str]) -> FrameCompa
 
 
 def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
-    """What both hold over what either holds; 1 for two empty sets."""
+    """Return what both hold over what either holds; 1 for two empty sets."""
     return len(first & second) / len(first | second) if first or second else 1.0
 
 
 def _best(frame: Frame) -> dict[str, Candidate]:
-    """Each block once: where it was selected, else where it scored highest."""
+    """Return each block once: where it was selected, else where it scored highest."""
     found: dict[str, Candidate] = {}
     for one in frame.candidates:
         before = found.get(one.block.id)
@@ -111,7 +111,7 @@ def _because(left: Candidate | None, right: Candidate | None, parts: ScoreParts 
 
 
 def _order(one: RankChange) -> tuple[int, int, str]:
-    """Those that came, those that left, those that changed rank; by the rank that counts."""
+    """Return those that came, those that left, those that changed rank; by the rank that counts."""
     if one.left_rank is None:
         return 0, one.right_rank or 0, one.block.id
     if one.right_rank is None:

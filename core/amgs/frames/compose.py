@@ -107,7 +107,7 @@ def _shares(definition: FrameDefinition, budget: int, pools: Pools, known: Defin
 
 
 def _offers(name: str, pools: Pools, known: Definitions) -> bool:
-    """Whether a frame has anything to choose from: a memory without a self reserves nothing for one."""
+    """Return whether a frame has anything to choose from: a memory without a self reserves nothing for one."""
     return any(pools[leaf.name].eligible for leaf in leaves(find(name, known), known))
 
 
@@ -140,7 +140,7 @@ def _tokens(candidates: Iterable[Candidate]) -> int:
 
 
 def _rescored(pool: Pool, weights: Weights) -> Pool:
-    """The pool under the composite's own weights, in falling score."""
+    """Return the pool under the composite's own weights, in falling score."""
     scored = [replace(c, score=c.parts.weighted(weights).total()) for c in pool.candidates]
     return replace(pool, candidates=tuple(sorted(scored, key=lambda c: (-c.score, c.block.id))))
 

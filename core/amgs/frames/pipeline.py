@@ -122,8 +122,8 @@ def build(
 def rewrite_summary(
     frame: Frame, definition: FrameDefinition, written: Mapping[str, str], by: str, count_tokens: CountTokens
 ) -> Frame:
-    """A summary with what somebody wrote of its blocks, by their ids; of the others the key sentences stay. The frame
-    as it is where that costs more than its budget.
+    """Return a summary with what somebody wrote of its blocks, by their ids; of the others the key sentences stay. The
+    frame as it is where that costs more than its budget.
     """
     template = Template(definition.assembly, definition.name, frame.query, frame.as_of)
 
@@ -167,7 +167,7 @@ def _choosable(candidate: Candidate, template: Template, count_tokens: CountToke
 
 
 def asked_in(parent: FrameDefinition, atom: FrameDefinition, request: FrameRequest) -> FrameRequest:
-    """What a frame is asked as part of another: an identity does not depend on the question (AMGS §10.2)."""
+    """Return what a frame is asked as part of another: an identity does not depend on the question (AMGS §10.2)."""
     if parent.is_composite and atom.rule.gather == "identity":
         return replace(request, query="")
     return request
@@ -181,7 +181,7 @@ def score_frame(
     template: Template,
     count_tokens: CountTokens,
 ) -> ScoredPool:
-    """Steps 1 and 2 for an atomic frame: gather its pool and score it."""
+    """Return steps 1 and 2 for an atomic frame: gather its pool and score it."""
     has_query = any(c.isalnum() for c in request.query)
     shared = effective(definition, request.weights, has_query=has_query)
     wanted = windowed(definition, request, sources)
@@ -205,7 +205,7 @@ def score_frame(
 def asked_of(
     definition: FrameDefinition, wanted: BlockFilter, query: str, weights: Weights, sources: Sources, settings: Settings
 ) -> tuple[RetrievalRequest, Members]:
-    """The request to the waterfall, and the blocks that are its pool where the frame has one of its own."""
+    """Return the request to the waterfall, and the blocks that are its pool where the frame has one of its own."""
     rule = definition.rule
     plain = RetrievalRequest(query, wanted, weights, hops=rule.hops)
     if rule.gather == "query":
@@ -222,8 +222,8 @@ def asked_of(
 
 
 def windowed(definition: FrameDefinition, request: FrameRequest, sources: Sources) -> BlockFilter:
-    """The frame's filter for what holds now, or held as of the request, with the frame's time window; a block's last
-    reinforcement is never before its creation.
+    """Return the frame's filter for what holds now, or held as of the request, with the frame's time window; a block's
+    last reinforcement is never before its creation.
     """
     rule = definition.rule
     wanted = replace(rule.filter, current=request.as_of is None, as_of=request.as_of)
@@ -235,7 +235,7 @@ def windowed(definition: FrameDefinition, request: FrameRequest, sources: Source
 
 
 def _relevant(candidates: list[Candidate], share: float) -> list[Candidate]:
-    """Candidates that match the query much worse than the best one are set aside."""
+    """Return candidates that match the query much worse than the best one are set aside."""
     needed = share * max((c.parts.similarity for c in candidates), default=0.0)
     return [
         c
@@ -252,9 +252,9 @@ def _relevant(candidates: list[Candidate], share: float) -> list[Candidate]:
 def _about_the_question(
     definition: FrameDefinition, atoms: Sequence[FrameDefinition], scored: Mapping[str, ScoredPool]
 ) -> dict[str, ScoredPool]:
-    """The pools of a composite where a part that does not look at the question offers, of what the parts see that do,
-    only what they find to be about it: what came last is no answer because it came last. Behind such a part in a
-    priority chain it leaves that to them, whose order is better. What they do not see, such as raw blocks, it offers.
+    """Return the pools of a composite where a part that does not look at the question offers, of what the parts see
+    that do, only what they find to be about it: what came last is no answer because it came last. Behind such a part in
+    a priority chain it leaves that to them, whose order is better. What they do not see, such as raw blocks, it offers.
     """
     asking = [atom for atom in atoms if atom.rule.asks]
     about = {c.block.id for atom in asking for c in scored[atom.name].candidates if c.fate == "selected"}
@@ -302,8 +302,7 @@ def _fitted(
     template: Template,
     count_tokens: CountTokens,
 ) -> tuple[Filled, Assembled, int]:
-    """Steps 3 and 4: choose and write, with less to spend as long as the whole text counts more than the
-    budget.
+    """Return steps 3 and 4: choose and write, with less to spend as long as the whole text counts more than the budget.
 
     Costs are counted piece by piece; a tokenizer may make more of the whole than of its pieces.
     """
@@ -338,7 +337,7 @@ def _waterfall(atoms: Sequence[FrameDefinition], scored: Mapping[str, ScoredPool
 
 
 def _own_weights(definition: FrameDefinition, scored: Mapping[str, ScoredPool]) -> Weights:
-    """What an atomic frame really scored with; a composite shows its own, its children score with theirs."""
+    """Return what an atomic frame really scored with; a composite shows its own, its children score with theirs."""
     return definition.weights if definition.is_composite else scored[definition.name].weights
 
 
@@ -349,7 +348,7 @@ def frame_id(name: str, query: str, as_of: str, block_ids: list[str]) -> str:
 
 
 def _once(embed: Callable[[str], Vector]) -> Callable[[str], Vector]:
-    """The embedder with a memory: the children of a composite ask for the same query."""
+    """Return the embedder with a memory: the children of a composite ask for the same query."""
     known: dict[str, Vector] = {}
 
     def remembered(text: str) -> Vector:

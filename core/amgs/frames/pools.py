@@ -30,8 +30,8 @@ OF_TASKS = ("task", "decision", "procedure")
 
 
 def known(query: str, wanted: BlockFilter, rule: SelectionRule, sources: Sources) -> Members:
-    """What is known about the query: the first hits, what of their categories is near to them in meaning, and what
-    their edges lead to; without words everything is known.
+    """Return what is known about the query: the first hits, what of their categories is near to them in meaning, and
+    what their edges lead to; without words everything is known.
     """
     hits = _hits(query, wanted, rule, sources)
     if not any(map(str.isalnum, query)):
@@ -52,8 +52,8 @@ def known(query: str, wanted: BlockFilter, rule: SelectionRule, sources: Sources
 
 
 def task(query: str, wanted: BlockFilter, rule: SelectionRule, sources: Sources) -> Members:
-    """What a task needs: tasks, decisions and procedures that the search finds for it, the first hits, and what the
-    edges of these lead to.
+    """Return what a task needs: tasks, decisions and procedures that the search finds for it, the first hits, and what
+    the edges of these lead to.
     """
     hits = _hits(query, wanted, rule, sources)
     members = {number: Belonging(told) for number, hit in hits if (told := _for_tasks(hit.block))}
@@ -69,7 +69,7 @@ def task(query: str, wanted: BlockFilter, rule: SelectionRule, sources: Sources)
 
 
 def _hits(query: str, wanted: BlockFilter, rule: SelectionRule, sources: Sources) -> list[tuple[int, Candidate]]:
-    """What a search finds, as far as it is like the best of it; without words the last used."""
+    """Return what a search finds, as far as it is like the best of it; without words the last used."""
     gathered = gather(RetrievalRequest(query, wanted, recent=rule.pool, most=rule.pool), sources)
     least = rule.similarity_share * max((hit.parts.similarity for hit in gathered.candidates), default=0.0)
     return [(gathered.numbers[hit.block.id], hit) for hit in gathered.candidates if hit.parts.similarity >= least]
@@ -85,7 +85,7 @@ def _for_tasks(block: Block) -> str:
 def _walked(
     members: dict[int, Belonging], first: Iterable[tuple[int, Candidate]], allowed: Numbers, hops: int, sources: Sources
 ) -> Members:
-    """The members with what lies within some hops of the first hits, the nearest first."""
+    """Return the members with what lies within some hops of the first hits, the nearest first."""
     inside = set(allowed.tolist())
     view = sources.graph.view()
     steps = [(far, n, hit.block.title) for number, hit in first for n, far in view.distances(number, hops).items()]

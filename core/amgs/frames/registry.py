@@ -20,12 +20,12 @@ Definitions = Mapping[str, FrameDefinition]
 
 
 def by_name(definitions: Iterable[FrameDefinition]) -> dict[str, FrameDefinition]:
-    """The definitions as a mapping."""
+    """Return the definitions as a mapping."""
     return {definition.name: definition for definition in definitions}
 
 
 def find(name: str, known: Definitions) -> FrameDefinition:
-    """The definition of a name in any case; raises UnknownFrameError with the names that exist."""
+    """Return the definition of a name in any case; raises UnknownFrameError with the names that exist."""
     definition = known.get(name.strip().upper().replace("-", "_"))
     if definition is None:
         raise UnknownFrameError(f"There is no frame {name!r}.", way_out="Frames: " + ", ".join(known) + ".")
@@ -33,7 +33,7 @@ def find(name: str, known: Definitions) -> FrameDefinition:
 
 
 def register(definition: FrameDefinition, known: Definitions) -> dict[str, FrameDefinition]:
-    """The registry with the definition in it, children before parents.
+    """Return the registry with the definition in it, children before parents.
 
     Raises UsageError or BudgetError for a malformed one, UnknownFrameError for a child that is not
     registered, FrameCycleError when a frame would contain itself.
@@ -47,7 +47,7 @@ def register(definition: FrameDefinition, known: Definitions) -> dict[str, Frame
 
 
 def order(definitions: Definitions) -> tuple[str, ...]:
-    """Names with children before parents, otherwise as given; raises FrameCycleError naming the cycle."""
+    """Return names with children before parents, otherwise as given; raises FrameCycleError naming the cycle."""
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for name, definition in definitions.items():
         sorter.add(name, *(child.name for child in definition.children))
@@ -72,7 +72,7 @@ def leaves(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefini
 
 
 def tree(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefinition, ...]:
-    """A definition and everything below it, each once."""
+    """Return a definition and everything below it, each once."""
     found = {definition.name: definition}
     for child in definition.children:
         found.update((one.name, one) for one in tree(find(child.name, known), known))
@@ -80,7 +80,7 @@ def tree(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefiniti
 
 
 def check_budget(budget: int) -> int:
-    """The budget itself; raises BudgetError for one that is not positive, or beyond what a count can hold."""
+    """Return the budget itself; raises BudgetError for one that is not positive, or beyond what a count can hold."""
     if type(budget) is not int or budget <= 0:
         raise BudgetError(
             f"A budget of {budget} tokens is too small to hold anything.", way_out="Give at least a few hundred."

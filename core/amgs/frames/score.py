@@ -22,7 +22,7 @@ class EffectiveWeights:
 
 
 def own_weights(definition: FrameDefinition, *, has_query: bool) -> Weights:
-    """What decides the order in an atomic frame unless other weights are asked for: with a question those of the
+    """Return what decides the order in an atomic frame unless other weights are asked for: with a question those of the
     search, in a frame that keeps its order.
     """
     if has_query and definition.rule.gather == "query" and definition.rule.order == "search":
@@ -31,7 +31,7 @@ def own_weights(definition: FrameDefinition, *, has_query: bool) -> Weights:
 
 
 def effective(definition: FrameDefinition, asked: Weights | None, *, has_query: bool) -> EffectiveWeights:
-    """The weights that are asked for, or the frame's own, of the parts that can be had, scaled to sum 1.
+    """Return the weights that are asked for, or the frame's own, of the parts that can be had, scaled to sum 1.
 
     Blocks that are all raw stand in no graph and were never reinforced; without a query nothing is similar to
     it. One rule for every frame, INBOX included.
@@ -50,7 +50,7 @@ def effective(definition: FrameDefinition, asked: Weights | None, *, has_query: 
 
 
 def _remark(name: str, weights: Weights, lost: Sequence[str]) -> str:
-    """Why some weights count for nothing, and where they went."""
+    """Return why some weights count for nothing, and where they went."""
     why = []
     if "similarity" in lost:
         why.append("is scored without the question")

@@ -42,8 +42,8 @@ class Taken:
     _rows: Vector | None = None  # (taken, d)
 
     def duplicate(self, candidate: Candidate) -> str:
-        """Why the candidate would repeat what is taken; empty when it would not, or says it anew: the newer one of two
-        that are alike is never left out for the older one.
+        """Return why the candidate would repeat what is taken; empty when it would not, or says it anew: the newer one
+        of two that are alike is never left out for the older one.
         """
         block_id = candidate.block.id
         if block_id in self.frame_of:
@@ -61,8 +61,8 @@ class Taken:
         return ""
 
     def written(self, candidate: Candidate, left: int) -> Candidate:
-        """The candidate as it would be written with so many tokens left, and with what that costs: the heading of its
-        group too, where none of its group is taken yet.
+        """Return the candidate as it would be written with so many tokens left, and with what that costs: the heading
+        of its group too, where none of its group is taken yet.
         """
         begun = (candidate.child, group_of(candidate.block)) in self._begun
         heading = 0 if begun else self.heading(candidate.block)
@@ -98,7 +98,7 @@ class _Twins:
             self._first_later = np.searchsorted(said, np.array(said) + _NEWER // timedelta(microseconds=1))
 
     def newer(self, at: int, waiting: Collection[int]) -> int | None:
-        """The place of the latest of those waiting that says the same as the candidate at a place, and later."""
+        """Return the place of the latest of those waiting that says the same as the candidate at a place, and later."""
         row = self._row.get(at)
         if row is None or self._threshold is None:
             return None
@@ -118,7 +118,7 @@ def _said_at(candidate: Candidate) -> datetime:
 
 
 def _later(candidate: Candidate, than: datetime) -> bool:
-    """Whether it was said later by so much that the order of two files on a disk does not decide."""
+    """Return whether it was said later by so much that the order of two files on a disk does not decide."""
     return _said_at(candidate) - than >= _NEWER
 
 
@@ -202,12 +202,12 @@ def refill(candidates: Sequence[Candidate], left: int, taken: Taken) -> tuple[Ca
 
 
 def over_budget(tokens: int, left: int) -> str:
-    """The words for a block that does not fit."""
+    """Return the words for a block that does not fit."""
     return f"over budget: {tokens} tokens, {max(left, 0)} left"
 
 
 def _fate(candidate: Candidate, place: int, picked: int, rule: SelectionRule, taken: Taken) -> tuple[Fate, str]:
-    """What becomes of a candidate as long as there are tokens."""
+    """Return what becomes of a candidate as long as there are tokens."""
     if candidate.fate != "selected":
         return candidate.fate, candidate.because
     if candidate.score < rule.threshold:
@@ -221,13 +221,13 @@ def _fate(candidate: Candidate, place: int, picked: int, rule: SelectionRule, ta
 
 
 def _balance(candidates: Sequence[Candidate]) -> float:
-    """What one bit of entropy is worth: the pool's number of categories bounds the entropy."""
+    """Return what one bit of entropy is worth: the pool's number of categories bounds the entropy."""
     kinds = len({c.block.category for c in candidates})
     return _BALANCE / math.log2(kinds) if kinds > 1 else 0.0
 
 
 def _next(waiting: list[int], candidates: Sequence[Candidate], categories: Counter[str], balance: float) -> int:
-    """The place of the next candidate: the first, or the one whose score and gain in entropy sum highest."""
+    """Return the place of the next candidate: the first, or the one whose score and gain in entropy sum highest."""
     if balance == 0.0 or not categories:
         return waiting[0]
     before = entropy_bits(categories.elements())

@@ -36,8 +36,8 @@ Members = Mapping[int, Belonging]
 
 
 def identity(wanted: BlockFilter, sources: Sources, settings: Settings) -> Members:
-    """The blocks that belong to self: those tagged so always do. What lies near the anchor, and what is central and
-    often reinforced, does when it decays slowly: identity is what lasts.
+    """Return the blocks that belong to self: those tagged so always do. What lies near the anchor, and what is central
+    and often reinforced, does when it decays slowly: identity is what lasts.
     """
     tagged = sources.blocks.numbers(replace(wanted, self_only=True)).tolist()
     members = {number: Belonging("tagged as self") for number in tagged}
@@ -62,7 +62,7 @@ def identity(wanted: BlockFilter, sources: Sources, settings: Settings) -> Membe
 
 
 def anchor(wanted: BlockFilter, sources: Sources, tagged: list[int]) -> int | None:
-    """The root anchor, see `ANCHOR_META`, ties to the oldest; None where nothing may be it."""
+    """Return the root anchor, see `ANCHOR_META`, ties to the oldest; None where nothing may be it."""
     marked = sources.blocks.numbers(replace(wanted, meta={**wanted.meta, **ANCHOR_META})).tolist()
     if marked:
         return int(marked[0])
@@ -72,7 +72,7 @@ def anchor(wanted: BlockFilter, sources: Sources, tagged: list[int]) -> int | No
 
 
 def _own_words(wanted: BlockFilter, sources: Sources) -> list[int]:
-    """Values and preferences that nobody else signed."""
+    """Return values and preferences that nobody else signed."""
     stored = sources.blocks.stored(sources.blocks.numbers(replace(wanted, categories=_OF_SELF), limit=_MOST).tolist())
     signs = ("author", "speaker")
     return [s.number for s in stored if s.block.category in _OF_SELF and not any(map(s.block.meta.get, signs))]

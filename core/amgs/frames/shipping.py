@@ -148,7 +148,7 @@ class Origin:
 
 
 def mark(definition: FrameDefinition) -> str:
-    """A hash that tells one version of a definition from another."""
+    """Return a hash that tells one version of a definition from another."""
     text = json.dumps(encode(definition), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -156,7 +156,8 @@ def mark(definition: FrameDefinition) -> str:
 def renewal(
     stored: Definitions, given: Given, shipped: Sequence[FrameDefinition]
 ) -> tuple[tuple[FrameDefinition, ...], Given]:
-    """Which of the shipped definitions, children before parents, a store should take, and what it was given then.
+    """Return which of the shipped definitions, children before parents, a store should take, and what it was given
+    then.
 
     Those it has never had, and those it has as they once shipped. One that would close a cycle through the
     operator's own frames is left out.
@@ -196,7 +197,7 @@ def reset(storage: Storage, definition: FrameDefinition) -> None:
 
 
 def origins(storage: Storage, known: Definitions, shipped: Sequence[FrameDefinition]) -> tuple[Origin, ...]:
-    """Where each registered definition comes from, in the order of the registry."""
+    """Return where each registered definition comes from, in the order of the registry."""
     given, ours = _read(storage), registry.by_name(shipped)
     return tuple(_origin(one, ours.get(one.name), given.get(one.name)) for one in known.values())
 

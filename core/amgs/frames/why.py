@@ -59,7 +59,7 @@ def told(
     weights: Weights,
     as_of: datetime | None = None,
 ) -> Explanation:
-    """Where a candidate stands among its peers (itself with them) and why it was taken or not.
+    """Return where a candidate stands among its peers (itself with them) and why it was taken or not.
 
     found: what brought it. as_of: the instant of a past assembly.
     """
@@ -95,7 +95,7 @@ def told(
 
 
 def encode(frame: Frame) -> str:
-    """The frame's candidates and weights."""
+    """Return the frame's candidates and weights."""
     weights = {part.name: part.weights for part in frame.parts} | {WHOLE: frame.weights}
     return pack(map(_stored, frame.candidates), weights)
 
@@ -117,7 +117,7 @@ def _stored(one: Candidate) -> StoredCandidate:
 
 
 def explain(record: AssemblyRecord, text: str, block: Block) -> Explanation:
-    """Why a block was in a past assembly or not, from what was kept of it. text: what `encode` wrote."""
+    """Return why a block was in a past assembly or not, from what was kept of it. text: what `encode` wrote."""
     every, weights = unpack(text)
     mine = [one for one in every if block.id.startswith(one.block)]
     if not mine:
@@ -137,7 +137,7 @@ def explain(record: AssemblyRecord, text: str, block: Block) -> Explanation:
 def _absent(
     record: AssemblyRecord, every: Sequence[StoredCandidate], weights: Mapping[str, Weights], block: Block
 ) -> Explanation:
-    """A block that no layer had brought."""
+    """Return a block that no layer had brought."""
     because = f"it was not among the {len(every)} candidates: no layer had brought it, or a condition had refused it"
     if block.created_at > record.as_of:
         because = f"it is dated {block.created_at:%Y-%m-%d}, after the assembly"
@@ -261,7 +261,7 @@ class _Part:
         )
 
     def finders(self, block: Block, number: int) -> tuple[LayerVerdict, ...]:
-        """What brought a candidate: the layers that found it, and why it is there whatever they say."""
+        """Return what brought a candidate: the layers that found it, and why it is there whatever they say."""
         brought = LayerVerdict("prefilter", "passed", None, None, self._present(number))
         if not self._has_query:
             return (brought,)
@@ -281,7 +281,7 @@ class _Part:
 
 
 def _budget_change(budget: int, takes: Callable[[int], bool]) -> int | None:
-    """The fewest tokens more, up to twice the budget, with which it takes the block; None where it does not.
+    """Return the fewest tokens more, up to twice the budget, with which it takes the block; None where it does not.
 
     Steps are doubled before they are halved: others may take what a much larger budget gives.
     """
@@ -299,7 +299,7 @@ def _budget_change(budget: int, takes: Callable[[int], bool]) -> int | None:
 def _minimum_change(
     candidate: Candidate, peers: Sequence[Candidate], atom: FrameDefinition, takes: Callable[[FrameDefinition], bool]
 ) -> MinimumChange | None:
-    """Which minimum of its frame a candidate is under, and how low it would have to be; None for neither."""
+    """Return which minimum of its frame a candidate is under, and how low it would have to be; None for neither."""
     rule = atom.rule
     best = max(peer.parts.similarity for peer in peers)
     minimum: Literal["similarity_share", "threshold"]

@@ -51,7 +51,7 @@ class Measures:
     betweenness: Scores | None = None
 
     def of(self, node: int) -> Centrality:
-        """The measures of one node."""
+        """Return the measures of one node."""
         between = self.betweenness
         return Centrality(
             degree=float(self.degree[node]),
@@ -61,7 +61,7 @@ class Measures:
         )
 
     def importance(self) -> Scores:
-        """The one number that scoring uses: the mean of degree, eigenvector and PageRank.
+        """Return the one number that scoring uses: the mean of degree, eigenvector and PageRank.
 
         Betweenness stays out: it costs a thousand times more and says who bridges, not who matters.
         """
@@ -69,7 +69,9 @@ class Measures:
 
 
 def measure(view: GraphView, *, bridges: bool = False, seed: int = 0) -> Measures:
-    """All measures of a view; betweenness where `bridges` are asked for, above `EXACT_NODES` sampled with `seed`."""
+    """Return all measures of a view; betweenness where `bridges` are asked for, above `EXACT_NODES` sampled with
+    `seed`.
+    """
     adjacency = view.adjacency
     pivots = view.nodes.size if view.nodes.size <= EXACT_NODES else _PIVOTS
     between = betweenness(adjacency, pivots, seed) if bridges else None
@@ -77,8 +79,8 @@ def measure(view: GraphView, *, bridges: bool = False, seed: int = 0) -> Measure
 
 
 def of_brief(view: GraphView, brief: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(m,) whether an edge is a `related` or `next` one of a brief block (numbers, (k,)). Such edges count for no
-    centrality: short turns resemble each other, and would be the most central blocks of every conversation.
+    """Return (m,) whether an edge is a `related` or `next` one of a brief block (numbers, (k,)). Such edges count for
+    no centrality: short turns resemble each other, and would be the most central blocks of every conversation.
     """
     quiet = np.isin(view.nodes, brief)
     found: NDArray[np.bool_] = quiet[view.source] | quiet[view.target]
@@ -88,18 +90,18 @@ def of_brief(view: GraphView, brief: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def telling(view: GraphView, brief: NDArray[np.int64]) -> GraphView:
-    """The view that centrality is measured on: without the edges `of_brief` blocks."""
+    """Return the view that centrality is measured on: without the edges `of_brief` blocks."""
     idle = of_brief(view, brief)
     return view.only(np.flatnonzero(~idle)) if idle.any() else view
 
 
 def degree(adjacency: Adjacency) -> Scores:
-    """Distinct neighbours over those of the best connected node."""
+    """Return distinct neighbours over those of the best connected node."""
     return _scaled(adjacency.degrees.astype(np.float64))
 
 
 def eigenvector(adjacency: Adjacency) -> Scores:
-    """The leading eigenvector of the strengths, by power iteration on A + I, which always converges."""
+    """Return the leading eigenvector of the strengths, by power iteration on A + I, which always converges."""
     n = adjacency.starts.size - 1
     if not adjacency.neighbour.size:
         return np.zeros(n)
@@ -192,7 +194,7 @@ def _dependencies(adjacency: Adjacency, pivot: int) -> Scores:
 
 
 def _outgoing(adjacency: Adjacency, level: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every (node of the level, neighbour) pair as two arrays."""
+    """Return every (node of the level, neighbour) pair as two arrays."""
     counts = adjacency.degrees[level]
     begin = np.repeat(level, counts)
     first = np.repeat(adjacency.starts[level] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)

@@ -58,12 +58,12 @@ def write(folder: Path, view: GraphView) -> None:
 
 
 def said(view: GraphView, highest: int) -> Mapping[str, Any]:
-    """What is noted beside the arrays."""
+    """Return what is noted beside the arrays."""
     return {"as_of": microseconds_of(view.as_of), "highest": highest}
 
 
 def read(kept: Generation) -> KeptGraph:
-    """The graph of a generation, as of when it was written: its strengths, like its clocks, are of then."""
+    """Return the graph of a generation, as of when it was written: its strengths, like its clocks, are of then."""
     nodes, source, target = (kept.array(name) for name in ("nodes", "source", "target"))
     names = np.array([str(name) for name in kept.array("relations")], dtype=object)
     columns = EdgeColumns(
@@ -83,7 +83,7 @@ def read(kept: Generation) -> KeptGraph:
 
 
 def _coded(relation: NDArray[np.object_]) -> tuple[list[str], NDArray[np.int16]]:
-    """The relations' names, and each edge's as a place among them."""
+    """Return the relations' names, and each edge's as a place among them."""
     place: dict[str, int] = {}
     codes = [place.setdefault(str(name), len(place)) for name in relation.tolist()]
     return list(place), np.array(codes, dtype=np.int16)
@@ -160,8 +160,8 @@ class LiveGraph:
     def successor(
         self, version: int, load: Load | None = None, catch_up: CatchUp = _unknown, *, highest: int = 0
     ) -> LiveGraph:
-        """The graph of another version: what changed since the last view is caught up with, else its edges are read
-        anew. highest: the highest number of a block in it.
+        """Return the graph of another version: what changed since the last view is caught up with, else its edges are
+        read anew. highest: the highest number of a block in it.
 
         Readers of this one go on with what they have.
         """
@@ -193,7 +193,7 @@ class LiveGraph:
         self._at_version = -1
 
     def view(self) -> GraphView:
-        """The graph as it is now, at most a TTL old."""
+        """Return the graph as it is now, at most a TTL old."""
         with self._lock:
             return self._renewed()
 
@@ -215,7 +215,7 @@ class LiveGraph:
         return view
 
     def measures(self, *, bridges: bool = False) -> Measures:
-        """The centralities of the present view, computed once for it; a large graph takes seconds."""
+        """Return the centralities of the present view, computed once for it; a large graph takes seconds."""
         view = self.view()
         known = self._measures
         if known is None or (bridges and known.betweenness is None):
@@ -225,7 +225,7 @@ class LiveGraph:
         return known
 
     def standing(self) -> CentralitySnapshot:
-        """The centrality that scoring goes by: of the present view while the graph is small, else what the store
+        """Return the centrality that scoring goes by: of the present view while the graph is small, else what the store
         holds, whoever worked it out. It moves slowly, and a search must not wait for it.
         """
         nodes = self.view().nodes
@@ -234,12 +234,12 @@ class LiveGraph:
         return self._recorded() or CentralitySnapshot(nodes[:0], np.zeros(0))
 
     def importance(self, numbers: Sequence[int]) -> dict[int, float]:
-        """The centrality score of each block as it stands; 0 for a block outside the graph."""
+        """Return the centrality score of each block as it stands; 0 for a block outside the graph."""
         wanted = np.asarray(numbers, dtype=np.int64)
         return dict(zip(wanted.tolist(), self.importances(wanted).tolist(), strict=True))
 
     def importances(self, numbers: NDArray[np.int64]) -> Scores:
-        """The same as an array: (m,)."""
+        """Return the same as an array: (m,)."""
         standing = self.standing()
         if not standing.numbers.size:
             return np.zeros(numbers.size)

@@ -25,7 +25,7 @@ class Reached:
 
 
 def within(view: GraphView, start: int, hops: int, limit: int | None = None) -> tuple[Reached, ...]:
-    """What lies within `hops` of a block, itself first: nearest first, then strongest, then by number.
+    """Return what lies within `hops` of a block, itself first: nearest first, then strongest, then by number.
 
     At most `limit` blocks, the start included; what is cut off is the weakest of the farthest ring. A block
     outside the graph is alone.
@@ -64,13 +64,13 @@ def strongest_path(view: GraphView, start: int, goal: int) -> tuple[int, ...]:
 
 
 def _cost(begin: int, end: int, tie: dict[str, float]) -> float | None:
-    """The length of an edge, None where it has no strength left: the shortest way has the greatest product."""
+    """Return the length of an edge, None where it has no strength left: the shortest way has the greatest product."""
     del begin, end
     return -math.log(tie["weight"]) if tie["weight"] > 0.0 else None
 
 
 def components(view: GraphView) -> NDArray[np.int64]:
-    """(n,) the component of each node, numbered from 0 in order of their first node."""
+    """Return (n,) the component of each node, numbered from 0 in order of their first node."""
     label = np.zeros(view.nodes.size, dtype=np.int64)
     for number, group in enumerate(networkx.connected_components(view.network)):
         label[list(group)] = number
@@ -78,7 +78,7 @@ def components(view: GraphView) -> NDArray[np.int64]:
 
 
 def stats(view: GraphView) -> GraphStats:
-    """Counts and shape. density: distinct connected pairs over all pairs."""
+    """Return counts and shape. density: distinct connected pairs over all pairs."""
     return GraphStats(
         nodes=int(view.nodes.size),
         edges=int(view.source.size),
@@ -97,7 +97,7 @@ class Parting:
 
 
 def louvain(view: GraphView, seed: int = 0) -> Parting:
-    """The nodes that have an edge, parted so that the modularity of the strengths is (locally) greatest."""
+    """Return the nodes that have an edge, parted so that the modularity of the strengths is (locally) greatest."""
     network = view.network.edge_subgraph(view.network.edges)
     if network.size(weight="weight") <= 0:
         return Parting((), 0.0)
@@ -108,7 +108,7 @@ def louvain(view: GraphView, seed: int = 0) -> Parting:
 
 
 def inside(view: GraphView, members: NDArray[np.int64]) -> float:
-    """Share of the strength at these nodes' edges that stays among them; 0 where there is none."""
+    """Return share of the strength at these nodes' edges that stays among them; 0 where there is none."""
     part = set(members.tolist())
     ties = [(there in part, tie["weight"]) for here in part for there, tie in view.network.adj[here].items()]
     total = sum(weight for _, weight in ties)

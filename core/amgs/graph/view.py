@@ -47,7 +47,7 @@ class Adjacency:
         return np.diff(self.starts)
 
     def rows(self) -> NDArray[np.int64]:
-        """(k,) the node each place belongs to."""
+        """Return (k,) the node each place belongs to."""
         return np.repeat(np.arange(self.starts.size - 1), self.degrees)
 
 
@@ -81,7 +81,7 @@ class GraphView:
     laid: Ties | None = None
 
     def index_of(self, number: int) -> int | None:
-        """The node index of a block; None when the block is not in the graph."""
+        """Return the node index of a block; None when the block is not in the graph."""
         at = int(np.searchsorted(self.nodes, number))
         return at if at < self.nodes.size and int(self.nodes[at]) == number else None
 
@@ -115,8 +115,8 @@ class GraphView:
         return network
 
     def distances(self, start: int, hops: int) -> dict[int, int]:
-        """The blocks within `hops` of a block and how far each is, by number: without the NetworkX graph, which an
-        assembly does not wait for.
+        """Return the blocks within `hops` of a block and how far each is, by number: without the NetworkX graph, which
+        an assembly does not wait for.
         """
         node = self.index_of(start)
         if node is None:
@@ -128,7 +128,9 @@ class GraphView:
         return {int(self.nodes[there]): distance for there, distance in reached.items()}
 
     def around(self, node: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Neighbours of a node, ascending, and the strengths to them: one row of the adjacency, without the rest."""
+        """Return neighbours of a node, ascending, and the strengths to them: one row of the adjacency, without the
+        rest.
+        """
         ties = self.ties
         row = slice(int(ties.starts[node]), int(ties.starts[node + 1]))
         neighbours = np.asarray(ties.neighbour[row])
@@ -138,21 +140,21 @@ class GraphView:
         return neighbours[first], _joined(self.strength[ties.edge[row]], first)
 
     def by_relation(self) -> dict[str, int]:
-        """How many edges each relation has, by name."""
+        """Return how many edges each relation has, by name."""
         return dict(sorted(Counter(map(str, self.columns.relation.tolist())).items()))
 
     def edges_among(self, numbers: set[int]) -> NDArray[np.int64]:
-        """Rows of the edges whose both ends are among the blocks: (k,)."""
+        """Return rows of the edges whose both ends are among the blocks: (k,)."""
         inside = np.isin(self.nodes, np.array(sorted(numbers), dtype=np.int64))
         return np.flatnonzero(inside[self.source] & inside[self.target])
 
     def only(self, rows: NDArray[np.int64]) -> GraphView:
-        """The same nodes with these edges alone."""
+        """Return the same nodes with these edges alone."""
         columns = _rows(self.columns, rows)
         return GraphView(self.nodes, columns, self.source[rows], self.target[rows], self.strength[rows], self.as_of)
 
     def live_edges(self, rows: NDArray[np.int64], names: Mapping[int, str]) -> tuple[LiveEdge, ...]:
-        """The edges in these rows as values, with the strength they have in this view. names: ids by number."""
+        """Return the edges in these rows as values, with the strength they have in this view. names: ids by number."""
         c = self.columns
         return tuple(
             LiveEdge(
@@ -173,7 +175,7 @@ class GraphView:
 
 
 def materialise(columns: EdgeColumns, nodes: NDArray[np.int64], now: datetime) -> GraphView:
-    """The view at `now`: nodes are the live blocks; edges to any other block are left out."""
+    """Return the view at `now`: nodes are the live blocks; edges to any other block are left out."""
     nodes = np.unique(np.asarray(nodes, dtype=np.int64))
     inside = np.isin(columns.source, nodes) & np.isin(columns.target, nodes)
     kept = columns if bool(inside.all()) else _rows(columns, np.flatnonzero(inside))
@@ -225,7 +227,7 @@ def _ties(n: int, source: NDArray[np.int64], target: NDArray[np.int64]) -> Ties:
 
 
 def _firsts(rows: NDArray[np.int64], neighbours: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where a new pair (row, neighbour) begins among places in order: (j,)."""
+    """Return where a new pair (row, neighbour) begins among places in order: (j,)."""
     if not rows.size:
         return np.zeros(0, dtype=np.int64)
     fresh = (rows[1:] != rows[:-1]) | (neighbours[1:] != neighbours[:-1])
@@ -252,7 +254,7 @@ EdgeNumbers = tuple[int, int, str]
 def caught_up(
     view: GraphView, nodes: NDArray[np.int64], changed: Iterable[EdgeNumbers], fresh: EdgeColumns
 ) -> GraphView:
-    """The view with other live blocks and edges, at the instant it is of.
+    """Return the view with other live blocks and edges, at the instant it is of.
 
     nodes: (n,) ascending. changed: edges that were written or taken out; fresh: those of them that are there now,
     sorted as the view's columns are. A block that comes must bring all its edges with it.
@@ -281,7 +283,7 @@ def caught_up(
 
 
 def _place(columns: EdgeColumns, fresh: EdgeColumns, row: int) -> int:
-    """Where a new edge belongs among edges in order."""
+    """Return where a new edge belongs among edges in order."""
     begin = int(fresh.source[row])
     first, end = np.searchsorted(columns.source, [begin, begin + 1]).tolist()
     known = list(zip(columns.target[first:end].tolist(), columns.relation[first:end].tolist(), strict=True))
@@ -289,7 +291,7 @@ def _place(columns: EdgeColumns, fresh: EdgeColumns, row: int) -> int:
 
 
 def _rows_of(columns: EdgeColumns, edge: EdgeNumbers) -> list[int]:
-    """The row of an edge, nothing where it is not there."""
+    """Return the row of an edge, nothing where it is not there."""
     begin, end, relation = edge
     first, last = np.searchsorted(columns.source, [begin, begin + 1]).tolist()
     here = np.flatnonzero((columns.target[first:last] == end) & (columns.relation[first:last] == relation))
@@ -297,7 +299,7 @@ def _rows_of(columns: EdgeColumns, edge: EdgeNumbers) -> list[int]:
 
 
 def _extended(view: GraphView, size: int) -> Ties | None:
-    """The ties of the view, where they are laid, with blocks at the end that have no edges."""
+    """Return the ties of the view, where they are laid, with blocks at the end that have no edges."""
     laid = view.__dict__.get("ties") or view.laid
     if laid is None:
         return None

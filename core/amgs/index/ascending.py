@@ -11,7 +11,7 @@ Numbers = NDArray[np.int64]
 
 
 def places(ascending: Numbers, values: Numbers) -> Numbers:
-    """The place of each value in an ascending array, -1 for one that is not in it: (m,)."""
+    """Return the place of each value in an ascending array, -1 for one that is not in it: (m,)."""
     if not ascending.size:
         return np.full(values.size, -1, dtype=np.int64)
     # Numbers of blocks run on with few gaps, so that most stand where they would without one: a look, and no search.
@@ -25,7 +25,7 @@ def places(ascending: Numbers, values: Numbers) -> Numbers:
 
 
 def contains(ascending: Numbers, values: Numbers) -> NDArray[np.bool_]:
-    """Which values are in an ascending array: (m,)."""
+    """Return which values are in an ascending array: (m,)."""
     return places(ascending, values) >= 0
 
 
@@ -39,7 +39,7 @@ def without(one: Numbers, other: Numbers) -> Numbers:
 
 
 def joined(one: Numbers, other: Numbers) -> Numbers:
-    """What either has."""
+    """Return what either has."""
     new = without(other, one)
     if not new.size:
         return one
@@ -49,7 +49,9 @@ def joined(one: Numbers, other: Numbers) -> Numbers:
 
 
 def replaced(numbers: Numbers, column: NDArray[Any], changed: Numbers, values: NDArray[Any]) -> NDArray[Any]:
-    """A column by number with the values of some numbers, ascending, put in place of the old ones or between them."""
+    """Return a column by number with the values of some numbers, ascending, put in place of the old ones or between
+    them.
+    """
     at = places(numbers, changed)
     known = at >= 0
     made = column.copy()
@@ -63,7 +65,7 @@ def replaced(numbers: Numbers, column: NDArray[Any], changed: Numbers, values: N
 
 
 def _common(one: Numbers, other: Numbers) -> int:
-    """How many values both begin with alike."""
+    """Return how many values both begin with alike."""
     size = min(one.size, other.size)
     differs = one[:size] != other[:size]
     first = int(np.argmax(differs)) if size else 0

@@ -49,11 +49,11 @@ class BlockFeatures:
         )
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The row of each block, -1 for one that is not there: (m,)."""
+        """Return the row of each block, -1 for one that is not there: (m,)."""
         return places(self.numbers, numbers)
 
     def named(self, text: str) -> tuple[int, ...]:
-        """The names that a text mentions, by their first word or any longer one: places in `names`.
+        """Return the names that a text mentions, by their first word or any longer one: places in `names`.
 
         One that is a common word too ("Will") is meant only where it is capitalised and does not begin the text.
         """
@@ -64,11 +64,11 @@ class BlockFeatures:
         return tuple(sorted({place for word in words for place in called.get(word, ())}))
 
     def without(self, numbers: NDArray[np.int64]) -> BlockFeatures:
-        """These traits less some rows."""
+        """Return these traits less some rows."""
         return self._kept(~np.isin(self.numbers, numbers)) if numbers.size else self
 
     def merged(self, changed: FeatureColumns) -> BlockFeatures:
-        """These traits with the changed rows in place of, or beside, the old ones."""
+        """Return these traits with the changed rows in place of, or beside, the old ones."""
         if not changed.numbers.size:
             return self
         places = {name: place for place, name in enumerate(self.names)}
@@ -104,8 +104,8 @@ class BlockFeatures:
 
 @lru_cache(maxsize=16)
 def _called(names: tuple[str, ...]) -> dict[str, list[int]]:
-    """The places of the names that a word calls. Kept beside the features, which change with every block: names seldom
-    do.
+    """Return the places of the names that a word calls. Kept beside the features, which change with every block: names
+    seldom do.
     """
     called: dict[str, list[int]] = {}
     for place, name in enumerate(names):
@@ -115,6 +115,6 @@ def _called(names: tuple[str, ...]) -> dict[str, list[int]]:
 
 
 def name_words(name: str) -> set[str]:
-    """The words by which somebody is called: the first of the name, and all that are not mere initials."""
+    """Return the words by which somebody is called: the first of the name, and all that are not mere initials."""
     words = _WORD.findall(name)
     return {word for i, word in enumerate(words) if i == 0 or len(word) >= _SHORTEST_NAME}

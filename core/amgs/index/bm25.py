@@ -24,7 +24,7 @@ class TextBm25:
                 self._holders[word].append((row, count))
 
     def scores(self, query: Sequence[str]) -> NDArray[np.float64]:
-        """(n,) one score a text; a word that the query repeats counts once."""
+        """Return (n,) one score a text; a word that the query repeats counts once."""
         size = self._norm.size
         total = np.zeros(size)
         for word in dict.fromkeys(query):

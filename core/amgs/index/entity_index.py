@@ -35,8 +35,8 @@ _PART = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 
 
 def key_of(name: str) -> str:
-    """What forms of one name share: pytest-xdist, pytest_xdist and PytestXdist are one; JSON Schema and jsonschema are
-    two.
+    """Return what forms of one name share: pytest-xdist, pytest_xdist and PytestXdist are one; JSON Schema and
+    jsonschema are two.
     """
     bare = " ".join(name.split())
     return names.key(bare) if " " in bare else _JOINTS.sub("", names.key(bare))
@@ -74,14 +74,14 @@ class EntityIndex:
     _keys: Mapping[str, int] = field(repr=False)
 
     def find(self, name: str) -> NamedThing | None:
-        """The entity with a name or an alias; None without one."""
+        """Return the entity with a name or an alias; None without one."""
         key = key_of(name)
         place = self._keys.get(key, self._keys.get(key.replace(" ", "")))
         return None if place is None else self.things[place]
 
     def near(self, thing: NamedThing) -> tuple[tuple[NamedThing, int], ...]:
-        """The entities that stand in the same blocks, with in how many; those first that stand there more often than
-        their own number of blocks lets expect.
+        """Return the entities that stand in the same blocks, with in how many; those first that stand there more often
+        than their own number of blocks lets expect.
         """
         shared = Counter(place for block in thing.blocks for place in self._of_block.get(block, ()))
         found = [(self.things[place], count) for place, count in shared.items() if self.things[place] is not thing]
@@ -126,7 +126,7 @@ def lay_out(
     titled: Mapping[int, Collection[str]],
     marked: Mapping[int, Collection[str]],
 ) -> EntityIndex:
-    """The entities of all texts, by the numbers of their blocks.
+    """Return the entities of all texts, by the numbers of their blocks.
 
     small: how often the store writes a word in small letters. speakers: who says a turn, in small letters. titled: the
     headings of a block and the name of its source. marked: its tags.
@@ -191,18 +191,18 @@ def _names(readings: Mapping[int, NameReading], small: Mapping[str, int]) -> fro
 
 
 def _without_first(text: str) -> str:
-    """What follows the first word, where that can stand alone: nothing of `Bank of England`."""
+    """Return what follows the first word, where that can stand alone: nothing of `Bank of England`."""
     rest = text.partition(" ")[2]
     return rest if rest[:1].isupper() else ""
 
 
 def _shaped(word: str) -> bool:
-    """Whether a word has capitals within that no rule of writing asks for: PyTorch, and not PYTORCH."""
+    """Return whether a word has capitals within that no rule of writing asks for: PyTorch, and not PYTORCH."""
     return not word.isupper() and any(c.isupper() for c in word[1:])
 
 
 def _as_known(use: NameUse, known: Collection[str], spoken: Collection[str]) -> str:
-    """The name in a use: the whole run, or what follows a first word that only opens a sentence; "" for none."""
+    """Return the name in a use: the whole run, or what follows a first word that only opens a sentence; "" for none."""
     if use.text in known or use.text.lower() in spoken:
         return use.text
     rest = _without_first(use.text)
@@ -339,7 +339,7 @@ def _may_be_person(tally: _Tally) -> bool:
 
 
 def _one_person(part: _Tally, whole: _Tally) -> bool:
-    """Whether both may be one person, and one of them is known to be a person."""
+    """Return whether both may be one person, and one of them is known to be a person."""
     types = {_type(part), _type(whole)}
     return "person" in types and types <= {"person", "unknown"}
 

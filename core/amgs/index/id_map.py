@@ -30,13 +30,13 @@ class IdMap:
         return int(self.numbers[-1]) if self.numbers.size else 0
 
     def with_(self, numbers: NDArray[np.int64], ids: Sequence[str]) -> IdMap:
-        """The roll with more blocks, all of higher numbers."""
+        """Return the roll with more blocks, all of higher numbers."""
         if not numbers.size:
             return self
         fresh = np.frombuffer(bytes.fromhex("".join(ids)), dtype=np.uint8).reshape(-1, _BYTES)
         return IdMap(np.concatenate([self.numbers, numbers]), np.concatenate([self.ids, fresh]))
 
     def of(self, numbers: NDArray[np.int64]) -> NDArray[np.object_]:
-        """The id of each number, all of which it holds: (m,)."""
+        """Return the id of each number, all of which it holds: (m,)."""
         rows = self.ids[places(self.numbers, numbers)]
         return np.array([row.tobytes().hex() for row in rows], dtype=object)

@@ -99,7 +99,7 @@ class KeywordIndex(LexicalIndex):
         return cls(None, _registered(Index(_schema())), None, read_only=False)
 
     def view(self) -> KeywordIndex:
-        """What is held now, to be searched while this index goes on; it is never written."""
+        """Return what is held now, to be searched while this index goes on; it is never written."""
         return copy.copy(self)
 
     @property
@@ -133,7 +133,7 @@ class KeywordIndex(LexicalIndex):
         self._writer = None
 
     def anew(self) -> KeywordIndex:
-        """An empty index in place of this one, whose files are removed; views of this one go on."""
+        """Return an empty index in place of this one, whose files are removed; views of this one go on."""
         if self._writer is not None:
             with contextlib.suppress(OSError, ValueError):
                 self._writer.wait_merging_threads()
@@ -357,7 +357,7 @@ def _index_in(directory: Path) -> Index:
 
 
 def _field(stem: str) -> str:
-    """The field that holds a stem."""
+    """Return the field that holds a stem."""
     return _COMMON if common(stem) else _STEMS
 
 
@@ -371,7 +371,7 @@ def _best_postings(schema: Schema, searcher: Searcher, field: str, term: str, li
 def _unpacked(
     searcher: Searcher, found: Sequence[tuple[float, DocAddress]]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The scores and the numbers of documents found: (k,), (k,)."""
+    """Return the scores and the numbers of documents found: (k,), (k,)."""
     # Not unzipped: to unpack thousands of pairs takes longer than to find them.
     scores = np.fromiter(map(itemgetter(0), found), np.float64, len(found))
     numbers = searcher.fast_field_values("number", list(map(itemgetter(1), found))) if found else []
@@ -383,7 +383,7 @@ def _term_query(schema: Schema, field: str, text: str) -> Query:
 
 
 def _trusted_stamp(directory: Path) -> Stamp | None:
-    """The stamp of an index whose format and checksum hold; None otherwise."""
+    """Return the stamp of an index whose format and checksum hold; None otherwise."""
     try:
         sealed = json.loads((directory / _STAMP).read_text(encoding="utf-8"))
         if sealed["format"] == FORMAT and sealed["checksum"] == _checksum(directory):

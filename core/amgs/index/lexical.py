@@ -55,7 +55,7 @@ _REMEMBERED = 50_000
 
 @lru_cache(maxsize=_REMEMBERED)
 def _stems(word: str) -> tuple[str, ...]:
-    """What a word is looked up as where all documents are English."""
+    """Return what a word is looked up as where all documents are English."""
     return tuple(word_analyzer().analyze(spaced(make_storable(word), singles=True)))
 
 
@@ -79,7 +79,7 @@ class StemPostings:
 
 
 def _is_one(word: str) -> bool:
-    """Whether a text is one word and nothing else."""
+    """Return whether a text is one word and nothing else."""
     return word.isascii() and word.isalnum() and len(word) < LONGEST_WORD
 
 
@@ -99,24 +99,24 @@ class LexicalIndex(ABC):
 
     @abstractmethod
     def frequency(self, stem: str) -> int:
-        """How many documents hold a stem."""
+        """Return how many documents hold a stem."""
 
     @abstractmethod
     def identifier_frequency(self, identifier: Identifier) -> int:
-        """How many documents hold an identifier in either form, at least the commoner form's."""
+        """Return how many documents hold an identifier in either form, at least the commoner form's."""
 
     @abstractmethod
     def vocabulary(self) -> Mapping[str, int]:
-        """Every stem with the number of documents that hold it."""
+        """Return every stem with the number of documents that hold it."""
 
     @abstractmethod
     def postings(self, term: str, limit: int) -> StemPostings:
-        """The best `limit` documents of one stem."""
+        """Return the best `limit` documents of one stem."""
 
     @abstractmethod
     def openings(self, term: str, limit: int) -> StemPostings:
-        """The best `limit` documents that hold one stem, which is none of the commonest, in their opening, by BM25 over
-        openings.
+        """Return the best `limit` documents that hold one stem, which is none of the commonest, in their opening, by
+        BM25 over openings.
         """
 
     @abstractmethod
@@ -127,9 +127,9 @@ class LexicalIndex(ABC):
         allowed: NDArray[np.int64] | None = None,
         identifiers: WeightedIdentifiers = (),
     ) -> list[Hit]:
-        """The best `limit` documents among the allowed (ascending; None: all) by the sum of weight × BM25, that of the
-        opening counted OPENING_SHARE beside that of the whole; ties by number. Stems and identifiers that no document
-        holds bring nothing.
+        """Return the best `limit` documents among the allowed (ascending; None: all) by the sum of weight × BM25, that
+        of the opening counted OPENING_SHARE beside that of the whole; ties by number. Stems and identifiers that no
+        document holds bring nothing.
         """
 
     # --- what is the same for all of them ---------------------------------------------------------------
@@ -152,7 +152,7 @@ class LexicalIndex(ABC):
         return LexicalQuery(tuple(terms), tuple(named), mass)
 
     def search(self, query: LexicalQuery, limit: int, allowed: NDArray[np.int64] | None = None) -> list[Hit]:
-        """The best `limit` documents among the allowed numbers (ascending; None: all), by BM25, ties by
+        """Return the best `limit` documents among the allowed numbers (ascending; None: all), by BM25, ties by
         number.
         """
         stems = [(t.text, 1.0) for t in query.terms if t.document_frequency]
@@ -173,7 +173,7 @@ class LexicalIndex(ABC):
         return sorted(kept, key=lambda hit: (-hit.score, hit.number))
 
     def content(self, query: LexicalQuery, without: Iterable[str] = ()) -> tuple[Term, ...]:
-        """The terms that say what is asked about: all but the words `without`, the rarest MOST_CONTENT_TERMS.
+        """Return the terms that say what is asked about: all but the words `without`, the rarest MOST_CONTENT_TERMS.
         Where that leaves nothing, every term counts.
         """
         idle = {stem for word in without for stem in self.stems(word)}
@@ -181,7 +181,9 @@ class LexicalIndex(ABC):
         return tuple((terms or list(query.terms))[:MOST_CONTENT_TERMS])
 
     def corrected(self, query: LexicalQuery, corrections: Sequence[StemCorrection]) -> LexicalQuery:
-        """The query with the nearest known stem for each word that was taken for a typo, as close as that is to it."""
+        """Return the query with the nearest known stem for each word that was taken for a typo, as close as that is to
+        it.
+        """
         read = {one.unknown: one for one in reversed(corrections)}
         if not read:
             return query
@@ -193,7 +195,7 @@ class LexicalIndex(ABC):
         return replace(query, terms=tuple(dict.fromkeys(terms)))
 
     def stems(self, words: str, language: str = ENGLISH) -> list[str]:
-        """What words are looked up as. language: the one they are likely in."""
+        """Return what words are looked up as. language: the one they are likely in."""
         if not self._present():
             return list(_stems(words))
         known = self._stemmed.get((words, language))
@@ -204,7 +206,9 @@ class LexicalIndex(ABC):
         return list(known)
 
     def stems_of(self, words: Iterable[str]) -> Mapping[str, Sequence[str]]:
-        """What each of many words is looked up as by itself; fresh ones are stemmed together, which is quicker."""
+        """Return what each of many words is looked up as by itself; fresh ones are stemmed together, which is
+        quicker.
+        """
         if not self._present():
             return {word: _stems(word) for word in words}
         known = {word: self._stemmed.get((word, ENGLISH)) for word in words}
@@ -218,14 +222,14 @@ class LexicalIndex(ABC):
     # --- inside -----------------------------------------------------------------------------------------
 
     def _present(self) -> tuple[str, ...]:
-        """The languages of the documents besides English that have a stemmer."""
+        """Return the languages of the documents besides English that have a stemmer."""
         if self._languages is None:
             self._languages = tuple(name for name in STEMMED if self.frequency(mark(name)))
         return self._languages
 
     def _terms_of(self, spaced_text: str, language: str) -> list[str]:
-        """The terms of a text: each word by the stemmer under which most documents hold it, of equal ones the likely
-        language's. The first that any document holds would be misled by the few whose language was told wrong.
+        """Return the terms of a text: each word by the stemmer under which most documents hold it, of equal ones the
+        likely language's. The first that any document holds would be misled by the few whose language was told wrong.
         """
         present = self._present()
         if not present:

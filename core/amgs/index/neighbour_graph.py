@@ -33,7 +33,7 @@ class Nearby:
 
     @classmethod
     def view(cls, path: Path, dimension: int) -> Nearby:
-        """The graph in a file; nothing is read before it is asked."""
+        """Return the graph in a file; nothing is read before it is asked."""
         index = _empty(dimension)
         index.view(str(path))
         return cls(path, index)
@@ -61,7 +61,7 @@ class Nearby:
         index.save(str(path))
 
     def nearest(self, query: Vector, count: int) -> NDArray[np.int64]:
-        """Numbers of about the `count` nearest, in no order that counts."""
+        """Return numbers of about the `count` nearest, in no order that counts."""
         found = self._index.search(query, count, threads=1)
         return np.asarray(found.keys).astype(np.int64)
 

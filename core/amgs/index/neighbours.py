@@ -22,11 +22,11 @@ class Near:
 
     @classmethod
     def none(cls, queries: int, limit: int) -> Near:
-        """Nothing near any of the queries."""
+        """Return nothing near any of the queries."""
         return cls(np.full((queries, limit), -1, dtype=np.int64), np.full((queries, limit), -2.0, dtype=np.float32))
 
     def joined(self, other: Near) -> Near:
-        """The nearest of both, as many as this one holds; equal cosines by row."""
+        """Return the nearest of both, as many as this one holds; equal cosines by row."""
         rows = np.concatenate([self.rows, other.rows], axis=1)
         cosines = np.concatenate([self.cosines, other.cosines], axis=1)
         order = np.lexsort((rows, -cosines), axis=1)[:, : self.rows.shape[1]]
@@ -52,7 +52,7 @@ def nearest(
     own: int | None = None,
     within: Within | None = None,
 ) -> Near:
-    """The `limit` rows of matrix (n, d) with the highest cosine ≥ floor for each query (m, d); all unit rows.
+    """Return the `limit` rows of matrix (n, d) with the highest cosine ≥ floor for each query (m, d); all unit rows.
 
     allowed: (n,) rows that may be found. own: the queries are the rows of the matrix from here on, and none
     is its own neighbour. Ties by row. Work is m·n·d multiplications; memory does not grow with n.
@@ -107,7 +107,7 @@ def _of_some(
 def _ranked(
     asking: NDArray[np.int64], rows: NDArray[np.int64], cosines: NDArray[np.float32], queries: int, limit: int
 ) -> Near:
-    """The best `limit` of the pairs (query, row) for each query."""
+    """Return the best `limit` of the pairs (query, row) for each query."""
     order = np.lexsort((rows, -cosines, asking))
     asking, rows, cosines = asking[order], rows[order], cosines[order]
     place = np.arange(asking.size) - np.searchsorted(asking, asking)

@@ -42,7 +42,7 @@ class Generation:
     said: Mapping[str, Any]
 
     def array(self, name: str) -> NDArray[Any]:
-        """An array by its name, mapped and read-only."""
+        """Return an array by its name, mapped and read-only."""
         # As a plain array: numpy's own mapped class makes every small slice dear.
         return np.asarray(np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
 
@@ -64,7 +64,7 @@ class SnapshotStore:
         return self._folder is None or not os.path.isdir(self._folder)  # noqa: PTH112 - never raises
 
     def latest(self, store: str) -> Generation | None:
-        """The latest whole generation of a store; None when there is none."""
+        """Return the latest whole generation of a store; None when there is none."""
         if self._folder is None:
             return None
         found = []
@@ -75,7 +75,7 @@ class SnapshotStore:
 
     @contextmanager
     def writing(self, stamp: Stamp, said: Mapping[str, Any]) -> Iterator[Path]:
-        """A folder to write a new generation into; sealed and in place when the block ends without an error.
+        """Yield a folder to write a new generation into; sealed and in place when the block ends without an error.
 
         What an older process left half written is removed, and so are the generations before.
         """
@@ -104,7 +104,7 @@ class SnapshotStore:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def damage(self, store: str) -> str:
-        """What is wrong with the latest generation, read in full; empty when nothing is."""
+        """Return what is wrong with the latest generation, read in full; empty when nothing is."""
         one = self.latest(store)
         if one is None:
             return ""
@@ -112,7 +112,9 @@ class SnapshotStore:
         return f"{', '.join(bad)} differ from what was written" if bad else ""
 
     def _read(self, folder: Path) -> Generation | None:
-        """A generation whose stamp can be read and whose files have their sizes; their bytes are for `damage`."""
+        """Return a generation whose stamp can be read and whose files have their sizes; their bytes are for
+        `damage`.
+        """
         if folder.suffix == _PART:
             return None
         try:

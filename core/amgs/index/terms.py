@@ -74,7 +74,7 @@ def _plain() -> TextAnalyzer:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in lower case, as they are written."""
+    """Return the words of a text in lower case, as they are written."""
     return list(_plain().analyze(text))
 
 
@@ -93,20 +93,20 @@ def cut_analyzer() -> TextAnalyzer:
 
 @cache
 def common_stems() -> frozenset[str]:
-    """The stems of the commonest English words."""
+    """Return the stems of the commonest English words."""
     analyzer = word_analyzer()
     return frozenset(stem for word in COMMON_WORDS for stem in analyzer.analyze(word))
 
 
 def common(term: str) -> bool:
-    """Whether a term says nothing of what a text is about: the commonest English words, Japanese endings, and the mark
-    of a language.
+    """Return whether a term says nothing of what a text is about: the commonest English words, Japanese endings, and
+    the mark of a language.
     """
     return term in common_stems() or grammatical(term) or term.startswith(_LANGUAGE)
 
 
 def mark(language: str) -> str:
-    """The term that each text in another language than English has."""
+    """Return the term that each text in another language than English has."""
     return f"{_LANGUAGE}{language}"
 
 
@@ -154,7 +154,7 @@ class Identifier:
 
 
 def identifiers(text: str) -> tuple[Identifier, ...]:
-    """The identifiers of a text in order of first appearance, each once.
+    """Return the identifiers of a text in order of first appearance, each once.
 
     A token counts when it holds a connector ("dome-motor", "a.b", "C++") or mixes digits and letters ("M31").
     Of a path or an address the parts that are identifiers count too, so that a part number is found inside
@@ -194,7 +194,7 @@ def _is_identifier(token: str) -> bool:
 
 
 def has_digit(identifier: Identifier) -> bool:
-    """Whether it names one thing, as numbers do; "long-term" is only a word with a hyphen."""
+    """Return whether it names one thing, as numbers do; "long-term" is only a word with a hyphen."""
     return any(c.isdigit() for c in identifier.exact)
 
 

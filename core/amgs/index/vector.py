@@ -58,8 +58,8 @@ class VectorIndex:
         self._memo: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
 
     def copy(self) -> VectorIndex:
-        """One that may be changed while this one is searched: it shares the vectors as long as rows are only added.
-        Of this one no other copy may be changed.
+        """Return one that may be changed while this one is searched: it shares the vectors as long as rows are only
+        added. Of this one no other copy may be changed.
         """
         made = VectorIndex(self.dimension, self._base)
         made._gone = self._gone.copy()
@@ -159,21 +159,21 @@ class VectorIndex:
     # --- reading ----------------------------------------------------------------------------------------
 
     def compare(self, query: Vector, allowed: NDArray[np.int64] | None = None) -> QueryVectors:
-        """The query beside the vectors. allowed: numbers (ascending) that may be found; None: all. query: (d,);
+        """Return the query beside the vectors. allowed: numbers (ascending) that may be found; None: all. query: (d,);
         a zero query is like nothing.
         """
         direction = unit(np.asarray(query, dtype=np.float32).reshape(1, -1))[0]
         return QueryVectors(self, direction, allowed)
 
     def search(self, query: Vector, limit: int, allowed: NDArray[np.int64] | None = None) -> list[tuple[int, float]]:
-        """The best `limit` (number, cosine) among the allowed numbers (ascending; None: all); ties by number.
+        """Return the best `limit` (number, cosine) among the allowed numbers (ascending; None: all); ties by number.
 
         query: (d,). A zero query finds nothing.
         """
         return self.compare(query, allowed).best(limit)
 
     def nearest(self, queries: Vector, limit: int, *, floor: float, allowed: NDArray[np.int64] | None = None) -> Near:
-        """The best `limit` blocks for each of many unit queries (m, d), cosine ≥ floor; rows are numbers. Exact.
+        """Return the best `limit` blocks for each of many unit queries (m, d), cosine ≥ floor; rows are numbers. Exact.
 
         allowed: numbers (ascending) that may be found; None: all.
         """
@@ -191,7 +191,7 @@ class VectorIndex:
         return found
 
     def cosines(self, query: Vector, numbers: Sequence[int]) -> dict[int, float]:
-        """Cosine of each given block that has a vector."""
+        """Return cosine of each given block that has a vector."""
         return self.compare(query).of(numbers)
 
     def together(self, firsts: NDArray[np.int64], seconds: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -204,7 +204,7 @@ class VectorIndex:
         return lengths
 
     def vectors(self, numbers: Sequence[int]) -> dict[int, Vector]:
-        """The unit vector (d,) of each given block that has one."""
+        """Return the unit vector (d,) of each given block that has one."""
         wanted = np.asarray(numbers, dtype=np.int64)
         rows = self._locate(wanted)
         held = rows >= 0
@@ -213,7 +213,7 @@ class VectorIndex:
     # --- inside, for Comparison -------------------------------------------------------------------------
 
     def _locate(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The row of each number in base and tail together, -1 for one without a vector: (m,)."""
+        """Return the row of each number in base and tail together, -1 for one without a vector: (m,)."""
         rows = self._base.rows(numbers)
         if self.gone:
             rows = np.where((rows >= 0) & self._gone[rows], -1, rows)
@@ -224,7 +224,7 @@ class VectorIndex:
         return rows
 
     def _take(self, rows: NDArray[np.int64]) -> Vector:
-        """The unit vectors of rows of base and tail together: (m, d)."""
+        """Return the unit vectors of rows of base and tail together: (m, d)."""
         after = self._base.numbers.size
         late = rows >= after
         if not late.any():
@@ -237,7 +237,7 @@ class VectorIndex:
         return taken
 
     def _findable(self, allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """The rows that may be found, remembered for the filter that was asked last: (k,)."""
+        """Return the rows that may be found, remembered for the filter that was asked last: (k,)."""
         for asked, rows in self._memo:
             if asked is allowed:
                 return rows
@@ -253,7 +253,7 @@ class VectorIndex:
         return rows
 
     def _numbers_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The numbers of rows of base and tail together: (m,)."""
+        """Return the numbers of rows of base and tail together: (m,)."""
         after = self._base.numbers.size
         late = rows >= after
         numbers = np.zeros(rows.size, dtype=np.int64)
@@ -304,7 +304,7 @@ class QueryVectors:
         self._beside[number] = round(float(np.clip(vector @ self._direction, -1.0, 1.0)), 6)
 
     def best(self, limit: int) -> list[tuple[int, float]]:
-        """The best `limit` (number, cosine) of those that may be found; ties by number."""
+        """Return the best `limit` (number, cosine) of those that may be found; ties by number."""
         if limit <= 0 or not self._rows.size:
             return []
         rows = None if self.exact else self._near(limit)
@@ -320,7 +320,7 @@ class QueryVectors:
         return list(zip(numbers[order].tolist(), _clipped(cosines[top[order]]).tolist(), strict=True))
 
     def of(self, numbers: Iterable[int]) -> dict[int, float]:
-        """Cosine of each given block that has a vector."""
+        """Return cosine of each given block that has a vector."""
         wanted = np.array(list(numbers), dtype=np.int64)
         rows = self._index._locate(wanted)
         held = rows >= 0
@@ -331,7 +331,9 @@ class QueryVectors:
         return dict(zip(wanted[held].tolist(), _clipped(cosines).tolist(), strict=True)) | beside
 
     def nearer(self, cosine: float) -> int:
-        """How many of those that may be found are nearer than this, a cosine that `of` gave; by measuring all."""
+        """Return how many of those that may be found are nearer than this, a cosine that `of` gave; by measuring
+        all.
+        """
         return int((_clipped(self._found) > cosine).sum())
 
     @cached_property
@@ -375,7 +377,7 @@ class QueryVectors:
         return np.asarray(self._index._take(rows) @ self._direction)
 
     def _near(self, limit: int) -> NDArray[np.int64] | None:
-        """Rows that are near and may be found, at least `limit`; None where the graph does not bring so many."""
+        """Return rows that are near and may be found, at least `limit`; None where the graph does not bring so many."""
         index = self._index
         nearby = index._base.nearby
         if nearby is None:
@@ -391,14 +393,14 @@ class QueryVectors:
 
 
 def unit(vectors: Vector) -> Vector:
-    """(n, d) scaled to unit length; a zero or non-finite row becomes zero."""
+    """Return (n, d) scaled to unit length; a zero or non-finite row becomes zero."""
     clean = np.where(np.isfinite(vectors).all(axis=1, keepdims=True), vectors, np.float32(0.0))
     lengths = np.linalg.norm(clean, axis=1, keepdims=True)
     return np.asarray(np.divide(clean, lengths, out=np.zeros_like(clean), where=lengths > 0), dtype=np.float32)
 
 
 def _told(numbers: NDArray[Any], progress: Progress | None) -> Iterable[NDArray[Any]]:
-    """A few at a time, so that it can be cancelled soon."""
+    """Return a few at a time, so that it can be cancelled soon."""
     for start in range(0, numbers.size, _PLACED):
         if progress is not None:
             progress(start, numbers.size, "finding neighbours")

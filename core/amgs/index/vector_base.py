@@ -22,11 +22,11 @@ class VectorRows(Protocol):
     def shape(self) -> tuple[int, ...]: ...
 
     def __getitem__(self, rows: Any, /) -> Vector:
-        """The rows at some places, or of a slice: (m, d)."""
+        """Return the rows at some places, or of a slice: (m, d)."""
         ...
 
     def __matmul__(self, direction: Vector, /) -> Vector:
-        """The product of every row with a vector (d,): (n,)."""
+        """Return the product of every row with a vector (d,): (n,)."""
         ...
 
 
@@ -38,7 +38,7 @@ class Neighbours(Protocol):
     look: ClassVar[int]
 
     def nearest(self, query: Vector, count: int) -> NDArray[np.int64]:
-        """Numbers of about the `count` nearest to a unit vector (d,), in no order that counts."""
+        """Return numbers of about the `count` nearest to a unit vector (d,), in no order that counts."""
         ...
 
 
@@ -65,7 +65,7 @@ class Base:
 
     @classmethod
     def read(cls, kept: Generation) -> Base:
-        """The base of a generation that `VectorIndex.write` wrote."""
+        """Return the base of a generation that `VectorIndex.write` wrote."""
         beside = kept.folder / Nearby.FILE
         return cls(
             kept.array("numbers"),
@@ -76,5 +76,5 @@ class Base:
         )
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The row of each number, -1 for one that is not there: (m,)."""
+        """Return the row of each number, -1 for one that is not there: (m,)."""
         return places(self.numbers, numbers)

@@ -69,7 +69,9 @@ class ParsedDocument:
         return [i for i, c in enumerate(self.text) if c == "\n"]
 
     def lines_of(self, start: int, end: int) -> tuple[int, int]:
-        """The first and the last line of the file that [start, end) of the text comes from; (0, 0) when unknown."""
+        """Return the first and the last line of the file that [start, end) of the text comes from; (0, 0) when
+        unknown.
+        """
         if self.first_line:
             first, last = (bisect_right(self._breaks, at - 1) for at in (start, max(start, end - 1)))
             return self.first_line + first, self.first_line + last
@@ -77,7 +79,7 @@ class ParsedDocument:
 
 
 def titled(path: tuple[str, ...], title: str) -> tuple[str, ...]:
-    """A path of headings that begins with the document's title."""
+    """Return a path of headings that begins with the document's title."""
     return path if not title or path[:1] == (title,) else (title, *path)
 
 
@@ -88,7 +90,7 @@ class Outline:
         self._open: list[tuple[int, str]] = []
 
     def enter(self, level: int, title: str) -> tuple[str, ...]:
-        """The path with a heading of this level at its end; deeper and equal ones before it are left."""
+        """Return the path with a heading of this level at its end; deeper and equal ones before it are left."""
         self.leave(level)
         self._open.append((level, title))
         return self.path

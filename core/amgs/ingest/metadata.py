@@ -58,14 +58,14 @@ def of_front_matter(front: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _nested(value: Any) -> bool:
-    """Whether it is more than a text or a list of texts."""
+    """Return whether it is more than a text or a list of texts."""
     return isinstance(value, Mapping) or (
         isinstance(value, list) and any(isinstance(one, Mapping | list) for one in value)
     )
 
 
 def fit(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The same metadata with every value of the kind it must have; None is left out, instants become ISO 8601.
+    """Return the same metadata with every value of the kind it must have; None is left out, instants become ISO 8601.
 
     Raises ValueError, whose text says what is wrong, for what no JSON can hold.
     """
@@ -95,12 +95,12 @@ def fit(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_the_engine(key: str) -> bool:
-    """Whether a key of metadata is written by the engine, or has a place of its own, and cannot be given."""
+    """Return whether a key of metadata is written by the engine, or has a place of its own, and cannot be given."""
     return key in _ENGINES or key in _VERDICTS or key in ("date", "ingest")
 
 
 def tagged(meta: Mapping[str, Any], added: Sequence[str], removed: Sequence[str] = ()) -> dict[str, Any]:
-    """The same metadata with tags added and removed by hand, and what was done by hand kept beside."""
+    """Return the same metadata with tags added and removed by hand, and what was done by hand kept beside."""
     kept = meta.get("tags_by_hand")
     said = kept if isinstance(kept, Mapping) else {}
     more = [tag for tag in dict.fromkeys((*said.get("added", ()), *added)) if tag not in removed]
@@ -132,7 +132,7 @@ def _text(key: str, value: Any) -> str:
 
 
 def _before(value: Any) -> str | dict[str, str]:
-    """The source of the piece before; by source where a text stands in several places."""
+    """Return the source of the piece before; by source where a text stands in several places."""
     if isinstance(value, Mapping):
         return {_text("follows", source): _text("follows", before) for source, before in value.items()}
     return _text("follows", value)

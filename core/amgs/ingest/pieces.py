@@ -34,8 +34,8 @@ class Piece:
 
 
 def pieces(document: ParsedDocument, limit: int) -> tuple[Piece, ...]:
-    """Pieces of at most `limit` characters: whole sections, small ones joined, large ones cut at paragraphs, else at
-    sentences (code and tables: at lines), else at words.
+    """Return pieces of at most `limit` characters: whole sections, small ones joined, large ones cut at paragraphs,
+    else at sentences (code and tables: at lines), else at words.
 
     They hold all of the text but the white space between them, and but the comments and link definitions of Markdown
     where there is more than one piece.
@@ -61,7 +61,7 @@ def _piece(document: ParsedDocument, group: Sequence[Passage], start: int, end: 
 
 
 def _groups(document: ParsedDocument, limit: int) -> Iterator[list[Passage]]:
-    """Neighbouring passages that make a piece, none longer than the limit."""
+    """Yield neighbouring passages that make a piece, none longer than the limit."""
     group: list[Passage] = []
     ends = _section_ends(document)
     for n, passage in enumerate(document.passages):
@@ -110,7 +110,7 @@ def _section_ends(document: ParsedDocument) -> list[int]:
 
 
 def _starts_anew(group: Sequence[Passage], passage: Passage, section_end: int, limit: int) -> bool:
-    """Whether a section begins here that had better be a piece of its own."""
+    """Return whether a section begins here that had better be a piece of its own."""
     if not passage.level or all(p.heading for p in group):
         return False
     size = group[-1].end - group[0].start
@@ -122,13 +122,15 @@ def _headings_at_end(group: Sequence[Passage]) -> int:
 
 
 def cut(text: str, limit: int) -> tuple[str, ...]:
-    """A text of one paragraph or several as parts of at most `limit` characters."""
+    """Return a text of one paragraph or several as parts of at most `limit` characters."""
     parts = _cut(text, Passage(0, len(text)), limit, limit)
     return tuple(text[p.start : p.end].strip() for p in parts if text[p.start : p.end].strip())
 
 
 def _cut(text: str, passage: Passage, limit: int, first: int) -> list[Passage]:
-    """A passage as neighbouring ones of at most `limit` characters, the first of at most `first` where that can be."""
+    """Return a passage as neighbouring ones of at most `limit` characters, the first of at most `first` where that can
+    be.
+    """
     inner = (_LINE,) if passage.lines else (_SENTENCE, _LINE)
     first = first if first >= limit // 4 else limit
     spans = _spans(text, passage.start, passage.end, (_BLANK_LINE, *inner, _WORD), limit, first)
@@ -165,7 +167,7 @@ def _spans(
 
 
 def _between(joint: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """What a pattern parts, without what is empty; all of it where it parts nothing."""
+    """Yield what a pattern parts, without what is empty; all of it where it parts nothing."""
     begin = start
     for match in joint.finditer(text, start, end):
         if match.start() > begin:

@@ -162,14 +162,14 @@ def ingest(
 
 
 def _held_before(storage: Storage, drafts: Sequence[RawBlock], source_of: SourceOf) -> set[tuple[object, str]]:
-    """The places, each with its block, that the sources of drafts hold already."""
+    """Return the places, each with its block, that the sources of drafts hold already."""
     named = {str(draft.meta["source"]) for draft in drafts if draft.meta.get("source")}
     pieces = storage.sources.held([source_of(one) or file_of(one) for one in named])
     return {(piece.locator, piece.block_id) for piece in pieces}
 
 
 def _new_places(storage: Storage, places: Sequence[SourcePiece], now: datetime) -> list[SourcePiece]:
-    """The places that no source has noted yet, each with its position among those of its source here."""
+    """Return the places that no source has noted yet, each with its position among those of its source here."""
     order: Counter[str] = Counter()
     known = storage.sources.held(list({one.source for one in places})) if places else ()
     held = {(one.locator, one.block_id) for one in known}
@@ -194,7 +194,7 @@ def put_names(storage: Storage, names: Sequence[SourceName], held: Iterable[Sour
 
 
 def _summary(added: int, again: int, repeated: int, sourced: int, told: str) -> str:
-    """What an ingest did, for the journal."""
+    """Return what an ingest did, for the journal."""
     parts = [plural(added, "block")] if added else []
     parts += tell_again(again, repeated)
     parts += [f"{plural(sourced, 'known block')} gained a source"] if sourced else []
@@ -202,7 +202,7 @@ def _summary(added: int, again: int, repeated: int, sourced: int, told: str) -> 
 
 
 def fit(draft: RawBlock) -> RawBlock:
-    """The draft as it can be stored; raises ValueError that says why it cannot."""
+    """Return the draft as it can be stored; raises ValueError that says why it cannot."""
     if not isinstance(draft.content, str):
         raise ValueError(f"it is a {type(draft.content).__name__}, not a text")
     if not canonical(draft.content):
@@ -213,12 +213,12 @@ def fit(draft: RawBlock) -> RawBlock:
 
 
 def shown(source: object) -> str:
-    """A source as it can be shown, whatever it holds."""
+    """Return a source as it can be shown, whatever it holds."""
     return str(source).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def block_of(draft: RawBlock, now: datetime) -> Block:
-    """The draft as a raw block, by its writer's day; now: in the zone that stands for one which is not known."""
+    """Return the draft as a raw block, by its writer's day; now: in the zone that stands for one which is not known."""
     content = canonical(draft.content)
     written = place(draft.created_at or now, now.tzinfo)
     at, now = as_utc(written), as_utc(now)

@@ -51,7 +51,7 @@ class _Found:
 def read_folder(
     folder: Path, settings: IngestSettings, progress: Progress | None = None, *, dated: datetime | None = None
 ) -> FolderContents:
-    """Every file below a folder that there is a reader for, sorted by path; files of other kinds are named.
+    """Return every file below a folder that there is a reader for, sorted by path; files of other kinds are named.
 
     Sources are paths relative to the folder. Hidden files and folders, files that say `ingest: false`, and folders that
     a program filled (node_modules, virtual environments, caches) are passed over. dated: the instant of all of them,
@@ -119,7 +119,9 @@ def _found(folder: Path) -> _Found:
 
 
 def _holds_text(path: Path) -> bool:
-    """Whether a file whose name does not tell begins as text does; one that cannot be opened is named by its reader."""
+    """Return whether a file whose name does not tell begins as text does; one that cannot be opened is named by its
+    reader.
+    """
     try:
         if not path.is_file():
             return False
@@ -130,7 +132,7 @@ def _holds_text(path: Path) -> bool:
 
 
 def read_file(path: Path, source: str, settings: IngestSettings, *, dated: datetime | None = None) -> FolderContents:
-    """One file as drafts, or the reason why it is refused; a name that no reader knows is read as Markdown."""
+    """Return one file as drafts, or the reason why it is refused; a name that no reader knows is read as Markdown."""
     if shown(source) != source:
         return _refused(shown(source), "its file name is not UTF-8; rename the file")
     try:
@@ -164,7 +166,7 @@ def read_file(path: Path, source: str, settings: IngestSettings, *, dated: datet
 
 
 def _decoded(raw: bytes) -> str | None:
-    """A file's text; None for one that is no text in UTF-8."""
+    """Return a file's text; None for one that is no text in UTF-8."""
     try:
         return None if b"\0" in raw else raw.decode()
     except UnicodeDecodeError:
@@ -172,7 +174,7 @@ def _decoded(raw: bytes) -> str | None:
 
 
 def _title(document: ParsedDocument) -> str:
-    """The title of a document, or its first heading; empty for one without either."""
+    """Return the title of a document, or its first heading; empty for one without either."""
     if document.title or document.form != "markdown":
         return "" if document.form == "code" else document.title
     first = document.text.lstrip().partition("\n")[0]
@@ -180,8 +182,9 @@ def _title(document: ParsedDocument) -> str:
 
 
 def _named_day(name: str, title: str, changed: datetime) -> datetime | None:
-    """The day that stands in a file's name or in its title, such as 2026-03-01-standup.md or "Minutes, 1 March 2026";
-    None where there is none. A day in words after the file was changed is what it plans for, not when it was written.
+    """Return the day that stands in a file's name or in its title, such as 2026-03-01-standup.md or "Minutes, 1 March
+    2026"; None where there is none. A day in words after the file was changed is what it plans for, not when it was
+    written.
     """
     named = _NAMED_DAY.search(name)
     try:
@@ -202,7 +205,7 @@ def read_note(
     dated: datetime | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> FolderContents:
-    """A text in Markdown as drafts; see `drafts_of`."""
+    """Return a text in Markdown as drafts; see `drafts_of`."""
     document = markdown.document(settings.mask(text))
     return drafts_of(document, source, modified, settings, dated=dated, extra=settings.mask(extra))
 
@@ -216,7 +219,7 @@ def drafts_of(
     dated: datetime | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> FolderContents:
-    """A document as drafts: one, or one for each turn of a conversation, or the pieces of a long text.
+    """Return a document as drafts: one, or one for each turn of a conversation, or the pieces of a long text.
 
     The instant is `dated`, else the date of front matter, else that of the document, else `modified`; of a conversation
     `modified` is when its last turn was said, so that none lies ahead of its file. Each piece or
@@ -276,7 +279,7 @@ def _references(document: ParsedDocument, parts: tuple[Piece, ...]) -> list[dict
 
 
 def _instant(written: object, modified: datetime) -> tuple[datetime, str]:
-    """The instant that a `date` means, else `modified` and what is wrong with the date.
+    """Return the instant that a `date` means, else `modified` and what is wrong with the date.
 
     Raises OverflowError for one whose instant in UTC no calendar holds.
     """
@@ -293,8 +296,8 @@ def _instant(written: object, modified: datetime) -> tuple[datetime, str]:
 def _pieces(
     parts: tuple[Piece, ...], referring: list[dict[str, list[str]]], source: str, at: datetime, meta: Mapping[str, Any]
 ) -> Iterator[RawBlock]:
-    """The pieces of a long text: each with the headings that it stands under, the nearest being its title; what stands
-    before the first heading has the name of the file, or, of a README or an index, that of its folder.
+    """Yield the pieces of a long text: each with the headings that it stands under, the nearest being its title; what
+    stands before the first heading has the name of the file, or, of a README or an index, that of its folder.
     """
     path = PurePosixPath(source)
     name = path.parent.name if path.stem.lower() in ("readme", "index") and path.parent.name else path.stem
@@ -317,8 +320,8 @@ def _pieces(
 def _turns(
     document: ParsedDocument, source: str, at: datetime, meta: Mapping[str, Any], limit: int
 ) -> Iterator[RawBlock]:
-    """A draft for each turn, `Name: text`; from `at` on a minute apart where no time is told; a turn over the limit
-    becomes several.
+    """Yield a draft for each turn, `Name: text`; from `at` on a minute apart where no time is told; a turn over the
+    limit becomes several.
 
     What belongs to another session than the turn before follows nothing.
     """

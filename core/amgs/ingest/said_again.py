@@ -47,7 +47,7 @@ class HeldAgain:
 
 
 def is_hidden(block: Block) -> bool:
-    """Whether a text is in the memory and does not count: deleted, pruned, archived, superseded or over."""
+    """Return whether a text is in the memory and does not count: deleted, pruned, archived, superseded or over."""
     return block.superseded or block.status in ("archived", "pruned")
 
 
@@ -136,7 +136,7 @@ def end_replaced(storage: Storage, corrections: Sequence[Saying], now: datetime)
 
 
 def _successors(storage: Storage, hidden: Sequence[Block]) -> set[str]:
-    """What took the place of blocks, what took the place of that, and so on."""
+    """Return what took the place of blocks, what took the place of that, and so on."""
     found: set[str] = set()
     asked = {str(block.meta["superseded_by"]) for block in hidden if "superseded_by" in block.meta}
     while asked := asked - found:
@@ -147,7 +147,7 @@ def _successors(storage: Storage, hidden: Sequence[Block]) -> set[str]:
 
 
 def _rival(block: Block, present: dict[str, Block]) -> Block | None:
-    """What holds in the place of a block; None where nothing does."""
+    """Return what holds in the place of a block; None where nothing does."""
     passed = {block.id}
     while (after := present.get(str(block.meta.get("superseded_by")))) is not None and after.id not in passed:
         if not is_hidden(after):
@@ -158,7 +158,7 @@ def _rival(block: Block, present: dict[str, Block]) -> Block | None:
 
 
 def _renewed(block: Block, at: datetime, now: datetime) -> Block:
-    """The block as a text that comes in: consolidation looks at it anew."""
+    """Return the block as a text that comes in: consolidation looks at it anew."""
     made = as_utc(max(at, block.said_at))
     meta = {key: value for key, value in block.meta.items() if key not in _PAST} | offset_of(at)
     if block.valid_to is not None:
@@ -171,7 +171,7 @@ def _renewed(block: Block, at: datetime, now: datetime) -> Block:
 
 
 def offset_of(written: datetime) -> dict[str, str]:
-    """What a writer's clock was off by, as metadata; nothing for UTC."""
+    """Return what a writer's clock was off by, as metadata; nothing for UTC."""
     offset = str(timezone(written.utcoffset() or timedelta(0)))[len("UTC") :]
     return {"utc_offset": offset} if offset else {}
 

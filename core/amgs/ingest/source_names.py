@@ -31,7 +31,7 @@ class NamedReading:
 
 
 def of_folder(storage: Storage, folder: Path, reading: FolderContents) -> NamedReading:
-    """What was read from a folder, its sources told apart from those of other folders."""
+    """Return what was read from a folder, its sources told apart from those of other folders."""
     if _was_sent(folder):
         return NamedReading(reading, ())
     known, moved = _followed(storage.sources.names(), real_path(folder))
@@ -43,7 +43,9 @@ def of_folder(storage: Storage, folder: Path, reading: FolderContents) -> NamedR
 
 
 def of_file(storage: Storage, path: Path, reading: FolderContents) -> NamedReading:
-    """The same for a file that was taken in by itself; one of a known folder has the source that it has there."""
+    """Return the same for a file that was taken in by itself; one of a known folder has the source that it has
+    there.
+    """
     if _was_sent(path):
         return NamedReading(reading, ())
     whole = real_path(path)
@@ -59,17 +61,17 @@ def _was_sent(path: Path) -> bool:
 
 
 def followed(storage: Storage, folder: Path) -> tuple[SourceName, ...]:
-    """The names of all sources; those of a folder that was moved here at its new place."""
+    """Return the names of all sources; those of a folder that was moved here at its new place."""
     return _followed(storage.sources.names(), folder)[0]
 
 
 def moved_here(names: Iterable[SourceName], folder: Path) -> tuple[SourceName, ...]:
-    """The names of a folder that was moved here, at its new place; none where it is known, or was not moved."""
+    """Return the names of a folder that was moved here, at its new place; none where it is known, or was not moved."""
     return _followed(names, folder)[1]
 
 
 def _followed(names: Iterable[SourceName], folder: Path) -> tuple[tuple[SourceName, ...], tuple[SourceName, ...]]:
-    """The names, those of a folder that was moved here at its new place; and these by themselves."""
+    """Return the names, those of a folder that was moved here at its new place; and these by themselves."""
     every = tuple(names)
     roots = dict.fromkeys(one.root for one in every if one.root)
     if _Names(every).root_of(folder) is not None:
@@ -82,7 +84,7 @@ def _followed(names: Iterable[SourceName], folder: Path) -> tuple[tuple[SourceNa
 
 
 def _claimed(storage: Storage, drafts: Iterable[RawBlock]) -> frozenset[str]:
-    """Sources that hold one of these texts."""
+    """Return sources that hold one of these texts."""
     return frozenset(one.source for one in storage.sources.holding([block_id(d.content) for d in drafts]))
 
 
@@ -97,7 +99,7 @@ class _Names:
         self._prefix: dict[str, str] = {}
 
     def root_of(self, folder: Path) -> tuple[str, str] | None:
-        """The nearest known folder above, and the way down from it."""
+        """Return the nearest known folder above, and the way down from it."""
         for one in (folder, *folder.parents):
             if str(one) in self._roots:
                 below = folder.relative_to(one).as_posix()
@@ -105,7 +107,7 @@ class _Names:
         return None
 
     def of(self, folder: Path, path: str, among: Iterable[str], *, alone: bool = False) -> SourceName:
-        """The name of a file below a folder. among: the files that are taken in with it."""
+        """Return the name of a file below a folder. among: the files that are taken in with it."""
         known = self._by_place.get(f"{folder}/{path}")
         if known is not None:
             return known
@@ -120,7 +122,7 @@ class _Names:
         return made
 
     def _chosen(self, root: str, paths: Iterable[str], *, alone: bool) -> str:
-        """What stands before the paths of a folder: "" or a name and a slash."""
+        """Return what stands before the paths of a folder: "" or a name and a slash."""
         own = [one for one in self._by_name.values() if one.root == root and one.name.endswith(one.path)]
         if own:
             return own[0].name[: len(own[0].name) - len(own[0].path)]
@@ -144,13 +146,13 @@ class _Names:
 
 
 def _named(source: str, names: Mapping[str, SourceName]) -> str:
-    """The name of a file, or of a piece of one."""
+    """Return the name of a file, or of a piece of one."""
     path = file_of(source)
     return (names[path].name if path in names else path) + source[len(path) :]
 
 
 def _renamed(reading: FolderContents, name: Callable[[str], str]) -> FolderContents:
-    """The same with other names for its sources."""
+    """Return the same with other names for its sources."""
 
     def draft(one: RawBlock) -> RawBlock:
         named = {k: name(str(one.meta[k])) for k in ("source", "follows") if k in one.meta}

@@ -241,7 +241,7 @@ def categorise(content: str, meta: Mapping[str, Any]) -> CategoryVerdict:
 
 
 def _by_words(content: str, manual: bool, named: frozenset[str]) -> Iterator[tuple[str, float, str]]:
-    """(category, weight, reason) of each cue that counts; the weight is 0 where it speaks for its sentence alone.
+    """Yield (category, weight, reason) of each cue that counts; the weight is 0 where it speaks for its sentence alone.
 
     named: what the source calls itself: beside that a weak cue may add to it; by itself it is none.
     """

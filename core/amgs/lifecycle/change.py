@@ -36,7 +36,7 @@ class Change:
 
 
 def joined(changes: Iterable[Change]) -> Change:
-    """Several changes as one; the caller sees to it that they do not contradict each other."""
+    """Return several changes as one; the caller sees to it that they do not contradict each other."""
     every = tuple(changes)
     return Change(
         tuple(pair for c in every for pair in c.blocks),

@@ -291,7 +291,7 @@ class _Pair:
         return None
 
     def _valued(self, one: Claim, two: Claim, subject: float, own: float) -> Finding | None:
-        """Two values of one kind where there can be one."""
+        """Return two values of one kind where there can be one."""
         if (one.others ^ two.others) & one.topic & two.topic:
             return None
         for a in one.values:

@@ -37,7 +37,7 @@ _LONGEST_DAYS = 36_500.0
 def decay_curve(
     block: Block, events: Sequence[ReinforcementEvent], now: datetime, *, days: float, threshold: float
 ) -> DecayCurve:
-    """Relevance from the block's creation to `days` after now; each reinforcement lifts it back to 1."""
+    """Return relevance from the block's creation to `days` after now; each reinforcement lifts it back to 1."""
     _check_days(days)
     resets = sorted({e.at for e in events if e.at >= block.created_at} | {block.last_reinforced_at})
     starts = [block.created_at, *(r for r in resets if r > block.created_at)]
@@ -104,7 +104,7 @@ def forecast(
 def category_curves(
     storage: Storage, wanted: BlockFilter, now: datetime, *, days: float, threshold: float
 ) -> CategoryCurves:
-    """Mean relevance of each category from `days` ago to `days` ahead.
+    """Return mean relevance of each category from `days` ago to `days` ahead.
 
     Back then a block counts from its creation, with the clock that its reinforcements had set; category and λ are
     today's.
@@ -172,7 +172,7 @@ def _by_category(
 
 
 def _histogram(values: NDArray[np.float64]) -> tuple[int, ...]:
-    """Counts in ten equal bins of [0, 1]."""
+    """Return counts in ten equal bins of [0, 1]."""
     counts, _ = np.histogram(values, bins=_BINS, range=(0.0, 1.0))
     return tuple(int(c) for c in counts)
 

@@ -42,7 +42,7 @@ class EdgeUsage:
 
 
 def faint(edges: Sequence[Edge], blocks: Mapping[str, Block], now: datetime, busy: Collection[str]) -> list[Proposal]:
-    """Inferred edges that are weak in strength as in confidence; they are taken out."""
+    """Return inferred edges that are weak in strength as in confidence; they are taken out."""
     found = []
     for e in _judged(edges, blocks, busy):
         strength = e.weight * e.confidence * relevance_at(e.decay_lambda, e.last_reinforced_at, now)
@@ -57,7 +57,7 @@ def faint(edges: Sequence[Edge], blocks: Mapping[str, Block], now: datetime, bus
 def by_use(
     edges: Sequence[Edge], blocks: Mapping[str, Block], usage: EdgeUsage, busy: Collection[str]
 ) -> list[Proposal]:
-    """Edges whose ends are used together gain weight, those whose ends are used apart lose some.
+    """Return edges whose ends are used together gain weight, those whose ends are used apart lose some.
 
     n uses close the share 1 - (1 - ¼)ⁿ of the gap to 1; too few uses say nothing.
     """
@@ -89,7 +89,7 @@ def by_use(
 def mismatches(
     edges: Sequence[Edge], blocks: Mapping[str, Block], usage: EdgeUsage, busy: Collection[str]
 ) -> list[Proposal]:
-    """Blocks that are strongly alike and believed very differently.
+    """Return blocks that are strongly alike and believed very differently.
 
     The one with less use behind it moves half of the way to the other; each block at most once a plan.
     """

@@ -135,7 +135,7 @@ def _limited(found: Iterable[Proposal], limit: int | None) -> tuple[tuple[Propos
 
 
 def _remade(found: Iterable[Proposal]) -> frozenset[str]:
-    """Blocks that a proposal archives or makes: no other may build on them."""
+    """Return blocks that a proposal archives or makes: no other may build on them."""
     return frozenset(i for p in found if p.kind in ("duplicate", "merge", "split") for i in p.subjects)
 
 
@@ -285,8 +285,8 @@ def _splits(
 
 
 def _bounded(pieces: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:
-    """Paragraphs to look for a break between, at most so many in all: those of the longest texts. A single paragraph
-    has none.
+    """Return paragraphs to look for a break between, at most so many in all: those of the longest texts. A single
+    paragraph has none.
     """
     kept: list[Sequence[str]] = [()] * len(pieces)
     left = most
@@ -323,7 +323,7 @@ def apply(storage: Storage, proposals: Sequence[Proposal], now: datetime) -> Jou
 
 
 def _settled(change: Change) -> Change:
-    """Edges between two blocks that are both remade, which each proposal saw as the other's neighbour.
+    """Return edges between two blocks that are both remade, which each proposal saw as the other's neighbour.
 
     A remade block is archived, not gone, so such an edge is sound; it is led on to what the other became.
     """

@@ -256,8 +256,8 @@ def _shared_names(nodes: Sequence[LinkNode], known: LinkContext, first: int, now
 def _pairs_by_names(
     nodes: Sequence[LinkNode], known: LinkContext, first: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Pairs of rows (m, 2), the earlier row first, of which the second is new; what their names weigh
-    together (noisy or: every further one adds, none takes it over 1), and how many they share: (m,) each.
+    """Return pairs of rows (m, 2), the earlier row first, of which the second is new; what their names weigh together
+    (noisy or: every further one adds, none takes it over 1), and how many they share: (m,) each.
     """
     limit = max(_COMMON_NAME, math.isqrt(len(known)))
     spread = math.log(len(known) + 1)
@@ -324,6 +324,6 @@ def overlap(a: str, b: str) -> float:
 
 
 def _by_age(known: LinkContext, a: int, b: int) -> tuple[str, str]:
-    """Ids of (later, earlier); equal instants are told apart by id: a pair has one direction, whoever asks."""
+    """Return ids of (later, earlier); equal instants are told apart by id: a pair has one direction, whoever asks."""
     one, other = (known.created[a], known.ids[a]), (known.created[b], known.ids[b])
     return (one[1], other[1]) if one > other else (other[1], one[1])

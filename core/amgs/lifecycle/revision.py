@@ -330,7 +330,7 @@ class _Plan:
         return replace(block, meta=meta)
 
     def _updated(self, changed: dict[str, Block], told: set[str]) -> Iterable[PieceRevision]:
-        """Texts that stay where they are, of which the source says something else: a title, a tag."""
+        """Return texts that stay where they are, of which the source says something else: a title, a tag."""
         for name, pieces in self.after.items():
             for piece in pieces:
                 known = self.blocks.get(piece.block_id)

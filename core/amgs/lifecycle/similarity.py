@@ -102,7 +102,7 @@ def shingles(texts: Sequence[str]) -> Shingles:
 def pairs(
     blocks: Sequence[Block], matrix: Vector, progress: Progress | None = None, *, overlap_words: int = OVERLAP_WORDS
 ) -> tuple[Pair, ...]:
-    """Pairs that are alike, the surest first; matrix (n, d) holds the blocks' unit embeddings.
+    """Return pairs that are alike, the surest first; matrix (n, d) holds the blocks' unit embeddings.
 
     Pieces of one source (parts of a note, turns of a dialogue) are alike by nature: only a copy counts among them.
     """
@@ -200,7 +200,7 @@ def _sharing_runs(own: Shingles) -> tuple[_Shared, NDArray[np.int64]]:
 def _mutual(
     matrix: Vector, at: NDArray[np.float64], far: float, wanted: int, floor: float, progress: Progress | None
 ) -> NDArray[np.int64]:
-    """Pairs of which each is among the other's `wanted` nearest by cosine ≥ floor, of all and of those at most
+    """Return pairs of which each is among the other's `wanted` nearest by cosine ≥ floor, of all and of those at most
     `far` seconds away, as keys.
 
     Anniversaries and yearly chores are near in meaning too: the nearest of the same days are asked for apart.

@@ -82,7 +82,7 @@ def _judged(
     words: Mapping[str, frozenset[str]],
     aligned: Mapping[tuple[str, str], frozenset[str]],
 ) -> tuple[float, Succession] | None:
-    """(how well the new text fits, the succession); None where it does not."""
+    """Return (how well the new text fits, the succession); None where it does not."""
     share = _share(own, words[new.block_id])
     here = old.source == new.source
     in_place = here and new.block_id in aligned.get((old.source, old.block_id), ())

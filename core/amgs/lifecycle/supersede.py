@@ -121,7 +121,7 @@ def _apart(pair: Pair) -> bool:
 def _pairs(
     blocks: Sequence[Block], matrix: Vector, edges: Iterable[Edge], progress: Progress | None
 ) -> dict[tuple[str, str], float]:
-    """Pairs that may speak of one subject, with their cosine: near in meaning, linked, or sharing rare words.
+    """Return pairs that may speak of one subject, with their cosine: near in meaning, linked, or sharing rare words.
 
     Pieces of one source are left out: who tells a thing from end to end may name the old value and the new.
     """
@@ -151,7 +151,7 @@ def _pairs(
 
 
 def _rare_pairs(blocks: Sequence[Block]) -> Iterable[tuple[int, int]]:
-    """Pairs that share two words which few blocks hold, or one that stands in both titles."""
+    """Return pairs that share two words which few blocks hold, or one that stands in both titles."""
     holders: dict[str, list[int]] = {}
     titles = [subject_words(b) for b in blocks]
     for row, block in enumerate(blocks):

@@ -28,7 +28,7 @@ def faults(storage: Storage, progress: Progress | None = None) -> list[Fault]:
 
 
 def _blocks(storage: Storage, progress: Progress | None) -> Iterator[Fault]:
-    """Ids against contents, embeddings against the recorded dimension and length 1."""
+    """Yield ids against contents, embeddings against the recorded dimension and length 1."""
     space = storage.meta.embedding_space()
     total, done = sum(storage.blocks.by_status().values()), 0
     for batch in storage.block_columns.contents():

@@ -26,7 +26,7 @@ _LISTED: tuple[JournalTarget, ...] = ("block", "forecast", "clock", "frame")
 
 
 def block_row(before: Block | None, after: Block | None) -> JournalRow:
-    """The journal row of a block that was changed, made (before None) or taken away (after None).
+    """Return the journal row of a block that was changed, made (before None) or taken away (after None).
 
     The embedding before is kept only where it changes: where `after` does not carry the same array.
     """
@@ -45,13 +45,13 @@ def block_row(before: Block | None, after: Block | None) -> JournalRow:
 
 
 def made_row(block_id: str) -> JournalRow:
-    """The journal row of a raw block that was taken in; its content stays in the store and is not kept twice."""
+    """Return the journal row of a raw block that was taken in; its content stays in the store and is not kept twice."""
     return JournalRow("block", block_id, None, _MADE)
 
 
 def verdict_row(outcome: Outcome, reinforced: JournalRow | None = None) -> JournalRow:
-    """The journal row of a forecast that was given its outcome. reinforced: the `clock_row` of its block, where the
-    verdict reinforced it.
+    """Return the journal row of a forecast that was given its outcome. reinforced: the `clock_row` of its block, where
+    the verdict reinforced it.
     """
     after: dict[str, Any] = {
         "block": outcome.block_id,
@@ -67,7 +67,7 @@ def verdict_row(outcome: Outcome, reinforced: JournalRow | None = None) -> Journ
 
 
 def reinforcement_in(verdict: JournalRow) -> JournalRow | None:
-    """The `clock_row` that a `verdict_row` carries."""
+    """Return the `clock_row` that a `verdict_row` carries."""
     after = json.loads(verdict.after or "{}")
     if "reinforced" not in after:
         return None
@@ -75,7 +75,7 @@ def reinforcement_in(verdict: JournalRow) -> JournalRow | None:
 
 
 def clock_row(block: Block, event_type: str, at: datetime, source: str) -> JournalRow:
-    """The journal row of a block's reinforcement; block: as it was before."""
+    """Return the journal row of a block's reinforcement; block: as it was before."""
     before = {"last_reinforced_at": as_utc(block.last_reinforced_at).isoformat()}
     after = {"event_type": event_type, "at": as_utc(at).isoformat(), "source": source}
     return JournalRow("clock", block.id, json.dumps(before), json.dumps(after, sort_keys=True))
@@ -88,7 +88,7 @@ def frame_row(name: str, before: FrameDefinition | None, after: FrameDefinition 
 
 
 def edge_row(before: Edge | None, after: Edge | None) -> JournalRow:
-    """The journal row of an edge."""
+    """Return the journal row of an edge."""
     one = after or before
     if one is None:
         raise ValueError("a journal row needs an edge")
@@ -110,24 +110,26 @@ def extend(
 
 
 def _by_whom(summary: str) -> str:
-    """The summary, with the program that makes the change where nobody asked for it."""
+    """Return the summary, with the program that makes the change where nobody asked for it."""
     by = signature().get("by", "")
     return f"{summary}{MADE_BY}{by}" if by else summary
 
 
 def is_latest(storage: Storage, operation: JournalEntry) -> bool:
-    """Whether an operation stands and none came after it: only then may it be continued."""
+    """Return whether an operation stands and none came after it: only then may it be continued."""
     return storage.journal.is_latest(operation.id)
 
 
 def _counted(rows: Sequence[JournalRow]) -> tuple[int, int]:
-    """(rows of blocks and of what is known about them, rows of edges)."""
+    """Return (rows of blocks and of what is known about them, rows of edges)."""
     edges = sum(r.target == "edge" for r in rows)
     return len(rows) - edges, edges
 
 
 def detail(storage: Storage, operation_id: int, limit: int) -> JournalEntryDetail:
-    """What an operation did to its first `limit` blocks, and to edges; raises UsageError for one that is not there."""
+    """Return what an operation did to its first `limit` blocks, and to edges; raises UsageError for one that is not
+    there.
+    """
     operation = storage.journal.get(operation_id)
     if operation is None:
         raise UsageError(
@@ -155,7 +157,7 @@ def _block_of(row: JournalRow) -> str:
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """What changed of a block's state, in words: `standard → core`."""
+    """Return what changed of a block's state, in words: `standard → core`."""
     said = []
     for name in STATE[:-1]:
         old, new = before.get(name), after.get(name)
@@ -191,7 +193,7 @@ _META_WORDS = {
 
 
 def _told(row: JournalRow) -> str:
-    """What a row of the journal did to its block, in words."""
+    """Return what a row of the journal did to its block, in words."""
     if row.target == "forecast":
         verdict = json.loads(row.after or "{}")
         return f"{'useful' if verdict['actual'] else 'useless'}, forecast {verdict['predicted']:.2f}"

@@ -161,7 +161,7 @@ def _put_edges_back(storage: Storage, rows: Sequence[JournalRow]) -> None:
 
 
 def _with_clock(edge: Edge, present: Edge | None, left: Edge | None) -> Edge:
-    """The edge with the clock of a later use; the one that the operation itself began anew goes back with it."""
+    """Return the edge with the clock of a later use; the one that the operation itself began anew goes back with it."""
     if present is None or present.last_reinforced_at <= edge.last_reinforced_at:
         return edge
     if left is not None and left.last_reinforced_at == present.last_reinforced_at:

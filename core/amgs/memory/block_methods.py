@@ -17,7 +17,7 @@ class BlockMethods(OpenMemory):
     """What looks blocks and edges up and changes them."""
 
     def block(self, id_or_prefix: str) -> Block:
-        """The block with an id or with the only id that begins so.
+        """Return the block with an id or with the only id that begins so.
 
         Raises UnknownBlockError or AmbiguousIdError, which names the blocks that match.
         """
@@ -31,7 +31,7 @@ class BlockMethods(OpenMemory):
         limit: int | None = None,
         offset: int = 0,
     ) -> tuple[Block, ...]:
-        """Blocks that pass a filter, the latest first unless ordered by id."""
+        """Return blocks that pass a filter, the latest first unless ordered by id."""
         most = bounds.count("A limit", limit)
         skipped = bounds.count("An offset", offset)
         return self._storage.blocks.select(filter, order=order, limit=most, offset=skipped)
@@ -41,15 +41,15 @@ class BlockMethods(OpenMemory):
         return self._storage.blocks.earliest(filter)
 
     def count(self, filter: BlockFilter) -> int:
-        """How many blocks pass a filter."""
+        """Return how many blocks pass a filter."""
         return self._storage.blocks.count(filter)
 
     def titles(self, ids: Iterable[str]) -> dict[str, str]:
-        """The titles of the blocks with these ids, by id; unknown ids are missing from the answer."""
+        """Return the titles of the blocks with these ids, by id; unknown ids are missing from the answer."""
         return {one.id: one.title for one in self._storage.blocks.get(ids).values()}
 
     def find(self, text: str, limit: int = 20) -> tuple[Block, ...]:
-        """Blocks whose title, first words or id fit what was typed, the best first."""
+        """Return blocks whose title, first words or id fit what was typed, the best first."""
         from amgs.text import finder
 
         ids = finder.find(self._storage.blocks.outlines(), text, bounds.count("A limit", limit))
@@ -57,15 +57,15 @@ class BlockMethods(OpenMemory):
         return tuple(found[i] for i in ids if i in found)
 
     def resolve_source(self, source: str) -> tuple[str, ...]:
-        """Ids of the blocks that came from a source: a file, or `file#n` for a part or turn of it."""
+        """Return ids of the blocks that came from a source: a file, or `file#n` for a part or turn of it."""
         return self._storage.blocks.with_source(source)
 
     def has_source(self, sources: Sequence[str]) -> bool:
-        """Whether a block came from one of these sources, whole or as a part."""
+        """Return whether a block came from one of these sources, whole or as a part."""
         return self._storage.blocks.has_source(sources) or bool(self._storage.sources.held(sources))
 
     def edges(self, block_id: str | None = None) -> tuple[Edge, ...]:
-        """The edges of one block, both directions; of the whole memory without one."""
+        """Return the edges of one block, both directions; of the whole memory without one."""
         if block_id is None:
             return self._storage.edges.everything()
         return self._storage.edges.touching([self._context.whole_id(block_id)])

@@ -89,7 +89,7 @@ class LifecycleMethods(OpenMemory):
             )
 
     def operations(self, limit: int = 20) -> tuple[JournalEntry, ...]:
-        """The latest operations, the newest first."""
+        """Return the latest operations, the newest first."""
         return self._storage.journal.latest(bounds.count("A limit", limit))
 
     def last_event(self) -> datetime | None:
@@ -110,7 +110,7 @@ class LifecycleMethods(OpenMemory):
         reinforcing.reinforce(self._storage, wanted, event_type=event_type, source=source, now=now)
 
     def decay_curve(self, block_id: str, *, days: float = 30) -> DecayCurve:
-        """A block's relevance from its creation to `days` ahead."""
+        """Return a block's relevance from its creation to `days` ahead."""
         from amgs.lifecycle import decay_forecast
 
         block = self._context.block(block_id)
@@ -123,7 +123,7 @@ class LifecycleMethods(OpenMemory):
         )
 
     def forecast(self, *, days: float = 30, threshold: float | None = None) -> Forecast:
-        """What will fall under the threshold within `days`, soonest first."""
+        """Return what will fall under the threshold within `days`, soonest first."""
         return self.lifecycle.forecast(days=days, threshold=threshold)
 
     def feedback(
@@ -147,12 +147,12 @@ class LifecycleMethods(OpenMemory):
         )
 
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
-        """The latest forecasts, with their outcome where there is one."""
+        """Return the latest forecasts, with their outcome where there is one."""
         return self._storage.forecasts.latest(bounds.count("A limit", limit))
 
     def reliability(self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None) -> Reliability:
-        """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
-        category or relation type; of all, with what came of the promises of coverage.
+        """Return the reliability table and the Brier score with its parts, of all forecasts or of one frame, category
+        or relation type; of all, with what came of the promises of coverage.
         """
         from amgs.calibration import brier, coverage
 

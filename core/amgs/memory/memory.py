@@ -40,8 +40,8 @@ _COUNTS_KEPT = 4096
 
 
 def _embedder_of(storage: Storage, at_hand: Embedder | None) -> Embedder | None:
-    """The embedder that the store's embeddings come from, which may be the one at hand; in a store without any, the
-    one at hand.
+    """Return the embedder that the store's embeddings come from, which may be the one at hand; in a store without any,
+    the one at hand.
     """
     space = storage.meta.embedding_space()
     if space is None or (at_hand is not None and space == (at_hand.name, at_hand.dimension)):
@@ -196,29 +196,31 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
             self._storage.meta.keep(name, value)
 
     def kept(self, prefix: str = "") -> dict[str, str]:
-        """What is remembered under names that begin so, by name."""
+        """Return what is remembered under names that begin so, by name."""
         return self._storage.meta.kept(prefix)
 
     # --- health -----------------------------------------------------------------------------------------
 
     def counts(self) -> Mapping[str, int]:
-        """How many blocks are raw, consolidated, archived and pruned; of a state without any there is no entry."""
+        """Return how many blocks are raw, consolidated, archived and pruned; of a state without any there is no
+        entry.
+        """
         return self._storage.blocks.by_status()
 
     def status(self) -> StoreStatus:
-        """One look at the whole memory."""
+        """Return one look at the whole memory."""
         from amgs.api import health
 
         return health.status(self._context)
 
     def namespaces(self) -> tuple[NamespaceSize, ...]:
-        """The namespaces of the database that this memory lies in, those that whoever is connected may use; nothing for
-        a memory in a file.
+        """Return the namespaces of the database that this memory lies in, those that whoever is connected may use;
+        nothing for a memory in a file.
         """
         return self._storage.namespaces()
 
     def health(self) -> Health:
-        """How each side of the memory stands, and what looks closer or mends it."""
+        """Return how each side of the memory stands, and what looks closer or mends it."""
         from amgs.api import health
 
         return health.health(self._context)

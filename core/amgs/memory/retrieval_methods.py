@@ -44,8 +44,8 @@ class RetrievalMethods(OpenMemory, Retrieval):
         budget: int | None = None,
         child: str | None = None,
     ) -> Explanation:
-        """Why a block is among the `top_k` hits or in a frame, or at which layer it fell out: by how
-        much, and the smallest change of weights that would admit it. Leaves no trace.
+        """Return why a block is among the `top_k` hits or in a frame, or at which layer it fell out: by how much, and
+        the smallest change of weights that would admit it. Leaves no trace.
 
         child: the part of a composite frame that is asked about.
         """
@@ -84,8 +84,8 @@ class RetrievalMethods(OpenMemory, Retrieval):
         weights: Weights | None = None,
         reinforce: bool = True,
     ) -> Frame:
-        """What a model should read for a query: the assembled frame, `.text` to put into a prompt and `.selected` with
-        the blocks that are in it, the best first.
+        """Return what a model should read for a query: the assembled frame, `.text` to put into a prompt and
+        `.selected` with the blocks that are in it, the best first.
 
         frame: SESSION (who the agent is, what answers the query, what was last), ATTENTION (only what answers it) or
         any other that is defined. budget: at most so many tokens; the frame's own unless given. weights: other weights
@@ -96,11 +96,13 @@ class RetrievalMethods(OpenMemory, Retrieval):
         return self.assemble(frame, query=query, budget=budget, weights=weights, reinforce=reinforce)
 
     def entity_names(self, start: str = "", limit: int = 50) -> tuple[str, ...]:
-        """Names and aliases of entities that begin so, of those that were looked at since the memory was opened."""
+        """Return names and aliases of entities that begin so, of those that were looked at since the memory was
+        opened.
+        """
         return self.entities.names(start, limit)
 
     def frame_definitions(self) -> tuple[FrameDefinition, ...]:
-        """The registered frames, children before their parents."""
+        """Return the registered frames, children before their parents."""
         return tuple(self._context.definitions().values())
 
     def define_frame(self, definition: FrameDefinition) -> None:
@@ -108,11 +110,11 @@ class RetrievalMethods(OpenMemory, Retrieval):
         self.frames.define(definition)
 
     def neighbourhood(self, block_id: str, hops: int = 1, limit: int = 60) -> Neighbourhood:
-        """What lies within `hops` of a block, the nearest and strongest `limit` of it."""
+        """Return what lies within `hops` of a block, the nearest and strongest `limit` of it."""
         return self.graph.neighbourhood(block_id, hops, limit)
 
     def centrality(self, block_id: str) -> Centrality:
-        """A block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]; zeros outside the
+        """Return a block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]; zeros outside the
         graph.
         """
         from amgs.types import Centrality
@@ -123,7 +125,7 @@ class RetrievalMethods(OpenMemory, Retrieval):
             return Centrality() if at is None else state.graph.measures(bridges=True).of(at)
 
     def graph_stats(self) -> GraphStats:
-        """Counts and shape of the whole graph."""
+        """Return counts and shape of the whole graph."""
         from amgs.graph import traversal
 
         with self._opened.derived.reading() as state:

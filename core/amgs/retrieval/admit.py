@@ -28,8 +28,8 @@ class Admission:
 
 
 def nearest(weights: Row, differences: NDArray[np.float64]) -> Row | None:
-    """The weights nearest to the given (5,), not negative and of sum 1, under which every row of differences
-    (c, 5) comes to MARGIN at least; None when there are none. L2, exactly.
+    """Return the weights nearest to the given (5,), not negative and of sum 1, under which every row of differences (c,
+    5) comes to MARGIN at least; None when there are none. L2, exactly.
 
     At the nearest point some weights are 0 and some rows are tight; each choice gives one linear system, and
     five weights allow few enough to try them all.
@@ -50,7 +50,7 @@ def nearest(weights: Row, differences: NDArray[np.float64]) -> Row | None:
 
 
 def admission(parts: NDArray[np.float64], row: int, weights: Row, places: int) -> Admission | None:
-    """The smallest change of weights found that brings candidate `row` among the first `places`.
+    """Return the smallest change of weights found that brings candidate `row` among the first `places`.
 
     parts: (m, 5) of all candidates. Beside each admitted one in turn it is lifted over that and then over
     whoever still stands in the way; the rank is counted anew under the changed weights, so that what is
@@ -84,12 +84,12 @@ def _over(parts: NDArray[np.float64], row: int, weights: Row, places: int, rival
 
 
 def _choices(rows: int, most: int) -> list[tuple[int, ...]]:
-    """Which rows may be tight at once: none, or up to `most` of them."""
+    """Return which rows may be tight at once: none, or up to `most` of them."""
     return [chosen for count in range(min(rows, most) + 1) for chosen in combinations(range(rows), count)]
 
 
 def _corner(weights: Row, differences: NDArray[np.float64], free: Sequence[int], tight: Sequence[int]) -> Row | None:
-    """The point nearest to the weights where only `free` may be other than 0 and the tight rows equal MARGIN;
+    """Return the point nearest to the weights where only `free` may be other than 0 and the tight rows equal MARGIN;
     None where it is negative or there is none.
     """
     fixed = np.vstack([np.ones((1, len(free))), differences[np.ix_(tight, free)]])

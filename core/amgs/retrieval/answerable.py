@@ -33,7 +33,7 @@ TOLD = frozenset({TURN, PART})
 
 
 def answerable(evidence: Features) -> float:
-    """The chance in [0, 1] that what was found answers the query, as if every other question had an answer."""
+    """Return the chance in [0, 1] that what was found answers the query, as if every other question had an answer."""
     if not evidence.numbers.size:
         return 0.0
     chance = _logistic(SLOPE * (float(evidence.cosine.max()) - EVEN))
@@ -47,13 +47,13 @@ def answerable(evidence: Features) -> float:
 
 
 def form_of(evidence: Features) -> int:
-    """The form of text of the best candidate, of `text_forms.FORMS`; the evidence holds at least one."""
+    """Return the form of text of the best candidate, of `text_forms.FORMS`; the evidence holds at least one."""
     return int(evidence.form[int(np.argmax(contributions(evidence).sum(axis=1)))])
 
 
 def why_untold(evidence: Features | None, question: str, best: str) -> str:
-    """Why the estimate must not be told, empty where it may be: where it was not measured. What was written on a day
-    that the question names answers it without any of its words. best: the text of the best hit.
+    """Return why the estimate must not be told, empty where it may be: where it was not measured. What was written on a
+    day that the question names answers it without any of its words. best: the text of the best hit.
     """
     if evidence is None or (evidence.numbers.size and not evidence.cosine.any()):
         return "it takes words and meaning together"
@@ -70,7 +70,7 @@ def why_untold(evidence: Features | None, question: str, best: str) -> str:
 
 
 def in_words(chance: float) -> str:
-    """What an estimate says; empty where it does not know."""
+    """Return what an estimate says; empty where it does not know."""
     if chance < UNLIKELY:
         return "no sign of an answer"
     return "an answer is likely" if chance >= LIKELY else ""

@@ -57,8 +57,8 @@ class AskedDays:
     alone: bool = True
 
     def within(self, wanted: BlockFilter) -> BlockFilter:
-        """The filter, for what was written on these days anywhere on the earth; `holds` says of a block whether it
-        was.
+        """Return the filter, for what was written on these days anywhere on the earth; `holds` says of a block whether
+        it was.
         """
         since = earlier(datetime.combine(self.first, time.min, UTC), _EASTERNMOST)
         until = earlier(datetime.combine(self.last, time.min, UTC), -timedelta(days=1) - _WESTERNMOST)
@@ -69,23 +69,24 @@ class AskedDays:
         )
 
     def overlap(self, told: ToldDays) -> bool:
-        """Whether a span of at most LONGEST days that a text tells, and surely means, has one of these days."""
+        """Return whether a span of at most LONGEST days that a text tells, and surely means, has one of these days."""
         short = (told.last - told.first).days < LONGEST
         return short and told.confidence > LEAST_SURE and told.first <= self.last and told.last >= self.first
 
     def holds(self, block: Block) -> bool:
-        """Whether a text was written on one of these days, by its writer's calendar."""
+        """Return whether a text was written on one of these days, by its writer's calendar."""
         return self.first <= block.written.date() <= self.last
 
     def told_by(self, block: Block) -> bool:
-        """Whether a text tells of one of these days, other than by the day it was written on."""
+        """Return whether a text tells of one of these days, other than by the day it was written on."""
         written = block.written.date()
         return any(self.overlap(told) and not told.first == told.last == written for told in _told(block))
 
 
 def asked_days(text: str, now: datetime) -> AskedDays | None:
-    """The first and the last day that a question names, told from now, in the zone of who asks; None where it names
-    none that is sure, or a span that is open or longer than LONGEST days, and for a text of more than MOST_CHARACTERS.
+    """Return the first and the last day that a question names, told from now, in the zone of who asks; None where it
+    names none that is sure, or a span that is open or longer than LONGEST days, and for a text of more than
+    MOST_CHARACTERS.
     """
     if len(text) > MOST_CHARACTERS:
         return None

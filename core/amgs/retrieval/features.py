@@ -124,7 +124,7 @@ class QueryFeatures:
 def weigh(
     numbers: Numbers, asked: QueryFeatures, sequences: SequenceIndex, keyword: LexicalIndex, vectors: VectorIndex
 ) -> Features:
-    """The features of each candidate: numbers (m,) rising, all of them in the sequence index."""
+    """Return the features of each candidate: numbers (m,) rising, all of them in the sequence index."""
     traits, forms = sequences.traits, sequences.forms
     rows = traits.rows(numbers)
     form = forms.form[rows]
@@ -179,7 +179,7 @@ def weigh(
 
 
 def without_names(text: str, names: Collection[str]) -> str:
-    """A query's words without names and the commonest words: what it is about, whoever is meant."""
+    """Return a query's words without names and the commonest words: what it is about, whoever is meant."""
     idle = {*COMMON_WORDS, *names}
     kept = [word for word in _WORD.findall(text) if word.lower() not in idle]
     return " ".join(kept) or text
@@ -221,7 +221,7 @@ class _Words:
         scores = np.zeros(every_turn.size + 1)  # the last one is that at NOTHING
 
         def laid_out(at: NDArray[np.int64], found: NDArray[np.float64]) -> NDArray[np.float64]:
-            """(5, m) what of the scores at some rows stands near the candidates."""
+            """Return (5, m) what of the scores at some rows stands near the candidates."""
             scores[at] = found
             held = scores[near]
             scores[at] = 0.0  # to lay it out anew for each word would take longer where blocks are many
@@ -266,8 +266,8 @@ def _best(scores: NDArray[np.float64]) -> float:
 
 
 def _window(sequences: SequenceIndex, rows: NDArray[np.int64], turns: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """(5, m): the rows themselves, those one and two steps before, and those one and two steps after; NOTHING where
-    there is none, as two steps from anything but a turn.
+    """Return (5, m): the rows themselves, those one and two steps before, and those one and two steps after; NOTHING
+    where there is none, as two steps from anything but a turn.
     """
     found = [rows]
     for way in (sequences.before, sequences.after):
@@ -290,8 +290,8 @@ class _Meanings:
         self._paired, self._length = paired[held], length[held]
 
     def by(self, comparison: QueryVectors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(m,) cosines, 0 without an embedding, and (m,) those of what is taken together, in deviations from the mean;
-        without an embedding a block stands at the mean.
+        """Return (m,) cosines, 0 without an embedding, and (m,) those of what is taken together, in deviations from the
+        mean; without an embedding a block stands at the mean.
         """
         mean, deviation = comparison.spread
         own = comparison.of(self._numbers)

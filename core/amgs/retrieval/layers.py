@@ -26,14 +26,14 @@ from amgs.types import STATUSES, BlockFilter
 
 
 def prefilter(wanted: BlockFilter, blocks: BlockReader) -> Numbers:
-    """Numbers of the blocks that may be considered at all, ascending: (n,). No later layer lets another one
+    """Return numbers of the blocks that may be considered at all, ascending: (n,). No later layer lets another one
     in.
     """
     return blocks.numbers(wanted)
 
 
 def total(blocks: BlockReader) -> int:
-    """How many blocks the pre-filter chose from."""
+    """Return how many blocks the pre-filter chose from."""
     return int(blocks.numbers(BlockFilter(statuses=STATUSES)).size)
 
 
@@ -53,7 +53,7 @@ class LexicalHit:
 
 
 def keyword(query: LexicalQuery, index: LexicalIndex, allowed: Numbers, limit: int) -> Mapping[int, LexicalHit]:
-    """The best blocks by number, among the allowed."""
+    """Return the best blocks by number, among the allowed."""
     if query.mass <= 0:
         return {}
     hits = index.search(query, limit, allowed)
@@ -61,7 +61,7 @@ def keyword(query: LexicalQuery, index: LexicalIndex, allowed: Numbers, limit: i
 
 
 def saturated(share: float) -> float:
-    """The lexical score in [0, 1): strictly rising in the share, so that BM25's order stays, and comparable
+    """Return the lexical score in [0, 1): strictly rising in the share, so that BM25's order stays, and comparable
     between queries.
     """
     return 1.0 - math.exp(-_SLOPE * max(share, 0.0))
@@ -80,7 +80,7 @@ class FuzzyResult:
 
 
 def fuzzy(text: str, query: LexicalQuery, index: LexicalIndex, allowed: Numbers, limit: int) -> FuzzyResult:
-    """Blocks that hold a correction of an unknown word; each weighs as close as it is to what was typed.
+    """Return blocks that hold a correction of an unknown word; each weighs as close as it is to what was typed.
 
     text: the query as it was typed. An English word is no typo, even if no block holds it; nor is a function word of
     the language that the query is in.
@@ -101,8 +101,8 @@ def fuzzy(text: str, query: LexicalQuery, index: LexicalIndex, allowed: Numbers,
 def unheld(
     text: str, query: LexicalQuery, index: LexicalIndex, corrected: Collection[StemCorrection]
 ) -> tuple[str, ...]:
-    """The words of a query, as they were typed, that no block holds and that were taken for no typo; function words and
-    what is written without spaces are left out.
+    """Return the words of a query, as they were typed, that no block holds and that were taken for no typo; function
+    words and what is written without spaces are left out.
     """
     missing = {term.text for term in query.unknown} - {one.unknown for one in corrected}
     if not missing:
@@ -120,7 +120,7 @@ def unheld(
 
 @lru_cache(maxsize=1)
 def english_words() -> frozenset[str]:
-    """Some 20,000 common words and names in lower case, the vocabulary of the packaged encoder; none without it.
+    """Return some 20,000 common words and names in lower case, the vocabulary of the packaged encoder; none without it.
 
     It was counted from books and articles, so what is often misspelt is there as it is spelt right.
     """
@@ -132,7 +132,7 @@ def english_words() -> frozenset[str]:
 
 
 def vector(comparison: QueryVectors, limit: int) -> Mapping[int, float]:
-    """Cosine by number of the best blocks. What points away from the query (cosine <= 0) is no hit."""
+    """Return cosine by number of the best blocks. What points away from the query (cosine <= 0) is no hit."""
     return {number: cosine for number, cosine in comparison.best(limit) if cosine > 0.0}
 
 
@@ -141,7 +141,7 @@ GRAPH_SHARE = 0.25
 
 
 def best(similarities: Mapping[int, float], count: int) -> dict[int, float]:
-    """The `count` most similar blocks, ties by number: the seeds."""
+    """Return the `count` most similar blocks, ties by number: the seeds."""
     ranked = sorted(similarities.items(), key=lambda item: (-item[1], item[0]))
     return {number: similarity for number, similarity in ranked[:count] if similarity > 0.0}
 
@@ -149,7 +149,7 @@ def best(similarities: Mapping[int, float], count: int) -> dict[int, float]:
 def expand(
     seeds: Mapping[int, float], view: GraphView, allowed: Numbers, share: float = GRAPH_SHARE
 ) -> Mapping[int, float]:
-    """What flows into the neighbours of the seeds (number -> similarity), by number: values in [0, 1].
+    """Return what flows into the neighbours of the seeds (number -> similarity), by number: values in [0, 1].
 
     Along an edge flows share x strength x the seed's similarity; what comes in from several seeds is
     joined as independent chances, so that a block that many of them point to stands out. A seed gets what the

@@ -69,8 +69,8 @@ _SAYS_LITTLE = _POLITE | frozenset(COMMON_WORDS) - {"no", "not", "never", "yes"}
 
 
 def with_non_answers(evidence: Features, asked: str, blocks: Blocks) -> Features:
-    """The evidence with its column `no_answer`, of turns of a dialogue and of notes that say in which role they were
-    said. Nothing steps back where a question asks what was asked, or what is not known.
+    """Return the evidence with its column `no_answer`, of turns of a dialogue and of notes that say in which role they
+    were said. Nothing steps back where a question asks what was asked, or what is not known.
     """
     if table_of(asked).asking.search(asked):
         return evidence
@@ -91,8 +91,8 @@ def with_non_answers(evidence: Features, asked: str, blocks: Blocks) -> Features
 
 
 def tells(text: str, asked: str, *, of_assistant: bool) -> bool:
-    """Whether a text may answer what is asked: it neither asks alone, nor says that it does not know; or it gives a
-    name or a number that the question does not. of_assistant: then what is so in general is no answer either.
+    """Return whether a text may answer what is asked: it neither asks alone, nor says that it does not know; or it
+    gives a name or a number that the question does not. of_assistant: then what is so in general is no answer either.
     """
     known = _known(asked)
     if not (
@@ -110,19 +110,19 @@ def tells(text: str, asked: str, *, of_assistant: bool) -> bool:
 
 
 def is_question(text: str) -> bool:
-    """Whether a text asks, and says hardly a word beside it."""
+    """Return whether a text asks, and says hardly a word beside it."""
     text = text.replace("？", "?")
     said = [one for one in _SENTENCE.findall(text) if "?" not in one]
     return "?" in text and all(len(_WORD.findall(one)) <= _FEW for one in said)
 
 
 def _bare(word: str) -> str:
-    """A word in lower case without a possessive; of "I'm" the "i", which every question knows."""
+    """Return a word in lower case without a possessive; of "I'm" the "i", which every question knows."""
     bare = word.lower().replace("’", "'").partition("'")[0]
     return "" if bare == "i" else bare
 
 
 @lru_cache(maxsize=8)
 def _known(asked: str) -> frozenset[str]:
-    """The words of a question, and what is no word at all."""
+    """Return the words of a question, and what is no word at all."""
     return frozenset(("", *map(_bare, _WORD.findall(asked))))

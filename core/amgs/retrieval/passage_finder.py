@@ -33,7 +33,7 @@ class PassageFinder:
         self._terms: dict[str, str | None] = {}
 
     def matches(self, content: str) -> list[Match]:
-        """Where the content holds a word of the query, in any of its forms."""
+        """Return where the content holds a word of the query, in any of its forms."""
         if not self._weights:
             return []
         read = content[:_MOST]
@@ -46,7 +46,7 @@ class PassageFinder:
         ]
 
     def passage(self, content: str, most: int) -> PassageSpan:
-        """The passage of at most `most` characters in which most of what is asked for stands."""
+        """Return the passage of at most `most` characters in which most of what is asked for stands."""
         matches = self.matches(content)
         start, end = best_passage(content, matches, most)
         inside = tuple((m.start, m.end) for m in matches if start <= m.start and m.end <= end)
@@ -61,7 +61,7 @@ class PassageFinder:
 
 
 def _words(text: str) -> Iterator[tuple[int, str]]:
-    """Each word with where it begins; of a script without spaces each pair of characters."""
+    """Yield each word with where it begins; of a script without spaces each pair of characters."""
     for found in _WORD.finditer(text):
         word, start = found[0], found.start()
         if len(word) > 1 and spaceless(word):
@@ -71,7 +71,7 @@ def _words(text: str) -> Iterator[tuple[int, str]]:
 
 
 def with_passages(hits: Sequence[Candidate], finder: PassageFinder) -> tuple[Candidate, ...]:
-    """The hits, each with the passage that answers the query."""
+    """Return the hits, each with the passage that answers the query."""
     return tuple(replace(hit, passage=finder.passage(hit.block.content, HIT)) for hit in hits)
 
 
@@ -82,7 +82,7 @@ _MOST_CHARACTERS = 20_000
 
 
 def held(query: LexicalQuery, content: str, index: LexicalIndex) -> tuple[str, ...]:
-    """The words of the content that match the query, in lower case, in the order they stand there."""
+    """Return the words of the content that match the query, in lower case, in the order they stand there."""
     stems = {term.text for term in query.terms}
     named = {form for t in query.identifiers for form in (t.identifier.exact, t.identifier.squeezed)}
     found = [one.exact for one in identifiers(content[:_MOST_CHARACTERS]) if {one.exact, one.squeezed} & named]
@@ -90,8 +90,8 @@ def held(query: LexicalQuery, content: str, index: LexicalIndex) -> tuple[str, .
 
 
 def with_stems(stems: Collection[str], content: str, index: LexicalIndex) -> tuple[str, ...]:
-    """The words of the content that have one of these stems, in lower case, each once; of a script without spaces the
-    stems themselves.
+    """Return the words of the content that have one of these stems, in lower case, each once; of a script without
+    spaces the stems themselves.
     """
     words = dict.fromkeys(found.group().lower() for found in _WORD.finditer(content[:_MOST_CHARACTERS]))
     found: dict[str, None] = {}
@@ -111,7 +111,7 @@ def told(words: Collection[str], content: str) -> str:
 
 
 def _quotation(words: Collection[str], content: str) -> str:
-    """The sentence that holds most of the words, cut to what surrounds the first of them."""
+    """Return the sentence that holds most of the words, cut to what surrounds the first of them."""
     sentences = [" ".join(found.group().split()) for found in SENTENCE.finditer(content)]
     best = max(sentences or [content], key=lambda text: sum(word in text.lower() for word in words))
     if len(best) <= _LONGEST:

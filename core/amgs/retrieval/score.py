@@ -50,7 +50,7 @@ class Finding:
 
 
 def similarity(found: Finding, lexical_share: float) -> float:
-    """How well a block matches the query by what one layer says, in [0, 1]: for the seeds of the graph, and
+    """Return how well a block matches the query by what one layer says, in [0, 1]: for the seeds of the graph, and
     where a layer runs alone.
 
     The lexical score and the cosine by their shares; a block without an embedding has the lexical score
@@ -65,13 +65,15 @@ def similarity(found: Finding, lexical_share: float) -> float:
 
 
 def pulled(similarities: NDArray[np.float64], exact: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Similarities (m,) with the exact identifiers' say (m,): who holds a rare one outweighs who does not."""
+    """Return similarities (m,) with the exact identifiers' say (m,): who holds a rare one outweighs who does not."""
     spared = similarities * (1.0 - _IDENTIFIER_PUSH * float(exact.max(initial=0.0)))
     return np.clip(spared + (1.0 - spared) * _IDENTIFIER_PULL * exact, 0.0, 1.0)
 
 
 def ranked_down(similarities: NDArray[np.float64], superseded: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Similarities (m,) with those of what no longer holds (m,) at half: it is found behind what took its place."""
+    """Return similarities (m,) with those of what no longer holds (m,) at half: it is found behind what took its
+    place.
+    """
     return np.where(superseded, _SUPERSEDED_SHARE * similarities, similarities)
 
 
@@ -81,7 +83,7 @@ def reinforcement(count: float) -> float:
 
 
 def weight_row(weights: Weights) -> NDArray[np.float64]:
-    """The weights (5,) in the order of COMPONENTS."""
+    """Return the weights (5,) in the order of COMPONENTS."""
     return np.array([getattr(weights, name) for name in COMPONENTS])
 
 

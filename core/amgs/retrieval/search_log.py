@@ -84,7 +84,7 @@ class SearchLog:
         return bool(self._pending)
 
     def latest(self, limit: int) -> tuple[SearchRow, ...]:
-        """The latest searches, written or not, the newest first."""
+        """Return the latest searches, written or not, the newest first."""
         with self._lock:
             written = self._storage.searches.latest(limit)
             self._renumber(written[0].serial if written else 0)
@@ -92,7 +92,7 @@ class SearchLog:
         return (*fresh, *written)[:limit]
 
     def get(self, serial: int) -> SearchRow | None:
-        """A search by its number; None where it is not kept."""
+        """Return a search by its number; None where it is not kept."""
         with self._lock:
             waiting = next((one for one in self._pending if one.serial == serial), None)
         return self._storage.searches.get(serial) if waiting is None else _row(waiting)
@@ -130,7 +130,7 @@ def _row(one: _Pending) -> SearchRow:
 
 
 def explain(row: SearchRow, block: Block) -> Explanation:
-    """Why a block was a hit of a past search or not, from what was kept of it."""
+    """Return why a block was a hit of a past search or not, from what was kept of it."""
     every, weights = unpack(row.candidates)
     place = next((n for n, one in enumerate(every) if block.id.startswith(one.block)), None)
     if place is None:

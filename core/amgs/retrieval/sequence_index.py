@@ -52,7 +52,7 @@ class SequenceIndex:
         return forms_of(self.traits, self.episode, (self.before != NOTHING) | (self.after != NOTHING))
 
     def called(self, text: str) -> tuple[int, ...]:
-        """The speakers of dialogues that a text names: places in the names of the traits."""
+        """Return the speakers of dialogues that a text names: places in the names of the traits."""
         return tuple(place for place in self.traits.named(text) if place in self._speakers)
 
     @cached_property
@@ -61,8 +61,8 @@ class SequenceIndex:
         return frozenset(np.flatnonzero(np.bincount(self.forms.speaker - NOBODY)[1:]).tolist())
 
     def spoken_as(self, role: ChatRole) -> NDArray[np.bool_]:
-        """(n,) which blocks the user, or the assistant, of a chat with an assistant says. Where nobody in a chat is
-        called user, everybody but the assistant is.
+        """Return (n,) which blocks the user, or the assistant, of a chat with an assistant says. Where nobody in a chat
+        is called user, everybody but the assistant is.
         """
         users, assistants = self._chats
         return users if role == "user" else assistants
@@ -105,12 +105,12 @@ def write(folder: Path, sequences: SequenceIndex) -> None:
 
 
 def said(sequences: SequenceIndex) -> Mapping[str, Any]:
-    """What is noted beside the arrays."""
+    """Return what is noted beside the arrays."""
     return {"names": list(sequences.traits.names)}
 
 
 def read(kept: Generation) -> SequenceIndex:
-    """The sequence index of a generation."""
+    """Return the sequence index of a generation."""
     columns = {name: kept.array(name) for name in _COLUMNS}
     traits = BlockFeatures(**columns, names=tuple(map(str, kept.said["names"])))
     order = (kept.array(name) for name in ("before", "after", "episode_number", "source"))
@@ -118,7 +118,8 @@ def read(kept: Generation) -> SequenceIndex:
 
 
 def lay_out(traits: BlockFeatures, view: GraphView) -> SequenceIndex:
-    """The sequence index of a store: order from the `next` edges, episodes from the sources, else from the order.
+    """Return the sequence index of a store: order from the `next` edges, episodes from the sources, else from the
+    order.
 
     Order does not decay: whatever an edge's strength, what was said before stays said before. A text that
     stands at several places keeps its first neighbours.
@@ -167,7 +168,9 @@ def appended(known: SequenceIndex, traits: BlockFeatures) -> SequenceIndex | Non
 
 
 def _episodes(traits: BlockFeatures, before: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """(n,) episode numbers: blocks of one source, or of one chain where sources do not tell; and (n,) the sources."""
+    """Return (n,) episode numbers: blocks of one source, or of one chain where sources do not tell; and (n,) the
+    sources.
+    """
     size = before.size
     if not size:
         return np.zeros(0, np.int64), np.zeros(0, np.uint64)

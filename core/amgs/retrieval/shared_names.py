@@ -40,7 +40,7 @@ Blocks = Callable[[Sequence[int]], Mapping[int, Block]]
 
 
 def with_shared_names(evidence: Features, keyword: LexicalIndex, blocks: Blocks) -> Features:
-    """The evidence with its column `shared_names`; blocks: by number.
+    """Return the evidence with its column `shared_names`; blocks: by number.
 
     From each of the best hits, by how likely it is, its weight flows to its names by their rarity, and from each name
     in equal parts to the blocks that hold it. What flows to a candidate, and its weight as one of the best, are each
@@ -79,7 +79,7 @@ class _NameIndex:
         self._held: dict[str, tuple[NDArray[np.int64], int]] = {}
 
     def spread(self, text: str) -> NDArray[np.float64]:
-        """(m,) what each candidate gets of a text's weight of 1."""
+        """Return (m,) what each candidate gets of a text's weight of 1."""
         found = names(text)
         self._read({word for name in found for word in name.split()})
         told = {name: self._rarity(name) for name in found}
@@ -102,16 +102,16 @@ class _NameIndex:
             self._words[word] = tuple((self._keyword.frequency(stem), stem) for stem in told)
 
     def _rarity(self, name: str) -> float:
-        """The idf of the rarest word; 0 of a name that is in too many blocks."""
+        """Return the idf of the rarest word; 0 of a name that is in too many blocks."""
         least = min((frequency for frequency, _ in self._stems(name)), default=0)
         return idf(self._keyword.documents, least) if 0 < least <= MOST_BLOCKS else 0.0
 
     def _stems(self, name: str) -> list[tuple[int, str]]:
-        """The stems of a name's words, each after how many blocks hold it; the rarest first."""
+        """Return the stems of a name's words, each after how many blocks hold it; the rarest first."""
         return sorted({one for word in name.split() for one in self._words[word]})
 
     def _blocks(self, name: str) -> NDArray[np.int64]:
-        """The numbers, ascending, of the blocks that hold every word of a name."""
+        """Return the numbers, ascending, of the blocks that hold every word of a name."""
         held: NDArray[np.int64] | None = None
         for _, stem in self._stems(name):
             if held is not None and held.size < 2:
@@ -124,7 +124,9 @@ class _NameIndex:
 
 
 def names(text: str) -> Collection[str]:
-    """What of a text could be a name, each once: runs of words with a capital, without a common word before them."""
+    """Return what of a text could be a name, each once: runs of words with a capital, without a common word before
+    them.
+    """
     found: dict[str, None] = {}
     for match in _NAME.finditer(text):
         words = list(_LETTERS.findall(match[0].lower()))

@@ -57,7 +57,7 @@ USUAL_BEST, MANY = 8.6, 20.0
 
 
 def contributions(evidence: Features) -> NDArray[np.float64]:
-    """(m, k): each feature times its weight; a row sums to the linear score."""
+    """Return (m, k): each feature times its weight; a row sums to the linear score."""
     return np.asarray(evidence.values * np.array([WEIGHTS[name] for name in FEATURES]))
 
 

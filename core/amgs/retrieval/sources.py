@@ -31,19 +31,19 @@ class BlockReader(Protocol):
     """The store's reading side."""
 
     def numbers(self, wanted: BlockFilter, *, limit: int | None = None) -> Numbers:
-        """Numbers of the blocks that pass, ascending; with a limit, the most recently reinforced of them."""
+        """Return numbers of the blocks that pass, ascending; with a limit, the most recently reinforced of them."""
         ...
 
     def stored(self, numbers: Sequence[int]) -> Sequence[NumberedBlock]:
-        """The blocks with these numbers, in any order; unknown numbers are left out."""
+        """Return the blocks with these numbers, in any order; unknown numbers are left out."""
         ...
 
     def facts(self, numbers: Sequence[int]) -> ScoringFacts:
-        """The scoring columns of the blocks with these numbers; unknown numbers are left out."""
+        """Return the scoring columns of the blocks with these numbers; unknown numbers are left out."""
         ...
 
     def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:
-        """The number of each id that exists."""
+        """Return the number of each id that exists."""
         ...
 
 

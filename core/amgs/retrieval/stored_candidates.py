@@ -42,7 +42,7 @@ class StoredCandidate:
 
 
 def pack(candidates: Iterable[StoredCandidate], weights: Mapping[str, Weights]) -> str:
-    """Candidates and weights (by part; `WHOLE`: of all) as JSON, words once and figures to four digits."""
+    """Return candidates and weights (by part; `WHOLE`: of all) as JSON, words once and figures to four digits."""
     words: dict[str, int] = {}
 
     def word(text: str) -> int:
@@ -70,7 +70,9 @@ def pack(candidates: Iterable[StoredCandidate], weights: Mapping[str, Weights]) 
 
 
 def unpack(text: str) -> tuple[tuple[StoredCandidate, ...], dict[str, Weights]]:
-    """What `pack` wrote: the candidates, and the weights of each part; raises StoreCorruptError for anything else."""
+    """Return what `pack` wrote: the candidates, and the weights of each part; raises StoreCorruptError for anything
+    else.
+    """
     try:
         data = json.loads(text)
         words = data["words"]
@@ -93,7 +95,7 @@ def _candidate(row: Sequence[Any], words: Sequence[str]) -> StoredCandidate:
 
 
 def found_by(one: StoredCandidate) -> tuple[LayerVerdict, ...]:
-    """Which layers had found a candidate."""
+    """Return which layers had found a candidate."""
     return tuple(_found(layer, one) for layer in FINDERS)
 
 
@@ -105,7 +107,7 @@ def _found(layer: str, one: StoredCandidate) -> LayerVerdict:
 
 
 def as_it_was(one: StoredCandidate, block: Block) -> Candidate:
-    """A candidate with its scores of then."""
+    """Return a candidate with its scores of then."""
     became: Any = one.fate
     return Candidate(
         block=block,

@@ -48,7 +48,8 @@ class TextForms:
 
 
 def forms_of(traits: BlockFeatures, episode: NDArray[np.int64], chained: NDArray[np.bool_]) -> TextForms:
-    """The forms of all blocks. episode: (n,) numbers from 0. chained: (n,) whether a piece stands before or after.
+    """Return the forms of all blocks. episode: (n,) numbers from 0. chained: (n,) whether a piece stands before or
+    after.
 
     A dialogue is an episode in which at least two names each begin LEAST_SHARE of the blocks, and names together
     half of them; a name before a colon anywhere else ("License: MIT") makes no speaker. Where names begin nearly all

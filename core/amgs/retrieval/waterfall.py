@@ -134,23 +134,23 @@ def check_layers(layers: Collection[str] | None) -> frozenset[str]:
 
 
 def search_weights(layers: Collection[str]) -> Weights:
-    """The weights of the five parts of a score for a search by these layers."""
+    """Return the weights of the five parts of a score for a search by these layers."""
     return SEARCH_WEIGHTS if _kinds(layers) > 1 else ALONE_WEIGHTS
 
 
 def _kinds(layers: Collection[str]) -> int:
-    """How many of words, meaning and links speak."""
+    """Return how many of words, meaning and links speak."""
     lexical = "keyword" in layers or "fuzzy" in layers
     return lexical + ("vector" in layers) + ("graph" in layers)
 
 
 def search(request: RetrievalRequest, sources: Sources, top_k: int) -> SearchResult:
-    """The best `top_k` blocks for a query, with each layer's report."""
+    """Return the best `top_k` blocks for a query, with each layer's report."""
     return gathering(request, sources, top_k)[0]
 
 
 def gathering(request: RetrievalRequest, sources: Sources, top_k: int) -> tuple[SearchResult, Gathered]:
-    """The best `top_k` blocks for a query, and all that was gathered for them."""
+    """Return the best `top_k` blocks for a query, and all that was gathered for them."""
     top_k = bounds.count("The number of hits", top_k)
     start = sources.clock.perf()
     gathered = gather(replace(request, most=top_k), sources)
@@ -172,7 +172,7 @@ def gathering(request: RetrievalRequest, sources: Sources, top_k: int) -> tuple[
 
 
 def explained(candidates: Sequence[Candidate], gathered: Gathered) -> tuple[Candidate, ...]:
-    """The candidates with what each feature of the evidence adds to the similarity's linear score."""
+    """Return the candidates with what each feature of the evidence adds to the similarity's linear score."""
     evidence = gathered.evidence
     if evidence is None or not candidates:
         return tuple(candidates)
@@ -371,7 +371,7 @@ class _Run:
         return ALONE_WEIGHTS if 2 * np.count_nonzero(evidence.form[best] == TURN) > best.size else SEARCH_WEIGHTS
 
     def _similarities(self, numbers: Sequence[int], evidence: Features | None) -> NDArray[np.float64]:
-        """(m,): what the evidence comes to, or what the only layer says."""
+        """Return (m,): what the evidence comes to, or what the only layer says."""
         if evidence is None:
             alone = [similarity(self.found[n], self.lexical_share) for n in numbers]
             return np.array(alone, dtype=np.float64)
@@ -379,7 +379,7 @@ class _Run:
         return pulled(fused(contributions(evidence).sum(axis=1)), exact)
 
     def _candidates(self, scored: CompositeScores, rows: Sequence[int]) -> tuple[Candidate, ...]:
-        """The rows of the scored as candidates, in their order; only these blocks are read."""
+        """Return the rows of the scored as candidates, in their order; only these blocks are read."""
         numbers = [int(scored.facts.numbers[row]) for row in rows]
         blocks = {one.number: one.block for one in self.sources.blocks.stored(numbers)}
         made = []
@@ -423,14 +423,14 @@ class _Run:
             self._add(number, "prefilter")
 
     def _present(self) -> list[int]:
-        """Blocks that are candidates though no layer found them."""
+        """Return blocks that are candidates though no layer found them."""
         present = set(self.request.present)
         if self.request.recent > 0 and (not self.has_words or not self.wanted):
             present.update(self.sources.blocks.numbers(self.request.filter, limit=self.request.recent).tolist())
         return sorted(present)
 
     def _skips(self, layer: str, *, seeds: bool = False) -> bool:
-        """Whether a layer does not run, and says why in its report."""
+        """Return whether a layer does not run, and says why in its report."""
         off = layer not in self.wanted and not (seeds and self.seeding)
         if off or not self.has_words:
             reason = "switched off" if off else "no words in the query"
@@ -448,7 +448,7 @@ class _Run:
         self._report(layer, self.allowed.size, len(found), fresh, start)
 
     def _add(self, number: int, layer: str) -> Finding:
-        """What is known of the block, with the layer among those that found it."""
+        """Return what is known of the block, with the layer among those that found it."""
         known = self.found.setdefault(number, Finding())
         if layer not in known.layers:
             known.layers = (*known.layers, layer)

@@ -50,7 +50,7 @@ def why(
 
 
 def refused_by(block: Block, wanted: BlockFilter) -> str:
-    """The first condition of the pre-filter that a block does not meet, in words; empty when it meets all."""
+    """Return the first condition of the pre-filter that a block does not meet, in words; empty when it meets all."""
     conditions = (
         (
             block.status in wanted.statuses,
@@ -162,7 +162,7 @@ def _change(found: Admission | None) -> WeightChange | None:
 def finders(
     request: RetrievalRequest, block: Block, number: int, gathered: Gathered, sources: Sources
 ) -> tuple[LayerVerdict, ...]:
-    """What each finder said of the block; one that did not run says why."""
+    """Return what each finder said of the block; one that did not run says why."""
     skipped = {each.layer: each.skipped for each in gathered.layers if each.skipped}
     made = []
     for layer in FINDERS:
@@ -233,7 +233,7 @@ def _graph(number: int, gathered: Gathered, sources: Sources) -> LayerVerdict:
 
 
 def _linked(number: int, gathered: Gathered, sources: Sources) -> str:
-    """The match that an edge leads here from, of several the one that sends most."""
+    """Return the match that an edge leads here from, of several the one that sends most."""
     view = sources.graph.view()
     node = view.index_of(number)
     strength: dict[int, float] = {}
@@ -248,7 +248,7 @@ def _linked(number: int, gathered: Gathered, sources: Sources) -> str:
 
 
 def _nearest_miss(layers: Sequence[LayerVerdict]) -> tuple[str, str, float]:
-    """Where a block that nothing found came closest: the layer, its words, and what it lacked there."""
+    """Return where a block that nothing found came closest: the layer, its words, and what it lacked there."""
     asked = [each for each in layers if each.verdict == "missed"]
     measured = [each for each in asked if each.value is not None and each.needed]
     if not measured:

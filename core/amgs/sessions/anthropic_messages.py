@@ -57,13 +57,13 @@ PartTurn = tuple[Role, TurnKind, str, dict[str, Any]]
 
 
 def parts_of(content: Any) -> list[Any]:
-    """The parts of a message's content, which may be one text; none for anything else."""
+    """Return the parts of a message's content, which may be one text; none for anything else."""
     return [content] if isinstance(content, str) else content if isinstance(content, list) else []
 
 
 def turns_of_part(part: Any, who: str, told: TurnKind | None = None, *, human: bool = False) -> Iterator[PartTurn]:
-    """The turns of one part of a message. who: user or assistant. told: what the message's text is, where its record
-    says so; else words of the user are told apart from what the program put among them; see `words_of_user`.
+    """Yield the turns of one part of a message. who: user or assistant. told: what the message's text is, where its
+    record says so; else words of the user are told apart from what the program put among them; see `words_of_user`.
     """
     role: Role = "assistant" if who == "assistant" else "user"
     one = {"type": "text", "text": part} if isinstance(part, str) else fields(part)
@@ -88,8 +88,9 @@ def turns_of_part(part: Any, who: str, told: TurnKind | None = None, *, human: b
 
 
 def words_of_user(told: str, *, human: bool = False) -> Iterator[tuple[bool, str, str]]:
-    """(whether the user said it, text, whose words it is) of what stands in a message of the user. human: whether its
-    record says that a person typed it; else elements at its beginning whose names are no markup of pages are put in.
+    """Yield (whether the user said it, text, whose words it is) of what stands in a message of the user. human: whether
+    its record says that a person typed it; else elements at its beginning whose names are no markup of pages are put
+    in.
     """
     if command := _COMMAND.search(told):
         words = _COMMAND_WORDS.search(told)
@@ -123,14 +124,14 @@ def words_of_user(told: str, *, human: bool = False) -> Iterator[tuple[bool, str
 
 
 def _whose(element: re.Match[str]) -> str:
-    """Whose words an element holds, by its attributes and its name."""
+    """Return whose words an element holds, by its attributes and its name."""
     named = dict(_ATTRIBUTE.findall(element[2] or ""))
     whose = next((named[key] for key in _NAMES_OF if key in named), "")
     return f"{whose} ({element[1]})" if whose else element[1]
 
 
 def usage_of(given: Any) -> Usage:
-    """The tokens of a request as Anthropic counts them."""
+    """Return the tokens of a request as Anthropic counts them."""
     one = fields(given)
     return Usage(
         count(one.get("input_tokens")),
@@ -141,7 +142,9 @@ def usage_of(given: Any) -> Usage:
 
 
 def window_of(model: str, most: int) -> int | None:
-    """Tokens that one of Anthropic's models can read, by its name and the most that it read; None without a name."""
+    """Return tokens that one of Anthropic's models can read, by its name and the most that it read; None without a
+    name.
+    """
     if not model:
         return None
     return _LARGE_WINDOW if most > _WINDOW or "[1m]" in model else _WINDOW

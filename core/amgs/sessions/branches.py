@@ -24,7 +24,7 @@ class RecordNode:
 
 
 def way_back(nodes: Mapping[str, RecordNode], last: str) -> dict[str, None]:
-    """The ids from a record back to the first, over records of every kind."""
+    """Return the ids from a record back to the first, over records of every kind."""
     found: dict[str, None] = {}
     while last in nodes and last not in found:
         found[last] = None
@@ -33,7 +33,7 @@ def way_back(nodes: Mapping[str, RecordNode], last: str) -> dict[str, None]:
 
 
 def left_records(nodes: Mapping[str, RecordNode], last: str) -> Set[str]:
-    """The ids of records on branches that the user left.
+    """Return the ids of records on branches that the user left.
 
     From the answer at which such a branch begins, or from the beginning, the way to the last record goes on with other
     words to the model. Calls that are made at once have results on branches of their own, which nobody left, and nobody
@@ -70,7 +70,7 @@ def left_records(nodes: Mapping[str, RecordNode], last: str) -> Set[str]:
 
 
 def _answer_above(nodes: Mapping[str, RecordNode], id: str) -> str:
-    """The nearest answer above a record; "" where there is none."""
+    """Return the nearest answer above a record; "" where there is none."""
     seen: set[str] = set()
     id = nodes[id].parent
     while id in nodes and id not in seen:

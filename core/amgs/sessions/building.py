@@ -70,12 +70,12 @@ class SessionBuilder:
         return made
 
     def calls(self, place: Place, name: Any, call: Any, given: Any, /, **more: Any) -> Turn:
-        """A call of a tool."""
+        """Return a call of a tool."""
         made = ToolCall(text(call) or name_of(name), name_of(name), as_json(given))
         return self.turn(place, "assistant", "call", "", (made,), **more)
 
     def result(self, place: Place, call: Any, told: str, /, *, failed: bool = False, **more: Any) -> Turn:
-        """What a tool gave back."""
+        """Return what a tool gave back."""
         given = more | {"usage": None, "answers": text(call), "failed": failed}
         return self.turn(place, "tool", "result", told, **given)
 
@@ -100,7 +100,7 @@ class SessionBuilder:
                 self.facts[name] = value
 
     def session(self, read_again: Callable[[Turn], str] | None = None) -> Session:
-        """The session with all that was added."""
+        """Return the session with all that was added."""
         return Session(
             self.agent,
             self.format,
@@ -130,7 +130,7 @@ class RecordReading(SessionBuilder):
             self.note(self.kind_of(line.value) or "without a type")
 
     def kind_of(self, record: Record) -> str:
-        """What a record is counted as where it holds no turn."""
+        """Return what a record is counted as where it holds no turn."""
         return text(record.get("type") or record.get("role"))
 
     def record(self, record: Record, place: Place) -> None:
@@ -142,7 +142,7 @@ class RecordReading(SessionBuilder):
 
 
 def read_document(path: Path, reading: RecordReading, records: Any) -> Session:
-    """The session in the records of a file that is one document. Raises InputError where there are none."""
+    """Return the session in the records of a file that is one document. Raises InputError where there are none."""
     if not isinstance(records, list):
         raise InputError(f"{path} holds no messages.", way_out="Give a session file.")
     for number, record in enumerate(records, 1):
@@ -153,8 +153,8 @@ def read_document(path: Path, reading: RecordReading, records: Any) -> Session:
 
 
 def read_lines(begin: Callable[[Path, int | None], RecordReading], path: Path, end: int | None = None) -> Session:
-    """The session in a file of lines. begin: starts a reading that holds so many characters of a turn. end: only the
-    last so many bytes, from the beginning of a line on. Raises InputError for a file that cannot be read.
+    """Return the session in a file of lines. begin: starts a reading that holds so many characters of a turn. end: only
+    the last so many bytes, from the beginning of a line on. Raises InputError for a file that cannot be read.
     """
     reading = begin(path, limit_of(path))
     start = 0 if end is None or is_packed(path) else max(0, path.stat().st_size - end)
@@ -178,20 +178,20 @@ def read_lines(begin: Callable[[Path, int | None], RecordReading], path: Path, e
 def read_latest(
     inside: Callable[[Path], Sequence[str]], read_one: Callable[[Path, str], Session], path: Path
 ) -> Session:
-    """The latest session of a file that holds many. Raises InputError where it holds none."""
+    """Return the latest session of a file that holds many. Raises InputError where it holds none."""
     for id in inside(path):
         return read_one(path, id)
     raise InputError(f"{path} holds no session.", way_out="Give a file with one.")
 
 
 def no_session(path: Path, id: str) -> InputError:
-    """What is raised for an id that a file does not hold."""
+    """Return what is raised for an id that a file does not hold."""
     return InputError(f"{path} holds no session {id}.", way_out="Give an id of one that it holds.")
 
 
 def limit_of(path: Path) -> int | None:
-    """How much of a turn's text is held, by the size of its file; None for all of it. A packed one is ten times so
-    large when it is read.
+    """Return how much of a turn's text is held, by the size of its file; None for all of it. A packed one is ten times
+    so large when it is read.
     """
     large = LARGE // 10 if is_packed(path) else LARGE
     return KEPT_OF_LARGE if path.is_file() and path.stat().st_size > large else None

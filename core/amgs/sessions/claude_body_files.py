@@ -47,18 +47,19 @@ class BodyFolder:
     others: int
 
     def sessions(self) -> list[str]:
-        """The sessions, the latest first."""
+        """Return the sessions, the latest first."""
         told = list(dict.fromkeys(call.session for call in reversed(self.calls)))
         return [one for one in told if one] or told
 
 
 def has_bodies(path: Path) -> bool:
-    """Whether a folder holds bodies of requests."""
+    """Return whether a folder holds bodies of requests."""
     return path.is_dir() and next(path.glob(f"*{_REQUEST}"), None) is not None
 
 
 def body_folder(path: Path) -> BodyFolder:
-    """What lies in a folder. Requests that no index names go by the times of their files, and so do their responses.
+    """Return what lies in a folder. Requests that no index names go by the times of their files, and so do their
+    responses.
 
     Raises InputError for a folder or an index that cannot be read.
     """
@@ -93,7 +94,7 @@ def body_folder(path: Path) -> BodyFolder:
 
 
 def _next(free: list[Path], request: Path, bodies: Mapping[str, Record | None], changed: Mapping[str, float]) -> str:
-    """The first response of the same model that was written after a request and that no other request has."""
+    """Return the first response of the same model that was written after a request and that no other request has."""
     model = text((bodies[request.name] or {}).get("model"))
     for one in free:
         same = text((bodies[one.name] or {}).get("model")).startswith(model)
@@ -142,19 +143,19 @@ class RequestWindow:
     body: Record = field(default_factory=dict)
 
     def summary_in(self, told: str) -> bool:
-        """Whether a message is the summary of what was in the window."""
+        """Return whether a message is the summary of what was in the window."""
         return _CONTINUED in told or (self.rewriting and len(self.answer) >= _LONG and self.answer in told)
 
 
 def same_at_start(old: Sequence[tuple[int, int]], new: Sequence[tuple[int, int]]) -> int:
-    """How many messages both begin with."""
+    """Return how many messages both begin with."""
     differing = (at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other)
     return next(differing, min(len(old), len(new)))
 
 
 def mark_of(message: Record) -> tuple[int, int]:
-    """What tells a message from others, all but its thoughts, which later requests leave out; and that without results
-    of tools.
+    """Return what tells a message from others, all but its thoughts, which later requests leave out; and that without
+    results of tools.
     """
     told: list[tuple[str, str, str]] = []
     for part in parts_of(message.get("content")):

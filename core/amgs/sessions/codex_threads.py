@@ -24,7 +24,7 @@ _DEEPEST: Final = 8
 
 
 def thread_above(meta: Record) -> tuple[str, Relation]:
-    """The id of the thread that one came from, and how; ("", "") for none."""
+    """Return the id of the thread that one came from, and how; ("", "") for none."""
     source = meta.get("source")
     spawned = fields(source).get("subagent")
     base = text(fields(meta.get("history_base")).get("thread_id"))
@@ -65,7 +65,7 @@ class CopiedBeginning:
             self._starts.append((text(payload.get("turn_id")), turns))
 
     def turns(self, all_turns: int) -> int:
-        """How many of the turns are the other thread's."""
+        """Return how many of the turns are the other thread's."""
         timed = [(id, at) for id, at in self._starts if _UUID.fullmatch(id)]
         if timed and _UUID.fullmatch(self.id):
             if not self._foreign and timed[0][0] > self.id:
@@ -78,7 +78,7 @@ class CopiedBeginning:
         return self._starts[-1][1] if self._foreign and self._starts else 0
 
     def _same_as(self, above: Path) -> int:
-        """How many of the lines another file begins with, too."""
+        """Return how many of the lines another file begins with, too."""
         told = ((text(one.get("type")), fields(one.get("payload"))) for one in _records(above))
         marks = (_mark(kind, payload) for kind, payload in told if kind != "session_meta")
         pairs = zip(self._lines, marks, strict=False)
@@ -86,7 +86,7 @@ class CopiedBeginning:
 
 
 def lines_before(path: Path, base: Record, depth: int = 0) -> list[Record] | None:
-    """The records of the file from which another goes on, as far as it says; None where that lies nowhere."""
+    """Return the records of the file from which another goes on, as far as it says; None where that lies nowhere."""
     end, size = base.get("end_ordinal_exclusive"), base.get("end_byte_offset")
     for other in thread_files(path, text(base.get("thread_id"))):
         found: list[Record] = []
@@ -115,8 +115,8 @@ def lines_before(path: Path, base: Record, depth: int = 0) -> list[Record] | Non
 
 
 def thread_files(path: Path, id: str) -> Iterator[Path]:
-    """The files of a thread, as far as they lie beside another, or in the folders of its days: the one that is named so
-    first.
+    """Yield the files of a thread, as far as they lie beside another, or in the folders of its days: the one that is
+    named so first.
     """
     if not re.fullmatch(r"[\w-]+", id):
         return
@@ -147,5 +147,5 @@ def _records(path: Path) -> Iterator[Record]:
 
 
 def _mark(kind: str, payload: Any) -> int:
-    """What tells one line from another, whenever it was written."""
+    """Return what tells one line from another, whenever it was written."""
     return hash((kind, repr(payload)))

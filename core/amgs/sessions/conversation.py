@@ -71,8 +71,8 @@ class SessionConversation:
 
 
 def conversations_in(path: Path) -> Iterator[SessionConversation]:
-    """The conversations of the sessions in a file, the latest first, each read when it is asked for; none for a file of
-    no format that is known.
+    """Yield the conversations of the sessions in a file, the latest first, each read when it is asked for; none for a
+    file of no format that is known.
 
     Raises InputError for a file that cannot be read.
     """
@@ -90,8 +90,8 @@ def conversations_in(path: Path) -> Iterator[SessionConversation]:
 
 
 def conversation_of(session: Session) -> SessionConversation:
-    """The main conversation of a session. Turns of subagents, what the user took back, thinking and compactions are
-    counted and left out.
+    """Return the main conversation of a session. Turns of subagents, what the user took back, thinking and compactions
+    are counted and left out.
     """
     taken: list[Turn] = []
     left: Counter[str] = Counter()
@@ -125,8 +125,8 @@ def conversation_of(session: Session) -> SessionConversation:
 def messages_of(
     turns: Sequence[Turn], text: Callable[[Turn], str] = lambda turn: turn.text
 ) -> tuple[tuple[TurnMessage, ...], tuple[tuple[str, int], ...]]:
-    """The messages of turns, numbered from 1, and what is kept as text because it did not fit together: what it is and
-    its line.
+    """Return the messages of turns, numbered from 1, and what is kept as text because it did not fit together: what it
+    is and its line.
 
     Words and calls of one answer of the model that stand together are one message. text: what a turn says, whole.
     """
@@ -179,7 +179,7 @@ def _paired(turns: Sequence[Turn]) -> _Pairs:
 
 
 def _called(result: Turn, waiting: list[Turn]) -> Turn | None:
-    """The call of a result, taken from those of its id: the latest; without an id, the first of its tool."""
+    """Return the call of a result, taken from those of its id: the latest; without an id, the first of its tool."""
     if result.answers or not waiting:
         return waiting.pop() if waiting else None
     places = [n for n, turn in enumerate(waiting) if turn.calls[0].name == result.speaker]
@@ -187,7 +187,7 @@ def _called(result: Turn, waiting: list[Turn]) -> Turn | None:
 
 
 def _named(turn: Turn, used: set[str]) -> ToolCall:
-    """The call of a turn, with an id that no other call has."""
+    """Return the call of a turn, with an id that no other call has."""
     call = turn.calls[0]
     if not call.id or call.id in used:
         call = replace(call, id=f"{call.id or 'call'}-{turn.number}")
@@ -220,7 +220,7 @@ def _message(turn: Turn, told: str, pairs: _Pairs, mended: list[tuple[str, int]]
 
 
 def _go_together(before: Turn, turn: Turn) -> bool:
-    """Whether two turns that follow each other are one message of the model."""
+    """Return whether two turns that follow each other are one message of the model."""
     both = all(one.kind in ("said", "call") and one.role == "assistant" for one in (before, turn))
     return both and bool(turn.request) and turn.request == before.request
 

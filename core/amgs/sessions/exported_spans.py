@@ -25,13 +25,13 @@ _LISTS: Final = ("data", "runs", "traces")
 
 
 def records_in(document: Any) -> list[Record]:
-    """The records of a document: of a list, or of the list in one of its fields, else itself."""
+    """Return the records of a document: of a list, or of the list in one of its fields, else itself."""
     listed = next((told for key in _LISTS if isinstance(told := fields(document).get(key), list)), None)
     return items(document if listed is None else listed) or ([document] if isinstance(document, dict) else [])
 
 
 def span_of(form: ExportForm, row: Mapping[str, Any]) -> RecordedSpan:
-    """A row as a span; one without ids has none."""
+    """Return a row as a span; one without ids has none."""
     match form:
         case "langfuse":
             return _of_langfuse(row)
@@ -43,7 +43,7 @@ def span_of(form: ExportForm, row: Mapping[str, Any]) -> RecordedSpan:
 
 
 def _of_langsmith(row: Mapping[str, Any]) -> RecordedSpan:
-    """A run of LangSmith as a span, in the words in which LangSmith itself writes one."""
+    """Return a run of LangSmith as a span, in the words in which LangSmith itself writes one."""
     extra, read, written = fields(row.get("extra")), row.get("inputs"), row.get("outputs")
     about = fields(extra.get("metadata"))
     usage = fields(fields(written).get("usage_metadata"))
@@ -77,7 +77,7 @@ _THREADS: Final = ("thread_id", "session_id", "conversation_id")
 
 
 def _of_mlflow(row: Mapping[str, Any]) -> RecordedSpan:
-    """A span of MLflow, whose attributes are values as JSON."""
+    """Return a span of MLflow, whose attributes are values as JSON."""
     about = fields(row.get("context"))
     given = {key: _unquoted(value) for key, value in fields(row.get("attributes")).items()}
     for key, name in (("inputs", "mlflow.spanInputs"), ("outputs", "mlflow.spanOutputs")):
@@ -107,7 +107,7 @@ def _unquoted(value: Any) -> Any:
 
 
 def _of_langfuse(row: Mapping[str, Any]) -> RecordedSpan:
-    """An observation of Langfuse as a span: fields as its export or as its interface names them."""
+    """Return an observation of Langfuse as a span: fields as its export or as its interface names them."""
 
     def told(*names: str) -> Any:
         return next((row[name] for name in names if row.get(name) not in (None, "")), None)
@@ -165,7 +165,7 @@ def _query(value: Any) -> str | None:
 
 
 def _of_phoenix(row: Mapping[str, Any]) -> RecordedSpan:
-    """A row of Phoenix as a span: nested as its interface gives it, or flat as its tables are written."""
+    """Return a row of Phoenix as a span: nested as its interface gives it, or flat as its tables are written."""
     about = fields(row.get("context"))
     given = dict(_flat(row.get("attributes")))
     for key, value in row.items():
@@ -200,7 +200,7 @@ def _flat(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any
 
 
 def _hashed(given: Any, size: int) -> str:
-    """An id in so many hexadecimal digits: as it is where it is one, else made of it; "" for none."""
+    """Return an id in so many hexadecimal digits: as it is where it is one, else made of it; "" for none."""
     told = str(given or "").lower().removeprefix("0x")
     if not told or (len(told) == size and all(sign in "0123456789abcdef" for sign in told)):
         return told
@@ -213,7 +213,7 @@ def _nanoseconds(given: Any) -> int:
 
 
 def rows_of(value: Record) -> list[Record]:
-    """The rows in one: a run of LangSmith with those below it, or the spans of a trace of MLflow."""
+    """Return the rows in one: a run of LangSmith with those below it, or the spans of a trace of MLflow."""
     if "run_type" in value:
         below = [row for child in items(value.get("child_runs")) for row in rows_of(child)]
         return [value, *below]
@@ -227,7 +227,7 @@ def rows_of(value: Record) -> list[Record]:
 
 
 def form_of(rows: Sequence[Mapping[str, Any]]) -> ExportForm:
-    """What wrote rows. Raises InputError for rows that are none of a known program."""
+    """Return what wrote rows. Raises InputError for rows that are none of a known program."""
     keys = {key for row in rows for key in row} | {key for row in rows for key in fields(row.get("attributes"))}
     if "run_type" in keys:
         return "langsmith"
@@ -242,12 +242,12 @@ def form_of(rows: Sequence[Mapping[str, Any]]) -> ExportForm:
 
 
 def rows_in(document: Any) -> list[Record]:
-    """All rows of a document."""
+    """Return all rows of a document."""
     return [row for record in records_in(document) for row in rows_of(record)]
 
 
 def is_export(first: Sequence[Record]) -> bool:
-    """Whether the first records of a file are rows of spans, beyond doubt."""
+    """Return whether the first records of a file are rows of spans, beyond doubt."""
     rows = [row for record in first[:1] for row in rows_in(record)]
     held = {key for row in rows for key in (*row, *fields(row.get("attributes")), *fields(row.get("context")))}
     began = held & {"start_time", "startTime", "start_time_unix_nano"}

@@ -8,12 +8,12 @@ from amgs.sessions.lines import Record, as_json, content_text
 
 
 def gemini_parts(content: Any) -> list[Record]:
-    """The parts of a content, which may be one text, one part or a list of both."""
+    """Return the parts of a content, which may be one text, one part or a list of both."""
     every = content if isinstance(content, list) else [content]
     return [{"text": one} if isinstance(one, str) else one for one in every if isinstance(one, (str, dict))]
 
 
 def response_text(response: Record) -> str:
-    """What a tool gave back, of a `functionResponse`."""
+    """Return what a tool gave back, of a `functionResponse`."""
     held = next((response[key] for key in ("error", "output", "content") if key in response), None)
     return content_text(held) or (as_json(response) if response else "")

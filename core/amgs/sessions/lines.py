@@ -39,7 +39,7 @@ class Line:
 
 
 def lines_of(path: Path, start: int = 0, number: int = 1) -> Iterator[Line]:
-    """The lines of a file that hold something, from a byte on. number: of the first.
+    """Yield the lines of a file that hold something, from a byte on. number: of the first.
 
     Raises InputError for a file that cannot be read.
     """
@@ -64,8 +64,8 @@ def lines_of(path: Path, start: int = 0, number: int = 1) -> Iterator[Line]:
 
 @contextmanager
 def open_unpacked(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, those of a packed one (zstd, gzip) as they were before. What is torn ends where it can no
-    longer be unpacked. Raises OSError.
+    """Yield the bytes of a file, those of a packed one (zstd, gzip) as they were before. What is torn ends where it can
+    no longer be unpacked. Raises OSError.
     """
     with path.open("rb") as file:
         magic = file.read(4)
@@ -121,7 +121,7 @@ def skip_to(file: BinaryIO, offset: int) -> None:
 
 
 def line_at(path: Path, place: Place) -> Record | None:
-    """The object of the line at a place, read again; None where the file says something else by now."""
+    """Return the object of the line at a place, read again; None where the file says something else by now."""
     try:
         with open_unpacked(path) as file:
             skip_to(file, place.offset)
@@ -131,14 +131,14 @@ def line_at(path: Path, place: Place) -> Record | None:
 
 
 def unreadable(path: Path, error: OSError) -> InputError:
-    """What is raised where a session file cannot be read."""
+    """Return what is raised where a session file cannot be read."""
     return InputError(
         f"{path} cannot be read: {error.strerror or error}.", way_out="Choose a file that exists and may be read."
     )
 
 
 def parse_object(text: str) -> Record | None:
-    """The JSON object in a text; None for anything else."""
+    """Return the JSON object in a text; None for anything else."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -161,12 +161,12 @@ def _line(raw: bytes, place: Place) -> Line:
 
 
 def text(value: Any) -> str:
-    """A text, without what cannot be stored; "" for anything else."""
+    """Return a text, without what cannot be stored; "" for anything else."""
     return make_storable(value) if isinstance(value, str) else ""
 
 
 def name(value: Any) -> str:
-    """A short text on one line that can be shown and stored; of a number, its digits; else empty."""
+    """Return a short text on one line that can be shown and stored; of a number, its digits; else empty."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     told = " ".join(str(value).split())
@@ -178,29 +178,29 @@ _MOST: Final = 2**53
 
 
 def count(value: Any) -> int:
-    """A number of tokens; 0 for anything else, also for one that no model has read."""
+    """Return a number of tokens; 0 for anything else, also for one that no model has read."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MOST else 0
 
 
 def usage_with_cache(read: Any, output: int, cached: Any, written: Any = None) -> Usage:
-    """The tokens of a request whose input counts those of the cache, too."""
+    """Return the tokens of a request whose input counts those of the cache, too."""
     kept, put = count(cached), count(written)
     return Usage(max(0, count(read) - kept - put), put, kept, output)
 
 
 def fields(value: Any) -> Record:
-    """An object; an empty one for anything else."""
+    """Return an object; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def items(value: Any) -> list[Record]:
-    """The objects of a list; none for anything else."""
+    """Return the objects of a list; none for anything else."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def instant(value: Any) -> datetime | None:
-    """An instant in ISO 8601, with its writer's offset, or in seconds or milliseconds since 1970; None for anything
-    else.
+    """Return an instant in ISO 8601, with its writer's offset, or in seconds or milliseconds since 1970; None for
+    anything else.
     """
     try:
         if isinstance(value, str) and value:
@@ -224,7 +224,9 @@ def as_json(value: Any) -> str:
 
 
 def content_text(content: Any, depth: int = 0) -> str:
-    """The text of a content: a string, a part, or a list of parts. What has no text leaves its type in brackets."""
+    """Return the text of a content: a string, a part, or a list of parts. What has no text leaves its type in
+    brackets.
+    """
     if isinstance(content, str):
         return text(content)
     if depth > 8:
@@ -244,7 +246,7 @@ _NOT_JSON = "Wait until its program has written it, or give another file."
 
 
 def document_at(path: Path) -> Any:
-    """The JSON value that a file is. Raises InputError for a file that cannot be read, or is something else."""
+    """Return the JSON value that a file is. Raises InputError for a file that cannot be read, or is something else."""
     try:
         return json.loads(path.read_bytes().decode("utf-8-sig", "replace"))
     except OSError as error:
@@ -256,7 +258,7 @@ def document_at(path: Path) -> Any:
 
 
 def beside(path: Path) -> Any:
-    """The JSON value of a file that may lie beside a session; None where there is none, or it cannot be read."""
+    """Return the JSON value of a file that may lie beside a session; None where there is none, or it cannot be read."""
     try:
         return document_at(path)
     except InputError:
@@ -264,7 +266,7 @@ def beside(path: Path) -> Any:
 
 
 def text_beside(path: Path) -> str:
-    """The text of a file that may lie beside a session, without blanks around it; "" where it cannot be read."""
+    """Return the text of a file that may lie beside a session, without blanks around it; "" where it cannot be read."""
     try:
         return path.read_text("utf-8", "replace").strip() if path.is_file() else ""
     except OSError:

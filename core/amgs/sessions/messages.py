@@ -64,14 +64,14 @@ class SaidMessage:
 
 
 def unwrapped(one: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The message inside of a line such as `{"type": "user", "message": {…}, "timestamp": …}`."""
+    """Return the message inside of a line such as `{"type": "user", "message": {…}, "timestamp": …}`."""
     inner = one.get("message")
     return inner if isinstance(inner, dict) and "role" in inner else one
 
 
 def said_in(item: Mapping[str, Any]) -> list[SaidMessage]:
-    """The messages of an item: results first, then what is said beside them, since in the style of Anthropic both stand
-    in one. At least one, which may say nothing. A call may have no name, and a call or a result no id.
+    """Return the messages of an item: results first, then what is said beside them, since in the style of Anthropic
+    both stand in one. At least one, which may say nothing. A call may have no name, and a call or a result no id.
     """
     kind = item.get("type")
     if kind in CALLS:
@@ -99,7 +99,8 @@ def said_in(item: Mapping[str, Any]) -> list[SaidMessage]:
 def turns_of(
     item: Mapping[str, Any], place: Place, first: int, at: datetime | None, note: Note, path: str = "content"
 ) -> list[Turn]:
-    """The turns of an item, numbered from `first` on. Who has a role that no interface has speaks under its name.
+    """Return the turns of an item, numbered from `first` on. Who has a role that no interface has speaks under its
+    name.
 
     note: is told of what of the content is not taken; path: of the content.
     """
@@ -122,8 +123,8 @@ def turns_of(
 
 
 def text_of(content: Any, path: str = "content", note: Note | None = None) -> str:
-    """The text of a content, a blank line between its parts. A picture or a file leaves its name in brackets, and what
-    the model thought nothing.
+    """Return the text of a content, a blank line between its parts. A picture or a file leaves its name in brackets,
+    and what the model thought nothing.
     """
     if isinstance(content, str):
         return content
@@ -137,7 +138,7 @@ def call_text(called: Any, arguments: Any) -> str:
 
 
 def holds_more(content: Any) -> bool:
-    """Whether a content has parts that are neither text nor a thought of the model."""
+    """Return whether a content has parts that are neither text nor a thought of the model."""
     return any(not _is(part, (*_TEXTS, "refusal", *THOUGHTS)) for part in items(content))
 
 
@@ -178,7 +179,7 @@ def _part(part: dict[str, Any], path: str, note: Note, depth: int) -> Iterator[s
 
 
 def _marked(kind: str, part: dict[str, Any], path: str, note: Note) -> str:
-    """A part without text, by the name that it has, if any."""
+    """Return a part without text, by the name that it has, if any."""
     note("part", path, f"a part of type {kind} has no text; its name stands in the message")
     inner = part.get(kind) if isinstance(part.get(kind), dict) else part.get("source")
     known = [part, inner] if isinstance(inner, dict) else [part]

@@ -34,12 +34,12 @@ class OpencodeMessage:
 
 
 def milliseconds(value: Any) -> float:
-    """A time in milliseconds; 0 for anything else."""
+    """Return a time in milliseconds; 0 for anything else."""
     return float(value) if isinstance(value, (int, float)) and 0 < value < 1e15 else 0.0
 
 
 def of_database(file: SqliteFile, id: str) -> Iterator[OpencodeMessage]:
-    """The messages of a session and of its subagents, of theirs, and so on.
+    """Yield the messages of a session and of its subagents, of theirs, and so on.
 
     Raises InputError for a database that cannot be read.
     """
@@ -61,8 +61,8 @@ def of_database(file: SqliteFile, id: str) -> Iterator[OpencodeMessage]:
 
 
 def of_folders(storage: Path, about: Record, id: str) -> Iterator[OpencodeMessage]:
-    """The messages of a session below `storage`, in the places of either of two versions; none for an id that no folder
-    can have.
+    """Yield the messages of a session below `storage`, in the places of either of two versions; none for an id that no
+    folder can have.
     """
     found = []
     for inner in ("message", "session/message") if _NAME.fullmatch(id) else ():
@@ -74,7 +74,7 @@ def of_folders(storage: Path, about: Record, id: str) -> Iterator[OpencodeMessag
 
 
 def of_export(whole: Record) -> Iterator[OpencodeMessage]:
-    """The messages of an exported session."""
+    """Yield the messages of an exported session."""
     messages = whole.get("messages")
     found = []
     for number, one in enumerate(messages if isinstance(messages, list) else (), 1):
@@ -90,7 +90,7 @@ def _message(id: str, info: Any, parts: Sequence[Any]) -> OpencodeMessage:
 
 
 def _without_reverted(about: Record, messages: Sequence[OpencodeMessage]) -> Sequence[OpencodeMessage]:
-    """The messages, from the one on marked to which the user went back."""
+    """Return the messages, from the one on marked to which the user went back."""
     back = about.get("revert")
     first = text(fields(parse_object(back) if isinstance(back, str) else back).get("messageID"))
     ids = [one.id for one in messages]

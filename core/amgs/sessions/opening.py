@@ -45,7 +45,7 @@ GROUP: Final = "amgs.session_formats"
 
 
 def load_formats(found: Iterable[EntryPoint]) -> Iterator[SessionFormat]:
-    """The formats that entry points name. One that cannot be loaded is warned of and left out."""
+    """Yield the formats that entry points name. One that cannot be loaded is warned of and left out."""
     for point in sorted(found, key=lambda point: point.name):
         try:
             loaded = point.load()
@@ -96,8 +96,8 @@ _WHOLE: Final = 64 * 1024 * 1024
 
 
 def open_session(path: Path, id: str | None = None) -> Session:
-    """The session in a file, or in a folder where the format is one; the one with an id where a file holds many, else
-    the latest. Raises InputError for what cannot be read, for an id that is not there, and for a file of no known
+    """Return the session in a file, or in a folder where the format is one; the one with an id where a file holds many,
+    else the latest. Raises InputError for what cannot be read, for an id that is not there, and for a file of no known
     format, which names the known ones.
     """
     one = format_of(path)
@@ -110,8 +110,8 @@ def open_session(path: Path, id: str | None = None) -> Session:
 
 
 def open_end(path: Path, size: int = END) -> Session:
-    """The session in the last so many bytes of a large file, marked as partial; the whole where it is smaller or its
-    format has no lines. Raises InputError as `open_session` does.
+    """Return the session in the last so many bytes of a large file, marked as partial; the whole where it is smaller or
+    its format has no lines. Raises InputError as `open_session` does.
     """
     one = format_of(path)
     if one.read_end is None or path.is_dir() or path.stat().st_size <= 2 * size:
@@ -120,7 +120,7 @@ def open_end(path: Path, size: int = END) -> Session:
 
 
 def sessions_in(path: Path) -> Sequence[str]:
-    """The ids of the sessions in a file that holds many, the latest first; none for a file that is one session.
+    """Return the ids of the sessions in a file that holds many, the latest first; none for a file that is one session.
 
     Raises InputError as `open_session` does.
     """
@@ -129,7 +129,7 @@ def sessions_in(path: Path) -> Sequence[str]:
 
 
 def format_of(path: Path) -> SessionFormat:
-    """The format of a file; raises InputError for none."""
+    """Return the format of a file; raises InputError for none."""
     if not path.exists():
         raise InputError(f"{path} does not exist.", way_out="`amgs session` lists what lies on this machine.")
     first = first_records(path)
@@ -148,7 +148,7 @@ def format_of(path: Path) -> SessionFormat:
 
 
 def _known_of(path: Path, first: Sequence[Record]) -> str:
-    """The program whose file it is, though it is not read; "" where that is not known."""
+    """Return the program whose file it is, though it is not read; "" where that is not known."""
     if path.is_dir():
         events = itertools.chain(path.glob("*.json"), path.glob("events/*.json"))
         first = [fields(beside(event)) for event in itertools.islice(events, 1)]
@@ -159,7 +159,8 @@ def _known_of(path: Path, first: Sequence[Record]) -> str:
 
 
 def first_records(path: Path) -> Sequence[Record]:
-    """The first objects of a file: of its lines, or of the list or object that it is; none for a file of another kind.
+    """Return the first objects of a file: of its lines, or of the list or object that it is; none for a file of another
+    kind.
 
     Raises InputError for a file that cannot be read.
     """

@@ -14,7 +14,8 @@ _APART: Final = ("execute_tool", "invoke_agent")
 
 
 def single_calls(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:
-    """The spans in their order, each call of a model once: by the innermost span of it, with what only the others tell.
+    """Return the spans in their order, each call of a model once: by the innermost span of it, with what only the
+    others tell.
 
     A span around several calls, such as a loop of a framework, goes where the calls tell what was said.
     """
@@ -42,7 +43,7 @@ def single_calls(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:
 
 
 def _around(span: RecordedSpan, by_id: Mapping[tuple[str, str], RecordedSpan]) -> RecordedSpan | None:
-    """The answer within which a span is a step of the same call; None for none."""
+    """Return the answer within which a span is a step of the same call; None for none."""
     seen = {span.id}
     while (outer := by_id.get((span.trace, span.parent))) is not None and outer.id not in seen:
         operation = operation_of(outer)
@@ -56,7 +57,7 @@ def _around(span: RecordedSpan, by_id: Mapping[tuple[str, str], RecordedSpan]) -
 
 
 def _depth(span: RecordedSpan, by_id: Mapping[tuple[str, str], RecordedSpan]) -> int:
-    """How many spans are around one."""
+    """Return how many spans are around one."""
     seen = {span.id}
     while (outer := by_id.get((span.trace, span.parent))) is not None and outer.id not in seen:
         seen.add(outer.id)
@@ -70,12 +71,12 @@ def _tells(span: RecordedSpan) -> bool:
 
 
 def _together(span: RecordedSpan, other: RecordedSpan) -> RecordedSpan:
-    """A span with what only the other one of its call tells."""
+    """Return a span with what only the other one of its call tells."""
     return replace(span, attributes={**other.attributes, **span.attributes}, events=span.events or other.events)
 
 
 def _without_twins(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:
-    """The spans without those that another library wrote beside one, of the same messages at the same time."""
+    """Return the spans without those that another library wrote beside one, of the same messages at the same time."""
     kept: list[RecordedSpan] = []
     places: dict[str, list[int]] = {}
     for span in spans:
@@ -98,7 +99,9 @@ def _bare(item: Mapping[str, object]) -> str:
 
 
 def _same_call(one: RecordedSpan, other: RecordedSpan) -> bool:
-    """Whether two spans of the same messages are of one call: of two libraries, and one within the other's time."""
+    """Return whether two spans of the same messages are of one call: of two libraries, and one within the other's
+    time.
+    """
     within = one.start <= other.start <= one.end and other.end <= one.end
     around = other.start <= one.start <= other.end and one.end <= other.end
     return one.scope != other.scope and (within or around)

@@ -110,7 +110,7 @@ class SpanMessages:
 
 
 def told_by(span: RecordedSpan) -> Mapping[str, Any]:
-    """The attributes of a span, and those that it put into an event instead."""
+    """Return the attributes of a span, and those that it put into an event instead."""
     more = [event.attributes for event in span.events if event.name == _DETAILS]
     if not more:
         return span.attributes
@@ -118,7 +118,7 @@ def told_by(span: RecordedSpan) -> Mapping[str, Any]:
 
 
 def operation_of(span: RecordedSpan) -> str:
-    """The operation in the words of the GenAI conventions; "" where the span tells of none."""
+    """Return the operation in the words of the GenAI conventions; "" where the span tells of none."""
     given = span.attributes
     kinds = ("openinference.span.kind", "langsmith.span.kind", "mlflow.spanType")
     kind = next((told for name in kinds if (told := text(given.get(name)))), "")
@@ -133,7 +133,7 @@ def operation_of(span: RecordedSpan) -> str:
 
 
 def call_of(given: Mapping[str, Any], what: str) -> Any:
-    """The `id`, `name`, `arguments` or `result` of the call of a tool that attributes tell of; None for none."""
+    """Return the `id`, `name`, `arguments` or `result` of the call of a tool that attributes tell of; None for none."""
     told = next((told for name in _CALL[what] if (told := given.get(name)) is not None), None)
     if isinstance(told, str) and told[:1] == '"' == told[-1:]:  # a text as JSON
         with suppress(ValueError):
@@ -142,7 +142,7 @@ def call_of(given: Mapping[str, Any], what: str) -> Any:
 
 
 def conversation_ids(spans: Sequence[RecordedSpan]) -> dict[str, str]:
-    """The conversation of each trace: what any of its spans calls it, else the trace's own id."""
+    """Return the conversation of each trace: what any of its spans calls it, else the trace's own id."""
     found: dict[str, str] = {}
     for span in spans:
         told = (str(value) for name in _CONVERSATIONS if (value := span.attributes.get(name)))
@@ -153,7 +153,9 @@ def conversation_ids(spans: Sequence[RecordedSpan]) -> dict[str, str]:
 
 
 def usage_of(given: Mapping[str, Any]) -> Usage | None:
-    """The tokens of a request; None where the attributes tell none. What is read from a cache is part of the input."""
+    """Return the tokens of a request; None where the attributes tell none. What is read from a cache is part of the
+    input.
+    """
     told = fields(parsed(given.get("mlflow.chat.tokenUsage"))) or given
     start = "gen_ai.usage." if told is given else ""
     read = _first(
@@ -186,7 +188,7 @@ def _first(given: Mapping[str, Any], *names: str) -> int:
 
 
 def messages_of(span: RecordedSpan) -> SpanMessages:
-    """What the model of a span read and wrote."""
+    """Return what the model of a span read and wrote."""
     given = told_by(span)
     read: list[Item] = []
     written = _answered(given)
@@ -202,7 +204,7 @@ def messages_of(span: RecordedSpan) -> SpanMessages:
 
 
 def _answered(given: Mapping[str, Any]) -> list[Item]:
-    """The answer that the Vercel AI SDK tells in attributes of their own."""
+    """Return the answer that the Vercel AI SDK tells in attributes of their own."""
     if "gen_ai.output.messages" in given:
         return []
     thought = text(given.get("ai.response.reasoning"))
@@ -216,8 +218,8 @@ def _answered(given: Mapping[str, Any]) -> list[Item]:
 
 
 def _events_of(span: RecordedSpan, given: Mapping[str, Any]) -> list[tuple[str, Item]]:
-    """The messages that events tell, each with the event's name: those of the span, or those that pydantic-ai keeps in
-    an attribute.
+    """Return the messages that events tell, each with the event's name: those of the span, or those that pydantic-ai
+    keeps in an attribute.
     """
     told = [(event.name, event.attributes) for event in span.events if event.name in _MESSAGE_EVENTS]
     told = told or [(text(one.get("event.name")), one) for one in items(parsed(given.get("events")))]
@@ -237,7 +239,7 @@ def _events_of(span: RecordedSpan, given: Mapping[str, Any]) -> list[tuple[str, 
 
 
 def parsed(value: Any) -> Any:
-    """A value that may be JSON in a text."""
+    """Return a value that may be JSON in a text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             return json.loads(value)
@@ -247,7 +249,7 @@ def parsed(value: Any) -> Any:
 
 
 def listed(given: Mapping[str, Any], name: str) -> list[Any]:
-    """What is written as `NAME.0.role`, `NAME.1.role` and so on; nothing where nothing is."""
+    """Return what is written as `NAME.0.role`, `NAME.1.role` and so on; nothing where nothing is."""
     found: dict[int, dict[str, Any]] = {}
     for key, value in given.items():
         if key.startswith(f"{name}.") and (told := re.fullmatch(r"(\d{1,6})\.(.+)", key[len(name) + 1 :])):
@@ -277,7 +279,7 @@ def _system(given: Any) -> Iterator[Item]:
 
 
 def messages_in(value: Any, depth: int = 0, role: str = "") -> Iterator[Item]:
-    """The messages that stand in a value, in order: in a list, beside other things, or wrapped as LangChain does.
+    """Yield the messages that stand in a value, in order: in a list, beside other things, or wrapped as LangChain does.
 
     role: of words that stand there without one; "" where such are no message.
     """
@@ -334,7 +336,7 @@ def _message(role: str, given: Mapping[str, Any]) -> Item:
 
 
 def parsed_parts(content: Any) -> Any:
-    """A content, also where a list of parts is JSON in a text."""
+    """Return a content, also where a list of parts is JSON in a text."""
     told = parsed(content)
     return told if isinstance(told, list) and all(isinstance(one, dict) for one in told) else content
 
@@ -395,7 +397,9 @@ def _is_json(part: Any) -> bool:
 
 
 def kinds_unread(spans: Sequence[RecordedSpan]) -> list[str]:
-    """The kinds of spans that hold words in a vocabulary that is not understood: by their names, or what made them."""
+    """Return the kinds of spans that hold words in a vocabulary that is not understood: by their names, or what made
+    them.
+    """
     found: dict[str, None] = {}
     for span in spans:
         operation, given = operation_of(span), told_by(span)
@@ -408,7 +412,7 @@ def kinds_unread(spans: Sequence[RecordedSpan]) -> list[str]:
 
 
 def _is_wordy(value: Any) -> bool:
-    """Whether a value may hold what was said: messages as JSON, or several words."""
+    """Return whether a value may hold what was said: messages as JSON, or several words."""
     told = parsed(value)
     if isinstance(told, dict | list):
         return any(_is_wordy(one) for one in (told.values() if isinstance(told, dict) else told))

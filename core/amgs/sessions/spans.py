@@ -94,8 +94,8 @@ class OtlpContent:
 
 
 def instant_of(nanoseconds: int) -> datetime:
-    """An instant by its nanoseconds since 1970, to the microsecond; the first or last that there is where it is out of
-    all bounds.
+    """Return an instant by its nanoseconds since 1970, to the microsecond; the first or last that there is where it is
+    out of all bounds.
     """
     return _EPOCH + timedelta(microseconds=min(max(nanoseconds, 0), _LATEST) // 1000)
 
@@ -104,7 +104,7 @@ def instant_of(nanoseconds: int) -> datetime:
 
 
 def read_json(body: bytes) -> OtlpContent:
-    """What a request of OTLP in JSON holds, of traces or of logs. Raises SpanFormatError for anything else."""
+    """Return what a request of OTLP in JSON holds, of traces or of logs. Raises SpanFormatError for anything else."""
     try:
         whole = json.loads(body.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -115,7 +115,7 @@ def read_json(body: bytes) -> OtlpContent:
 
 
 def content_of(whole: Record) -> OtlpContent:
-    """What an object of OTLP holds. Raises SpanFormatError for one that has neither `resourceSpans` nor
+    """Return what an object of OTLP holds. Raises SpanFormatError for one that has neither `resourceSpans` nor
     `resourceLogs`, or in which they are no lists of objects.
     """
     known = [name for name in ("resourceSpans", "resourceLogs") if name in whole]
@@ -136,7 +136,7 @@ def content_of(whole: Record) -> OtlpContent:
 
 
 def _within(whole: Record, outer: str, middle: str, inner: str) -> Iterator[tuple[Record, str, Record]]:
-    """(resource, scope, record) of each record."""
+    """Yield (resource, scope, record) of each record."""
     for group in _objects(whole, outer):
         about = attributes_of(fields(group.get("resource")).get("attributes"))
         for each in _objects(group, middle):
@@ -196,7 +196,7 @@ def attributes_of(given: Any) -> dict[str, Any]:
 
 
 def value_of(given: Any, depth: int = 0) -> Any:
-    """A value of OTLP as Python has it; None for one that is none. Bytes stay in base64."""
+    """Return a value of OTLP as Python has it; None for one that is none. Bytes stay in base64."""
     if not isinstance(given, dict) or depth > _DEEPEST:
         return None
     for name, value in given.items():
@@ -230,7 +230,7 @@ def _double(value: Any) -> float | None:
 
 
 def number(value: Any, *, signed: bool = False) -> int:
-    """A whole number of 64 bits that is given as such or as a text; 0 for anything else."""
+    """Return a whole number of 64 bits that is given as such or as a text; 0 for anything else."""
     if isinstance(value, bool):
         return 0
     if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,20}", value):
@@ -243,7 +243,9 @@ def number(value: Any, *, signed: bool = False) -> int:
 
 
 def _id(given: Any, size: int) -> str:
-    """An id in hexadecimal; "" for none, and for one of nothing but zeros. In base64 too, as some programs write it."""
+    """Return an id in hexadecimal; "" for none, and for one of nothing but zeros. In base64 too, as some programs write
+    it.
+    """
     told = text(given).strip().lower()
     if len(told) != 2 * size or not _HEX.fullmatch(told):
         try:
@@ -259,7 +261,7 @@ _STATUSES: Final = ("UNSET", "OK", "ERROR")
 
 
 def _enumerated(given: Any, names: Sequence[str]) -> int:
-    """A number of an enumeration, or its name as `SPAN_KIND_CLIENT`."""
+    """Return a number of an enumeration, or its name as `SPAN_KIND_CLIENT`."""
     if isinstance(given, str):
         return next((n for n, name in enumerate(names) if given.upper().endswith(name)), 0)
     return number(given)
@@ -269,8 +271,8 @@ def _enumerated(given: Any, names: Sequence[str]) -> int:
 
 
 def as_otlp(spans: Sequence[RecordedSpan]) -> dict[str, Any]:
-    """The object of OTLP that holds spans, as `read_json` reads it; spans of one resource and scope in a row share
-    them.
+    """Return the object of OTLP that holds spans, as `read_json` reads it; spans of one resource and scope in a row
+    share them.
     """
     groups: list[dict[str, Any]] = []
     last: tuple[Mapping[str, Any], str] | None = None
@@ -333,8 +335,8 @@ def _as_value(value: Any) -> dict[str, Any]:
 
 
 def joined(contents: Sequence[OtlpContent]) -> tuple[RecordedSpan, ...]:
-    """The spans of several bodies in the order in which they began, each once, with the log records that belong to
-    them as events. Of a span that came twice the last one counts.
+    """Return the spans of several bodies in the order in which they began, each once, with the log records that belong
+    to them as events. Of a span that came twice the last one counts.
     """
     spans = {(span.trace, span.id): span for content in contents for span in content.spans}
     logs: dict[tuple[str, str], list[SpanEvent]] = {}

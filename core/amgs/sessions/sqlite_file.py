@@ -35,7 +35,9 @@ def is_sqlite(path: Path) -> bool:
 
 
 def tables_named_in(path: Path) -> set[str]:
-    """The names of tables that the first pages of a database tell of, or the changes beside it; nothing is opened."""
+    """Return the names of tables that the first pages of a database tell of, or the changes beside it; nothing is
+    opened.
+    """
     found: set[str] = set()
     for one in (path, path.with_name(path.name + "-wal")):
         if one.is_file():
@@ -54,8 +56,8 @@ class SqliteFile:
     def rows(
         self, table: str, columns: Sequence[str], order: Sequence[str] = (), **where: str
     ) -> list[tuple[Any, ...]]:
-        """The rows of a table whose columns have values. Texts that are no UTF-8 are read as far as they go; a column
-        that the table lacks is None in every row.
+        """Return the rows of a table whose columns have values. Texts that are no UTF-8 are read as far as they go; a
+        column that the table lacks is None in every row.
 
         Raises InputError for a table that is not there, and for a database that contradicts itself.
         """
@@ -86,7 +88,7 @@ def _named(name: str) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[SqliteFile]:
-    """A copy of a database with what lies beside it of changes that were not yet taken in; removed afterwards.
+    """Yield a copy of a database with what lies beside it of changes that were not yet taken in; removed afterwards.
 
     Raises InputError for what cannot be read.
     """

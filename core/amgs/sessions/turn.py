@@ -168,11 +168,11 @@ class Session:
         return max((turn.at for turn in self.turns if turn.at), default=None)
 
     def turn(self, number: int) -> Turn:
-        """The turn with a number; raises IndexError for none."""
+        """Return the turn with a number; raises IndexError for none."""
         if not 1 <= number <= len(self.turns):
             raise IndexError(number)
         return self.turns[number - 1]
 
     def text(self, turn: Turn) -> str:
-        """What a turn says, whole, read from the file again where it was cut."""
+        """Return what a turn says, whole, read from the file again where it was cut."""
         return self.read_again(turn) if turn.cut and self.read_again else turn.text

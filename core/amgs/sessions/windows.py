@@ -76,8 +76,8 @@ class SessionWindow:
 
 @once_a_session
 def requests(session: Session) -> tuple[Request, ...]:
-    """The answers of the model in the main conversation whose tokens the file counts, in order; those of a session that
-    this one copied are not its own.
+    """Return the answers of the model in the main conversation whose tokens the file counts, in order; those of a
+    session that this one copied are not its own.
     """
     found: dict[str, list[Turn]] = {}
     for turn in session.main:
@@ -93,8 +93,8 @@ def requests(session: Session) -> tuple[Request, ...]:
 
 @once_a_session
 def characters_a_token(session: Session) -> float:
-    """How many characters of turns are one token by the session's own counts: of all that came between two requests of
-    one window, characters over tokens. `CHARACTERS_A_TOKEN` where too little is counted.
+    """Return how many characters of turns are one token by the session's own counts: of all that came between two
+    requests of one window, characters over tokens. `CHARACTERS_A_TOKEN` where too little is counted.
     """
     sizes = {turn.number: len(turn.words) + turn.cut for turn in session.main}
     marks = [turn.number for turn in session.boundaries]
@@ -112,12 +112,14 @@ def characters_a_token(session: Session) -> float:
 
 
 def tokens_of(session: Session, turn: Turn) -> int:
-    """Tokens of a turn, estimated from its characters by the session's own counts; a picture counts as its mark."""
+    """Return tokens of a turn, estimated from its characters by the session's own counts; a picture counts as its
+    mark.
+    """
     return math.ceil((len(turn.words) + turn.cut) / characters_a_token(session))
 
 
 def tokens_of_all(session: Session, turns: Sequence[Turn]) -> int:
-    """Tokens of turns together; see `tokens_of`."""
+    """Return tokens of turns together; see `tokens_of`."""
     return sum(tokens_of(session, turn) for turn in turns)
 
 
@@ -133,7 +135,7 @@ def tokens_dropped(session: Session, boundary: Turn, kept: Collection[int] = ())
 
 
 def window_at(session: Session, number: int) -> SessionWindow:
-    """The window that was read for the turn with a number, or that holds it where it is no answer of the model.
+    """Return the window that was read for the turn with a number, or that holds it where it is no answer of the model.
 
     Raises IndexError for a number that no turn has.
     """
@@ -148,7 +150,7 @@ def window_at(session: Session, number: int) -> SessionWindow:
 
 
 def dropped_at(session: Session, boundary: Turn) -> tuple[Turn, ...]:
-    """The turns that stood in the window before a compaction and do not after it."""
+    """Return the turns that stood in the window before a compaction and do not after it."""
     before, _ = _standing(session, boundary.number - 1)
     after, _ = _standing(session, boundary.number)
     stays = {turn.number for turn in after}
@@ -156,8 +158,8 @@ def dropped_at(session: Session, boundary: Turn) -> tuple[Turn, ...]:
 
 
 def opening_after(session: Session, boundary: Turn) -> tuple[Turn, ...]:
-    """What stood in the window right after a compaction: what was preserved, the summary, and what the program put in
-    before the model answered or the user spoke.
+    """Return what stood in the window right after a compaction: what was preserved, the summary, and what the program
+    put in before the model answered or the user spoke.
     """
     kept, _ = _standing(session, boundary.number)
     made = list(kept)
@@ -170,7 +172,7 @@ def opening_after(session: Session, boundary: Turn) -> tuple[Turn, ...]:
 
 
 def after_boundary(session: Session, boundary: Turn) -> tuple[Turn, ...]:
-    """The turns of the main conversation from a compaction to the next."""
+    """Return the turns of the main conversation from a compaction to the next."""
     later = [turn for turn in session.main if turn.number > boundary.number]
     end = next((place for place, turn in enumerate(later) if turn in session.boundaries), len(later))
     return tuple(later[:end])

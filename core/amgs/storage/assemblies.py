@@ -53,7 +53,7 @@ class AssemblyStorage(StoragePart):
     """The log of assemblies."""
 
     def standing(self) -> tuple[int, int]:
-        """(number of the newest block, the serial that the next assembly will have, from 1)."""
+        """Return (number of the newest block, the serial that the next assembly will have, from 1)."""
         number, serial = self._rows(
             "SELECT (SELECT coalesce(max(number), 0) FROM memory_blocks), coalesce(max(serial), 0) + 1 FROM assemblies"
         )[0]

@@ -268,12 +268,12 @@ class BlockColumnStorage(StoragePart, ABC):
     # --- for verification ---------------------------------------------------------------------------------
 
     def repeated(self) -> tuple[str, ...]:
-        """Numbers given to more than one block, as text; empty in a sound store."""
+        """Return numbers given to more than one block, as text; empty in a sound store."""
         found = self._rows("SELECT number FROM memory_blocks GROUP BY number HAVING count(*) > 1 ORDER BY number")
         return tuple(row[0] for row in found)
 
     def out_of_range(self, statuses: Sequence[str]) -> tuple[tuple[str, str], ...]:
-        """Blocks with metadata that no block may have, each with what is wrong; empty in a sound store."""
+        """Return blocks with metadata that no block may have, each with what is wrong; empty in a sound store."""
         found = self._rows(
             "SELECT * FROM (SELECT id, "
             "CASE WHEN status NOT IN (SELECT unnest(?::VARCHAR[])) THEN 'its status is ' || status "

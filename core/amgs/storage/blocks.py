@@ -252,7 +252,7 @@ class BlockStorage(StoragePart):
     def select(
         self, wanted: BlockFilter, *, order: BlockOrder = "created", limit: int | None = None, offset: int = 0
     ) -> tuple[Block, ...]:
-        """Blocks that pass the filter; `created` and `reinforced` give the latest first."""
+        """Return blocks that pass the filter; `created` and `reinforced` give the latest first."""
         condition, parameters = where(wanted)
         by = f"ORDER BY {_ORDERS[order]}"
         if limit is not None:
@@ -276,7 +276,9 @@ class BlockStorage(StoragePart):
         return self._count(f"SELECT count(*) FROM memory_blocks WHERE {condition}", parameters)
 
     def texts(self, wanted: Sequence[int]) -> list[tuple[int, str, Mapping[str, Any]]]:
-        """(number, content, what meta says of its title and headings) of the blocks with these numbers, rising."""
+        """Return (number, content, what meta says of its title and headings) of the blocks with these numbers,
+        rising.
+        """
         sql = (
             "SELECT number, content, meta->>'title', meta->>'document', meta->>'headings' FROM memory_blocks "
             "WHERE number IN (SELECT unnest(?::BIGINT[])) ORDER BY number"
@@ -284,7 +286,7 @@ class BlockStorage(StoragePart):
         return [(n, content, _titles(*titles)) for n, content, *titles in self._rows(sql, [[int(n) for n in wanted]])]
 
     def with_source(self, source: str) -> tuple[str, ...]:
-        """Ids of the blocks that came from a source, from `source#part`, or that it repeats.
+        """Return ids of the blocks that came from a source, from `source#part`, or that it repeats.
 
         In order of arrival.
         """
@@ -302,7 +304,7 @@ class BlockStorage(StoragePart):
         return bool(self._rows(found, [list(sources)]))
 
     def outlines(self) -> list[tuple[str, str, str]]:
-        """(id, title, first 200 characters) of every block that is not pruned, in order of arrival.
+        """Return (id, title, first 200 characters) of every block that is not pruned, in order of arrival.
 
         For the finder.
         """
@@ -325,7 +327,9 @@ class BlockStorage(StoragePart):
         )
 
     def marked(self, name: str) -> list[tuple[str, str, str]]:
-        """(id, value, category) of the blocks with a value under this name in their meta, in order of arrival."""
+        """Return (id, value, category) of the blocks with a value under this name in their meta, in order of
+        arrival.
+        """
         return self._rows(
             "SELECT id, meta->>?, category FROM memory_blocks WHERE contains(meta::VARCHAR, ?) "
             "AND meta->>? IS NOT NULL "
@@ -334,7 +338,7 @@ class BlockStorage(StoragePart):
         )
 
     def mean_relevance(self, now: datetime) -> float:
-        """Mean of e^(-λt) over the consolidated blocks; 0 when there are none."""
+        """Return mean of e^(-λt) over the consolidated blocks; 0 when there are none."""
         value = self._value(f"SELECT avg({FADED}) FROM memory_blocks WHERE status = 'consolidated'", [stored(now)])
         return 0.0 if value is None else value
 

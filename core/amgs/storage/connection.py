@@ -229,8 +229,8 @@ class SqlConnection(ABC):
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Whatever this thread reads inside is of one committed state, however others go on. One inside another, or
-        inside a transaction of this thread, joins it.
+        """Yield whatever this thread reads inside is of one committed state, however others go on. One inside another,
+        or inside a transaction of this thread, joins it.
         """
         if self._inside:
             yield

@@ -40,7 +40,7 @@ class EdgeColumns:
 
     @classmethod
     def none(cls) -> EdgeColumns:
-        """No edges."""
+        """Return no edges."""
         whole, real = np.zeros(0, np.int64), np.zeros(0)
         return cls(whole, whole, np.zeros(0, dtype=object), real, real, whole, whole, real)
 
@@ -119,7 +119,7 @@ class EdgeStorage(StoragePart):
         return tuple(_edge(r) for r in self._rows(f"SELECT {_COLUMNS} FROM edges ORDER BY 1, 2, 3"))
 
     def touching(self, ids: Iterable[str]) -> tuple[Edge, ...]:
-        """Edges that begin or end at one of the blocks."""
+        """Return edges that begin or end at one of the blocks."""
         wanted = list(ids)
         found = self._rows(
             f"SELECT {_COLUMNS} FROM edges WHERE source_id IN (SELECT unnest(?::VARCHAR[])) "
@@ -219,7 +219,7 @@ class EdgeStorage(StoragePart):
         )
 
     def dangling(self) -> tuple[tuple[EdgeKey, str], ...]:
-        """Edges that end at a block that is missing or pruned, each with what is wrong.
+        """Return edges that end at a block that is missing or pruned, each with what is wrong.
 
         Empty in a sound store.
         """
@@ -235,7 +235,7 @@ class EdgeStorage(StoragePart):
         return tuple(((s, t, r), why) for s, t, r, why in found)
 
     def repeated(self) -> tuple[EdgeKey, ...]:
-        """Keys that more than one edge has; empty in a sound store."""
+        """Return keys that more than one edge has; empty in a sound store."""
         return tuple(
             self._rows(
                 "SELECT source_id, target_id, relation_type FROM edges GROUP BY 1, 2, 3 HAVING count(*) > 1 ORDER BY "
@@ -244,7 +244,7 @@ class EdgeStorage(StoragePart):
         )
 
     def out_of_range(self) -> tuple[tuple[EdgeKey, str], ...]:
-        """Edges with numbers that no edge may have, each with what is wrong; empty in a sound store."""
+        """Return edges with numbers that no edge may have, each with what is wrong; empty in a sound store."""
         found = self._rows(
             "SELECT * FROM (SELECT source_id, target_id, relation_type, "
             "CASE WHEN source_id = target_id THEN 'it ends where it begins' "

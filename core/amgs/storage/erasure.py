@@ -30,7 +30,7 @@ class DeletedBlockStorage(StoragePart):
             )
 
     def lines(self) -> tuple[Mapping[str, Any], ...]:
-        """Everything that was kept."""
+        """Return everything that was kept."""
         rows = self._rows(f"SELECT line::VARCHAR FROM {LEDGER} ORDER BY rowid")
         return tuple(json.loads(line) for (line,) in rows)
 
@@ -153,8 +153,8 @@ class ErasureStorage(StoragePart):
         return {"source_blocks": rows, "sources": self._delete("sources", bare, [names])}
 
     def _take_exchanges(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
-        """Requests that held messages of which the blocks are pieces, those whose records or prompts give the texts
-        away, and the prompts of no other request.
+        """Return requests that held messages of which the blocks are pieces, those whose records or prompts give the
+        texts away, and the prompts of no other request.
         """
         from amgs.storage.messages import WITHOUT_EXCHANGE  # here: most sessions read no message
 

@@ -91,8 +91,8 @@ class ForecastStorage(StoragePart):
         )
 
     def scored(self) -> tuple[tuple[float, float], ...]:
-        """(composite score, outcome) of every forecast with one, the oldest first: by its verdict, else by whether the
-        answer used the block.
+        """Return (composite score, outcome) of every forecast with one, the oldest first: by its verdict, else by
+        whether the answer used the block.
         """
         return tuple(
             self._rows(
@@ -235,7 +235,7 @@ class ForecastStorage(StoragePart):
         value: str | None = None,
         limit: int,
     ) -> tuple[CaseRow, ...]:
-        """Forecasts in full, the latest verdict (else the latest forecast) first.
+        """Return forecasts in full, the latest verdict (else the latest forecast) first.
 
         decided: with an outcome, still without one, or (None) both. in_bin: (bin from 0, number of bins).
         """
@@ -259,9 +259,9 @@ class ForecastStorage(StoragePart):
         return tuple((_outcome(row), row[8], tuple(row[9] or ()), as_utc(row[10])) for row in found)
 
     def judged(self, ids: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
-        """(times useful, verdicts) of all blocks or of those named; those that were never judged are left out. An
-        answer that used a block counts as a verdict, unless there is one on that forecast; one that shows no use does
-        not: it may have used the block in words of its own.
+        """Return (times useful, verdicts) of all blocks or of those named; those that were never judged are left out.
+        An answer that used a block counts as a verdict, unless there is one on that forecast; one that shows no use
+        does not: it may have used the block in words of its own.
         """
         condition = "" if ids is None else " WHERE block_id IN (SELECT unnest(?::VARCHAR[]))"
         found = self._rows(
@@ -298,7 +298,7 @@ class ForecastStorage(StoragePart):
         return tuple((k, name, n, d, p, r, b) for k, name, n, d, p, r, b, _ in found)
 
     def counts(self) -> tuple[int, int, float | None]:
-        """(forecasts, outcomes, mean Brier score or None)."""
+        """Return (forecasts, outcomes, mean Brier score or None)."""
         n, decided_n, brier = self._rows("SELECT count(*), count(actual), avg(brier_score) FROM calibration_log")[0]
         return n, decided_n, None if brier is None else brier
 
@@ -334,7 +334,7 @@ class BlockUseStorage(StoragePart):
         return tuple(BlockUse(as_utc(at), i, by, p, of) for at, i, by, p, of in found)
 
     def controls(self, without: Sequence[str], limit: int) -> tuple[str, ...]:
-        """Texts of other live blocks: those with the least ids, which are hashes and so as good as drawn."""
+        """Return texts of other live blocks: those with the least ids, which are hashes and so as good as drawn."""
         found = self._rows(
             "SELECT content FROM memory_blocks WHERE status IN ('raw', 'consolidated') AND "
             "id NOT IN (SELECT unnest(?::VARCHAR[])) ORDER BY id LIMIT ?",
@@ -367,7 +367,7 @@ class EdgeForecastStorage(StoragePart):
         )
 
     def open_verdicts(self, predictions: Sequence[str] | None = None) -> tuple[EdgeVerdicts, ...]:
-        """Per edge: the sum of the outcomes and how many. What a standing operation counted is left out.
+        """Return per edge: the sum of the outcomes and how many. What a standing operation counted is left out.
 
         predictions: only edges by which the blocks of these forecasts were reached; None for all.
         """

@@ -126,7 +126,7 @@ class JournalStorage(StoragePart):
         return None if found is None else as_utc(found)
 
     def get(self, operation_id: int) -> JournalEntry | None:
-        """One operation, None when there is none with this id."""
+        """Return one operation, None when there is none with this id."""
         found = self._rows(f"SELECT {_COLUMNS} FROM operations WHERE id = ?", [operation_id])
         return _operation(found[0]) if found else None
 
@@ -179,8 +179,8 @@ class JournalStorage(StoragePart):
         return found[0], found[1], found[2]
 
     def later_on_same(self, operation_id: int) -> tuple[int, ...]:
-        """Later operations, not undone, that changed something this one changed, or learned from its verdicts. Any two
-        definitions of frames count as the same thing: one may contain the other.
+        """Return later operations, not undone, that changed something this one changed, or learned from its verdicts.
+        Any two definitions of frames count as the same thing: one may contain the other.
         """
         found = self._rows(
             "SELECT DISTINCT r.operation_id FROM operation_rows r JOIN operations o ON o.id = r.operation_id "
@@ -205,7 +205,7 @@ class JournalStorage(StoragePart):
         return tuple(row[0] for row in found)
 
     def incomplete(self) -> tuple[tuple[int, int, int], ...]:
-        """(operation, rows kept, rows told) where the two differ; empty in a sound store."""
+        """Return (operation, rows kept, rows told) where the two differ; empty in a sound store."""
         return tuple(
             self._rows(
                 "SELECT o.id, count(r.key), o.blocks + o.edges FROM operations o "

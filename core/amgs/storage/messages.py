@@ -210,7 +210,9 @@ class MentionStorage(StoragePart):
         return tuple(row[0] for row in rows)
 
     def faults(self) -> tuple[tuple[str, int, str], ...]:
-        """(conversation, number, what is wrong) of mentions of no message, or beyond the characters of theirs."""
+        """Return (conversation, number, what is wrong) of mentions of no message, or beyond the characters of
+        theirs.
+        """
         return tuple(
             self._rows(
                 "SELECT n.conversation, n.number, CASE WHEN m.number IS NULL THEN 'it is of no message' ELSE "

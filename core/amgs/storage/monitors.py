@@ -56,12 +56,12 @@ class MonitorStorage(StoragePart):
         return MonitorValue(as_utc(at), kind, subject, value, json.loads(detail))
 
     def cycles(self, kind: str) -> tuple[int, ...]:
-        """Ids of the standing operations of a kind, the newest first."""
+        """Return ids of the standing operations of a kind, the newest first."""
         found = self._rows("SELECT id FROM operations WHERE kind = ? AND NOT undone ORDER BY id DESC", [kind])
         return tuple(row[0] for row in found)
 
     def edges_changed(self, after: int) -> tuple[set[EdgeKey], set[EdgeKey]]:
-        """Keys of the edges that standing operations made and took away after the one with this id."""
+        """Return keys of the edges that standing operations made and took away after the one with this id."""
         made: set[EdgeKey] = set()
         gone: set[EdgeKey] = set()
         for key, is_made, is_gone in self._rows(

@@ -95,7 +95,7 @@ class ReinforcementStorage(StoragePart):
         return {i: frozenset(s for s in occasions) for i, occasions in found}
 
     def miscounted(self) -> tuple[str, ...]:
-        """Blocks whose counter disagrees with the log; empty in a sound store."""
+        """Return blocks whose counter disagrees with the log; empty in a sound store."""
         found = self._rows(
             "SELECT b.id FROM memory_blocks b LEFT JOIN (SELECT block_id, count(*) AS n FROM reinforcement_log "
             "GROUP BY 1) l "

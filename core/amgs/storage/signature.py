@@ -11,7 +11,7 @@ _SAID: ContextVar[Mapping[str, str]] = ContextVar("signature", default={})  # no
 
 @contextmanager
 def signed(**said: str) -> Iterator[None]:
-    """Whatever this thread commits inside is told with these words; those of an outer signature stand.
+    """Yield whatever this thread commits inside is told with these words; those of an outer signature stand.
 
     by: the program that makes the change where nobody asked for it; the journal says so too.
     """

@@ -106,7 +106,7 @@ class TableStorage(StoragePart, ABC):
 
 
 def _rows(columns: Mapping[str, NDArray[Any]]) -> list[TableRow]:
-    """Columns as rows; a vector stays an array, where as a list it would be an object a value."""
+    """Return columns as rows; a vector stays an array, where as a list it would be an object a value."""
     return list(zip(*(column.tolist() for column in columns.values()), strict=True))
 
 

@@ -67,7 +67,7 @@ class _Layer:
     second: _Norm
 
     def __call__(self, states: Vector, heads: int) -> tuple[Vector, Vector]:
-        """(n, d) -> (n, d), and the attention of every head, (heads, n, n)."""
+        """Return (n, d) -> (n, d), and the attention of every head, (heads, n, n)."""
         n, d = states.shape
         split = self.projections(states).reshape(n, 3, heads, d // heads)
         query, key, value = split.transpose(1, 2, 0, 3)  # (heads, n, d / heads) each
@@ -94,8 +94,8 @@ class BertEncoder:
 
     @classmethod
     def open(cls, folder: Path, precision: str = "auto") -> BertEncoder | None:
-        """The encoder of a folder that sentence-transformers wrote; None for one that is built otherwise, or where
-        the packages that read it are missing. precision: of its products, as `number_format` takes it.
+        """Return the encoder of a folder that sentence-transformers wrote; None for one that is built otherwise, or
+        where the packages that read it are missing. precision: of its products, as `number_format` takes it.
         """
         if not (installed("tokenizers") and installed("safetensors")):
             return None
@@ -122,7 +122,7 @@ class BertEncoder:
         return int(self._type.size)
 
     def embed(self, text: str) -> Vector:
-        """The vector of one text, not scaled to unit length: (d,)."""
+        """Return the vector of one text, not scaled to unit length: (d,)."""
         with one_thread():
             states = self._embedded(_cut(self._tokenizer.encode(text).ids, self._longest))
             for layer in self._layers:
@@ -135,12 +135,14 @@ class BertEncoder:
         return self._longest
 
     def pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """A text of any length as token ids, with the characters that each is of; the two around it are left out."""
+        """Return a text of any length as token ids, with the characters that each is of; the two around it are left
+        out.
+        """
         found = self._tokenizer.encode(text, add_special_tokens=False)
         return found.ids, found.offsets
 
     def layers(self, pieces: Sequence[int]) -> tuple[Vector, Vector]:
-        """What every layer makes of some tokens, (layers, n, d), and its attention, (layers, heads, n, n).
+        """Return what every layer makes of some tokens, (layers, n, d), and its attention, (layers, heads, n, n).
 
         The two tokens around a text are added for it and taken out again. Raises ValueError for too many.
         """
@@ -165,7 +167,7 @@ class BertEncoder:
 
 
 def _read(folder: Path) -> tuple[dict[str, Any] | None, int]:
-    """The configuration, None for a model that is built otherwise; and the most tokens of a text."""
+    """Return the configuration, None for a model that is built otherwise; and the most tokens of a text."""
     config, modules, pooling = (
         _json(folder / name) for name in ("config.json", "modules.json", "1_Pooling/config.json")
     )
@@ -188,7 +190,7 @@ def _json(path: Path) -> Any:
 
 
 def _pooling(told: dict[str, Any]) -> str:
-    """How the vectors of the tokens become one; older files say it by a flag for each way."""
+    """Return how the vectors of the tokens become one; older files say it by a flag for each way."""
     if "pooling_mode" in told:
         return str(told["pooling_mode"])
     ways = [name for name, on in told.items() if name.startswith("pooling_mode_") and on]
@@ -242,7 +244,7 @@ _PRODUCTS: dict[str, _Product] = {"float32": _in_float32, "bfloat16": _in_bfloat
 
 
 def _linear(weights: Any, product: _Product, *names: str) -> _Linear:
-    """Several maps of the same states as one."""
+    """Return several maps of the same states as one."""
     parts = [(_array(weights, f"{name}.weight"), _array(weights, f"{name}.bias")) for name in names]
     whole = np.concatenate([weight for weight, _ in parts])
     return _Linear(product(whole), np.concatenate([bias for _, bias in parts]))
@@ -335,7 +337,7 @@ def _allow(library: Any, threads: int) -> None:
 
 @cache
 def _libraries() -> list[Any]:
-    """What computes numpy's products."""
+    """Return what computes numpy's products."""
     if not installed("threadpoolctl"):
         return []
     found = import_module("threadpoolctl").ThreadpoolController()

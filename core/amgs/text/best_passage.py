@@ -42,7 +42,7 @@ def best_passage(text: str, matches: Sequence[Match], most: int) -> tuple[int, i
 
 
 def _short(text: str, start: int, end: int, most: int) -> list[tuple[int, int]]:
-    """A sentence cut at blanks into pieces of half of what is wanted, where it is longer than all of it."""
+    """Return a sentence cut at blanks into pieces of half of what is wanted, where it is longer than all of it."""
     pieces = []
     while end - start > most:
         step = max(most // 2, _SHORTEST)
@@ -54,6 +54,6 @@ def _short(text: str, start: int, end: int, most: int) -> list[tuple[int, int]]:
 
 
 def _filled(chosen: tuple[int, int], pieces: Sequence[tuple[int, int]], most: int) -> tuple[int, int]:
-    """The same with what stands before, as far as there is room: at the end of a text, after the last match."""
+    """Return the same with what stands before, as far as there is room: at the end of a text, after the last match."""
     start, end = chosen
     return min((first for first, _ in pieces if first <= start and end - first <= most), default=start), end

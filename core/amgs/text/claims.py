@@ -193,7 +193,7 @@ class Claim:
 
 @lru_cache(maxsize=4096)
 def claims(text: str) -> tuple[Claim, ...]:
-    """The statements of a text with at least two content words or a value.
+    """Return the statements of a text with at least two content words or a value.
 
     A heading names a subject and claims nothing of it, unless it is a sentence itself ("The dog is 9").
     """
@@ -273,7 +273,7 @@ MEASURES = frozenset(
 
 
 def stem(word: str) -> str:
-    """A word without its commonest English endings."""
+    """Return a word without its commonest English endings."""
     for ending in ("ies", "ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
@@ -298,8 +298,8 @@ def _values(sentence: str) -> tuple[Value, ...]:
 
 
 def _in_runs(found: list[tuple[int, int, Value]], sentence: str) -> tuple[Value, ...]:
-    """The values in the order of the sentence; what is said of the first of a run ("not Tuesday to Thursday") is said
-    of all. "From 30 to 35" is no run.
+    """Return the values in the order of the sentence; what is said of the first of a run ("not Tuesday to Thursday") is
+    said of all. "From 30 to 35" is no run.
     """
     values: list[Value] = []
     first = end = 0

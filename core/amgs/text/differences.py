@@ -94,7 +94,9 @@ Sentence = tuple[str, ...]
 
 
 def say_otherwise(one: Block, other: Block) -> bool:
-    """Whether two blocks say different things: by their texts, by who speaks, or by the days that their words mean."""
+    """Return whether two blocks say different things: by their texts, by who speaks, or by the days that their words
+    mean.
+    """
     speakers = {str(b.meta.get("speaker") or "") for b in (one, other)}
     mine, theirs = (
         {(t.first, t.last) for t in told_days(b.meta.get("dates") or ()) if t.confidence > _SURE_DAY}
@@ -104,7 +106,7 @@ def say_otherwise(one: Block, other: Block) -> bool:
 
 
 def differ(one: str, other: str) -> bool:
-    """Whether two texts say different things."""
+    """Return whether two texts say different things."""
     if said(one) == said(other):
         return False
     a, b = _sentences(one), _sentences(other)
@@ -121,13 +123,15 @@ def differ(one: str, other: str) -> bool:
 
 
 def said(text: str) -> str:
-    """The words of a text without what makes no difference; equal for texts that say the same in the same order."""
+    """Return the words of a text without what makes no difference; equal for texts that say the same in the same
+    order.
+    """
     return " ".join(w for sentence in _sentences(text) for w in _forms(sentence))
 
 
 def replaced(one: str, other: str) -> tuple[tuple[str, Sentence, Sentence, str], ...]:
-    """Where two statements of one build have other words, as many in each: (the word before, words of the one, of the
-    other, the word after); nothing for statements of different builds.
+    """Return where two statements of one build have other words, as many in each: (the word before, words of the one,
+    of the other, the word after); nothing for statements of different builds.
     """
     a, b = (tuple(w for sentence in _sentences(text) for w in _forms(sentence)) for text in (one, other))
     steps = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
@@ -146,7 +150,7 @@ def _about_one_thing(s: Sentence, t: Sentence) -> bool:
 
 
 def _alike(s: Sentence, t: Sentence, text: str) -> bool:
-    """Whether two sentences are one, but for words written apart or a slip in spelling."""
+    """Return whether two sentences are one, but for words written apart or a slip in spelling."""
     if _joined(s) == _joined(t):
         return True
     return len(s) == len(t) and all(
@@ -159,8 +163,8 @@ def _joined(sentence: Sentence) -> str:
 
 
 def _slip(one: str, other: str, text: str) -> bool:
-    """Whether a word is another misspelt: two letters swapped, one doubled, or a wrong vowel within. What is written
-    with a capital is a name, and no name is misspelt.
+    """Return whether a word is another misspelt: two letters swapped, one doubled, or a wrong vowel within. What is
+    written with a capital is a name, and no name is misspelt.
     """
     if min(len(one), len(other)) < _SLIP or one[0] != other[0] or not (one + other).isalpha():
         return False
@@ -174,7 +178,7 @@ def _slip(one: str, other: str, text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _sentences(text: str) -> tuple[Sentence, ...]:
-    """The sentences of a text as words, each in one way of writing; none for layout."""
+    """Return the sentences of a text as words, each in one way of writing; none for layout."""
     plain = unicodedata.normalize("NFKC", text).translate(_QUOTES)
     plain = _PHRASES.sub(" ", _LINK.sub(r"\1 \2", plain))
     plain = _TITLE.sub(r"\1", plain)
@@ -240,7 +244,7 @@ def _time(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _forms(sentence: Sentence) -> Sentence:
-    """The words without their endings; what is not of letters alone is left as it is."""
+    """Return the words without their endings; what is not of letters alone is left as it is."""
     return tuple(_stems().analyze(w)[0] if w.isalpha() else w for w in sentence)
 
 

@@ -14,7 +14,9 @@ _HASHING = re.compile(r"hashing-(\d+)")
 
 
 def named(name: str, dimension: int) -> Embedder:
-    """The embedder of this name; raises ModelError where it is not installed, or is none that this package has."""
+    """Return the embedder of this name; raises ModelError where it is not installed, or is none that this package
+    has.
+    """
     if (match := _HASHING.fullmatch(name)) and int(match[1]) == dimension:
         return HashingEmbedder(dimension)
     if name == multilingual.NAME and dimension == multilingual.DIMENSION:
@@ -37,7 +39,7 @@ def named(name: str, dimension: int) -> Embedder:
 
 
 def chosen(spec: str) -> Embedder:
-    """The embedder that the settings name: "multilingual", a folder or hub id, or nothing for MiniLM."""
+    """Return the embedder that the settings name: "multilingual", a folder or hub id, or nothing for MiniLM."""
     return multilingual.MultilingualE5() if spec == multilingual.SPEC else MiniLM(spec)
 
 

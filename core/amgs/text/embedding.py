@@ -33,7 +33,7 @@ class Embedder(Protocol):
     def dimension(self) -> int: ...
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vector:
-        """(n, d) float32, each row of length 1."""
+        """Return (n, d) float32, each row of length 1."""
         ...
 
 
@@ -42,7 +42,7 @@ class QuestionEmbedder(Protocol):
     """An embedder that reads a question otherwise than the texts that may answer it."""
 
     def embed_question(self, text: str) -> Vector:
-        """(d,) float32, of length 1."""
+        """Return (d,) float32, of length 1."""
         ...
 
 
@@ -63,7 +63,7 @@ class LatinEmbedder(Protocol):
 
 
 def embed_question(embedder: Embedder, text: str) -> Vector:
-    """(d,) float32, of length 1: a question as this embedder reads one."""
+    """Return (d,) float32, of length 1: a question as this embedder reads one."""
     if isinstance(embedder, QuestionEmbedder):
         return embedder.embed_question(text)
     vector: Vector = embedder.embed([text])[0]
@@ -71,12 +71,12 @@ def embed_question(embedder: Embedder, text: str) -> Vector:
 
 
 def knows_script(embedder: Embedder, text: str) -> bool:
-    """Whether an embedder knows the script of a text."""
+    """Return whether an embedder knows the script of a text."""
     return not (isinstance(embedder, LatinEmbedder) and embedder.latin_only and other_script(text))
 
 
 def meaning_weight(embedder: Embedder) -> float:
-    """How much an embedder's meaning counts beside MiniLM's."""
+    """Return how much an embedder's meaning counts beside MiniLM's."""
     return embedder.meaning_weight if isinstance(embedder, WeighedEmbedder) else 1.0
 
 
@@ -110,7 +110,7 @@ class HashingEmbedder:
 
 
 def normalised(vectors: Vector) -> Vector:
-    """Rows at length 1: (n, d); a row of zeros becomes the first axis, so that every row has a direction."""
+    """Return rows at length 1: (n, d); a row of zeros becomes the first axis, so that every row has a direction."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     empty = lengths[:, 0] < 1e-12
     result = (vectors / np.where(lengths < 1e-12, 1.0, lengths)).astype(np.float32)

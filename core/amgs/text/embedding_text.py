@@ -9,7 +9,7 @@ from amgs.types.block import untold
 
 
 def embedding_text(block: Block) -> str:
-    """A block's words, under the headings that it stands under where the text does not tell them.
+    """Return a block's words, under the headings that it stands under where the text does not tell them.
 
     Markup and addresses are not embedded: an encoder reads some hundred tokens, and badges would fill them. A line
     that holds only a date says when and not what; words find it, a vector would only blur.

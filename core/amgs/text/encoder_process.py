@@ -56,7 +56,7 @@ class EncoderProcess:
         return self._child[0].pid if self._child else None
 
     def encode(self, texts: Sequence[str]) -> Vector:
-        """(n, d) float32, not scaled to unit length.
+        """Return (n, d) float32, not scaled to unit length.
 
         Raises EncoderLoadError where the model cannot be read, ModelError where the process ended; the next call begins
         another.
@@ -98,7 +98,7 @@ class EncoderProcess:
 
 
 def encoder_process(folder: str, precision: str) -> EncoderProcess:
-    """The process of this program for a model; there is one, however many encoders use it."""
+    """Return the process of this program for a model; there is one, however many encoders use it."""
     with _SHARING:
         found = _SHARED.get((folder, precision))
         if found is None:

@@ -28,7 +28,7 @@ class EntityRecogniser(Protocol):
     def name(self) -> str: ...
 
     def recognise(self, texts: Sequence[str]) -> list[tuple[Entity, ...]]:
-        """The entities of each text, each once, in order of appearance."""
+        """Return the entities of each text, each once, in order of appearance."""
         ...
 
 
@@ -76,7 +76,7 @@ class RuleRecogniser:
 
 
 def _spans(text: str) -> list[tuple[str, bool, int]]:
-    """(name, whether it opens a sentence, where) for every run of capitalised words."""
+    """Return (name, whether it opens a sentence, where) for every run of capitalised words."""
     found = []
     for match in _NAME.finditer(text):
         words = match[0].split()

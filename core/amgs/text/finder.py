@@ -8,7 +8,7 @@ from rapidfuzz import fuzz, process, utils
 
 
 def find(outlines: Sequence[tuple[str, str, str]], typed: str, limit: int, *, floor: float = 55.0) -> tuple[str, ...]:
-    """Ids of the blocks whose title or first words fit what was typed, the best first.
+    """Return ids of the blocks whose title or first words fit what was typed, the best first.
 
     outlines: (id, title, first words). An id that begins with what was typed comes before all others.
     """

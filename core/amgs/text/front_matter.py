@@ -25,7 +25,7 @@ NONE = FrontMatter({})
 
 
 def read(text: str) -> tuple[FrontMatter, str]:
-    """The front matter and the body after it. One that never closes is body."""
+    """Return the front matter and the body after it. One that never closes is body."""
     lines = text.split("\n")
     if not _EDGE.match(lines[0]):
         return NONE, text
@@ -49,7 +49,7 @@ class _UnreadableError(Exception):
 
 
 def _entries(lines: list[str], unread: list[str]) -> list[tuple[str, str, list[str]]]:
-    """(key, rest of its line, lines that belong to it); what belongs to no key goes to `unread`."""
+    """Return (key, rest of its line, lines that belong to it); what belongs to no key goes to `unread`."""
     found: list[tuple[str, str, list[str]]] = []
     for line in lines:
         match = _KEY.match(line)
@@ -74,7 +74,7 @@ def _bare(text: str) -> str:
 
 
 def _nested(first: str, lines: list[str]) -> Any:
-    """A value of several lines: a list of `- item`, or YAML of any depth, its scalars as texts."""
+    """Return a value of several lines: a list of `- item`, or YAML of any depth, its scalars as texts."""
     items = [line.strip() for line in lines if line.strip()]
     if all(item.startswith("- ") for item in items) and not any(_KEY.match(item[2:].strip()) for item in items):
         return [_bare(item[2:]) for item in items]
@@ -87,7 +87,7 @@ def _nested(first: str, lines: list[str]) -> Any:
 
 
 def _texts() -> Any:
-    """A YAML loader that makes texts, lists and mappings and nothing else, and follows no alias."""
+    """Return a YAML loader that makes texts, lists and mappings and nothing else, and follows no alias."""
     import yaml
 
     class Texts(yaml.BaseLoader):  # type: ignore[misc] # it comes without types

@@ -66,7 +66,7 @@ def function_words(text: str) -> FunctionWords:
 
 @lru_cache(maxsize=256)
 def _counted(read: str) -> FunctionWords:
-    """The same of what is read; a search asks more than once of its question."""
+    """Return the same of what is read; a search asks more than once of its question."""
     words = _plain().analyze(read)
     known = _languages_of(words)
     english = sum(word in _COMMON or ENGLISH in known[word] for word in words)
@@ -76,7 +76,7 @@ def _counted(read: str) -> FunctionWords:
 
 
 def language_of(text: str) -> str:
-    """The language of a text among OTHER_LANGUAGES by the function words at its beginning, else "english".
+    """Return the language of a text among OTHER_LANGUAGES by the function words at its beginning, else "english".
 
     In doubt it is English: of code and short turns, three in a thousand are told wrong.
     """
@@ -92,7 +92,7 @@ def language_of(text: str) -> str:
 
 
 def foreign_text(text: str) -> bool:
-    """Whether a text is in another language than English; False where it says too little to tell."""
+    """Return whether a text is in another language than English; False where it says too little to tell."""
     if other_script(text[:LONGEST_READ]):
         return True
     found = function_words(text)
@@ -100,7 +100,7 @@ def foreign_text(text: str) -> bool:
 
 
 def foreign_question(text: str) -> bool:
-    """The same of a question: of one that is long enough, its lack of English function words tells, too."""
+    """Return the same of a question: of one that is long enough, its lack of English function words tells, too."""
     if foreign_text(text):
         return True
     found = function_words(text)
@@ -108,7 +108,9 @@ def foreign_question(text: str) -> bool:
 
 
 def foreign_function_words(question: str) -> frozenset[str]:
-    """The function words, in lower case, of a question in another language that tantivy knows; none of others."""
+    """Return the function words, in lower case, of a question in another language that tantivy knows; none of
+    others.
+    """
     found = function_words(question)
     if found.other <= found.english:
         return frozenset()
@@ -127,8 +129,8 @@ _remembered: dict[str, frozenset[str]] = {}
 
 
 def _languages_of(words: Sequence[str]) -> dict[str, frozenset[str]]:
-    """The languages that each word is a function word of. They are remembered: to ask tantivy thirteen times of every
-    text takes longer than all else that indexing does.
+    """Return the languages that each word is a function word of. They are remembered: to ask tantivy thirteen times of
+    every text takes longer than all else that indexing does.
     """
     known = {word: _remembered.get(word) for word in words}
     unknown = [word for word, languages in known.items() if languages is None]

@@ -43,7 +43,9 @@ class LanguageTable:
     particles: re.Pattern[str] = re.compile("(?!)")
 
     def dates(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Each date phrase of a text: [start, end), and its English. Of two that overlap the earlier in the table."""
+        """Yield each date phrase of a text: [start, end), and its English. Of two that overlap the earlier in the
+        table.
+        """
         taken: list[tuple[int, int]] = []
         for phrase, english in self.phrases:
             for found in phrase.finditer(text):
@@ -61,7 +63,7 @@ class LanguageTable:
 
 
 def table_of(text: str) -> LanguageTable:
-    """The table of a text's language; of one without a table, the English one."""
+    """Return the table of a text's language; of one without a table, the English one."""
     found = function_words(text)
     name = found.language if found.other > max(found.english, 1) else ENGLISH
     name = "spanish" if "¿" in text else spaceless_language(text) or name
@@ -77,13 +79,13 @@ def lone_characters(text: str) -> str:
 
 @cache
 def words_of_language(name: str) -> dict[str, Any]:
-    """What the table of a language of TABLES says, as it is written."""
+    """Return what the table of a language of TABLES says, as it is written."""
     return tomllib.loads((files(__package__) / f"languages/{name}.toml").read_text("utf-8"))
 
 
 @cache
 def language_table(name: str) -> LanguageTable:
-    """The table of a language of TABLES."""
+    """Return the table of a language of TABLES."""
     given = words_of_language(name)
     words = _DIGITS | given
     slots = {

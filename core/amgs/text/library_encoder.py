@@ -37,7 +37,7 @@ class LibraryEncoder:
         return int(self._model.get_embedding_dimension())
 
     def encode(self, texts: Sequence[str]) -> Vector:
-        """(n, d) float32, not scaled to unit length; all texts as one batch."""
+        """Return (n, d) float32, not scaled to unit length; all texts as one batch."""
         encoded = self._model.encode(
             list(texts), batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False
         )

@@ -21,12 +21,14 @@ _SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|#|mailto)", re.IGNORECASE)
 
 
 def definitions(text: str) -> dict[str, str]:
-    """What the labels of a Markdown text stand for, in lower case."""
+    """Return what the labels of a Markdown text stand for, in lower case."""
     return {match[1].lower(): match[2] for match in _DEFINED.finditer(text)} if "]:" in text else {}
 
 
 def references(text: str, labels: Mapping[str, str]) -> tuple[str, ...]:
-    """The files that a text links to, as they are written, each once; code is left out. labels: see `definitions`."""
+    """Return the files that a text links to, as they are written, each once; code is left out. labels: see
+    `definitions`.
+    """
     if "](" not in text and not labels:
         return ()
     found: list[str] = []
@@ -42,20 +44,20 @@ def references(text: str, labels: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def resolved(reference: str, source: str) -> str:
-    """The slug of the file that a source refers to; one that begins with a slash is looked for from the root."""
+    """Return the slug of the file that a source refers to; one that begins with a slash is looked for from the root."""
     folder = posixpath.dirname(file_of(source))
     path = posixpath.normpath(reference.lstrip("/") if reference.startswith("/") else posixpath.join(folder, reference))
     return slug(path)
 
 
 def slugs_of(path: str) -> tuple[str, ...]:
-    """The slugs by which a file is referred to: its name alone, its path, and its path with the ending."""
+    """Return the slugs by which a file is referred to: its name alone, its path, and its path with the ending."""
     pure = PurePosixPath(path)
     return (slug(pure.stem), slug(str(pure.with_suffix(""))), slug(path)) if pure.name else ()
 
 
 def referred(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """The slugs of the files that a block refers to, from each of its sources."""
+    """Return the slugs of the files that a block refers to, from each of its sources."""
     given = meta.get("refers_to") or ()
     sources = meta.get("sources") or [meta.get("source") or ""]
     return tuple(dict.fromkeys(resolved(str(one), str(source)) for source in sources for one in given))

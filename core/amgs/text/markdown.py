@@ -22,14 +22,14 @@ class ChatTurn:
 
 
 def title(body: str) -> str:
-    """The text of the first heading, empty when the body does not begin with one."""
+    """Return the text of the first heading, empty when the body does not begin with one."""
     first = body.lstrip().split("\n", 1)[0]
     match = _HEADING.match(first)
     return match[1] if match else ""
 
 
 def without_title(body: str) -> str:
-    """The body without the heading that it begins with."""
+    """Return the body without the heading that it begins with."""
     if not title(body):
         return body
     return body.lstrip().partition("\n")[2]
@@ -41,12 +41,12 @@ def links(text: str) -> tuple[str, ...]:
 
 
 def slug(name: str) -> str:
-    """A name as a link target: lower case, words joined by hyphens."""
+    """Return a name as a link target: lower case, words joined by hyphens."""
     return re.sub(r"[\s_]+", "-", name.strip().lower())
 
 
 def turns(body: str) -> tuple[ChatTurn, ...]:
-    """The turns of a dialogue: paragraphs that begin with `**Name:**`.
+    """Return the turns of a dialogue: paragraphs that begin with `**Name:**`.
 
     Other paragraphs continue the turn before.
     """
@@ -73,7 +73,7 @@ _TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->")
 
 
 def plain(title: str) -> str:
-    """A heading as it is read: without tags, pictures, addresses and the signs of code."""
+    """Return a heading as it is read: without tags, pictures, addresses and the signs of code."""
     if not any(sign in title for sign in "<[!`"):
         return title
     bare = _TAG.sub(" ", _ANY_LINK.sub(r"\1", _IMAGE.sub(" ", title))).replace("`", "")
@@ -89,7 +89,7 @@ def without_plumbing(text: str) -> str:
 
 
 def fenced(text: str) -> tuple[tuple[str, bool], ...]:
-    """The text in parts, whole lines each: what stands in a closed code fence (True), and what does not."""
+    """Return the text in parts, whole lines each: what stands in a closed code fence (True), and what does not."""
     if "```" not in text and "~~~" not in text:
         return ((text, False),)
     lines = text.split("\n")
@@ -106,7 +106,7 @@ def fenced(text: str) -> tuple[tuple[str, bool], ...]:
 
 
 def _fences(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """(first, last) line of each fence that is closed; one that never is, is none."""
+    """Yield (first, last) line of each fence that is closed; one that never is, is none."""
     open_at, sign = -1, ""
     for i, line in enumerate(lines):
         match = _FENCE.match(line)

@@ -65,7 +65,8 @@ def mentions(sentence: str, known: frozenset[str] = frozenset()) -> tuple[Mentio
 def differ(
     one: Iterable[Mention], two: Iterable[Mention], around_one: frozenset[str], around_two: frozenset[str]
 ) -> bool:
-    """Whether two statements name different things: they share no name, or different names stand at the same words.
+    """Return whether two statements name different things: they share no name, or different names stand at the same
+    words.
 
     around_one, around_two: the words (of `terms`) that a statement is read with; a name among them is named there too.
     """

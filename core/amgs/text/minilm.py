@@ -102,14 +102,14 @@ class MiniLM:
         return normalised(vectors)
 
     def encoder(self) -> BertEncoder:
-        """What reads one text, token by token. Raises ModelError where the model is built otherwise."""
+        """Return what reads one text, token by token. Raises ModelError where the model is built otherwise."""
         alone = self._one_by_one()
         if alone is None:
             raise _missing(self.name, "its tokens can be read only where it is a BERT in safetensors")
         return alone
 
     def _few(self, texts: Sequence[str]) -> bool:
-        """Whether embedding them one by one, like those before, costs less than importing the library."""
+        """Return whether embedding them one by one, like those before, costs less than importing the library."""
         if self._library is not None or self._process is not None:
             return False
         self._spent += sum(min(len(text), _LONGEST) for text in texts)
@@ -125,7 +125,7 @@ class MiniLM:
         return self._alone
 
     def _encode(self, texts: Sequence[str]) -> Vector:
-        """(n, d), in the library's process. A process of a pool has no other work, and needs none."""
+        """Return (n, d), in the library's process. A process of a pool has no other work, and needs none."""
         if multiprocessing.parent_process() is not None or not sys.executable:
             return self._model().encode(texts)
         with self._lock:
@@ -137,7 +137,7 @@ class MiniLM:
             raise self._unreadable(error) from error
 
     def _model(self) -> LibraryEncoder:
-        """The library in this process."""
+        """Return the library in this process."""
         with self._lock:
             if self._library is None:
                 try:
@@ -158,7 +158,7 @@ class MiniLM:
 
 
 def available() -> bool:
-    """Whether MiniLM can be loaded here, without a path and without a network; nothing is imported for it."""
+    """Return whether MiniLM can be loaded here, without a path and without a network; nothing is imported for it."""
     if not (installed("sentence_transformers") and installed("torch")):
         return False
     if installed(_PACKAGE):
@@ -169,7 +169,7 @@ def available() -> bool:
 
 
 def resolve(given: str = "") -> str:
-    """Where the model is: the path or id that is given, else the packaged copy, else the hub id.
+    """Return where the model is: the path or id that is given, else the packaged copy, else the hub id.
 
     Raises ModelError for a path at which nothing is.
     """
@@ -188,7 +188,9 @@ def resolve(given: str = "") -> str:
 
 
 def _folder(source: str) -> Path | None:
-    """The folder of a model that `resolve` found, of a hub id that in the local cache; None where there is none."""
+    """Return the folder of a model that `resolve` found, of a hub id that in the local cache; None where there is
+    none.
+    """
     if source.count("/") != 1 or Path(source).exists():
         return Path(source)
     if not installed("huggingface_hub"):

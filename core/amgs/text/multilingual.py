@@ -100,7 +100,9 @@ class MultilingualE5:
         return vectors
 
     def embed_question(self, text: str) -> Vector:
-        """(d,) float32, of length 1: as a question, which the model was taught to read otherwise than its answer."""
+        """Return (d,) float32, of length 1: as a question, which the model was taught to read otherwise than its
+        answer.
+        """
         return self._read(text, question=True)
 
     def _read(self, text: str, *, question: bool) -> Vector:
@@ -133,7 +135,7 @@ class MultilingualE5:
 
 
 def available() -> bool:
-    """Whether the package is installed; it is not imported."""
+    """Return whether the package is installed; it is not imported."""
     return installed(_PACKAGE)
 
 

@@ -126,13 +126,14 @@ _REACH = 48
 
 
 def greets(word: str) -> bool:
-    """Whether a word that stands before a name addresses somebody."""
+    """Return whether a word that stands before a name addresses somebody."""
     return bool(_GREETING.fullmatch(word))
 
 
 def cues_beside(line: str, start: int, end: int, name: str, *, greeted: bool = False) -> tuple[Cue, ...]:
-    """The cues of a name at characters [start, end) of a line, each kind once. greeted: a "
-    "greeting stood before it."""
+    """Return the cues of a name at characters [start, end) of a line, each kind once. greeted: a " "greeting stood
+    before it.
+    """
     before, after = line[max(0, start - _REACH) : start], line[end : end + _REACH]
     found = [cue for cue, form in _BEFORE.items() if form.search(before)]
     found += [cue for cue, form in _AFTER.items() if form.search(after)]

@@ -101,7 +101,7 @@ class NameReading:
 
 
 def read_names(content: str) -> tuple[NameReading, Counter[str]]:
-    """How a text uses names, and how often it writes each word in small letters."""
+    """Return how a text uses names, and how often it writes each word in small letters."""
     text = prose(_SPAN.sub(" ", content))
     uses: list[NameUse] = []
     for line in text.split("\n"):
@@ -155,7 +155,7 @@ def _begins(word: str) -> bool:
 
 
 def _capital(word: str) -> bool:
-    """Whether a word is written as a name: with a capital in front, or within it (iPhone)."""
+    """Return whether a word is written as a name: with a capital in front, or within it (iPhone)."""
     return word[0].isupper() or (len(word) > 3 and any(a.islower() and b.isupper() for a, b in pairwise(word)))
 
 
@@ -164,7 +164,7 @@ def _acronym(word: str) -> bool:
 
 
 def _joins(line: str, tokens: list[re.Match[str]], at: int) -> int:
-    """How many tokens from here on go on with the run before."""
+    """Return how many tokens from here on go on with the run before."""
     before, here = tokens[at - 1], tokens[at]
     if line[before.end() : here.start()] != " " or before[0].endswith(("'s", "’s")):
         return 0

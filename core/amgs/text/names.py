@@ -31,7 +31,7 @@ _NO_NAME = re.compile(
 
 
 def cleaned(name: str) -> str:
-    """A name without quotes, brackets and a possessive at its ends, in one line; empty for what is no name.
+    """Return a name without quotes, brackets and a possessive at its ends, in one line; empty for what is no name.
 
     No name holds markup, an address, a path or code, is a number, a single small word or a heading that every manual
     has, or runs on for a whole sentence.
@@ -55,6 +55,6 @@ def cleaned(name: str) -> str:
 
 
 def key(name: str) -> str:
-    """What forms of one name share: case, white space, an article, a possessive, the plural of an acronym."""
+    """Return what forms of one name share: case, white space, an article, a possessive, the plural of an acronym."""
     bare = _ARTICLE.sub("", " ".join(name.split()))
     return _PLURAL.sub("", _POSSESSIVE.sub("", bare)).casefold().replace("-", " ")

@@ -84,7 +84,7 @@ _CHANGES = re.compile(
 
 @lru_cache(maxsize=4096)
 def prose(text: str) -> str:
-    """The text without code, markup, addresses and tables, in the same lines as far as any of them is left.
+    """Return the text without code, markup, addresses and tables, in the same lines as far as any of them is left.
 
     Text between marks stays: a link's label, what is emphasised, a word set as code. Headings keep their signs, and
     `[[links]]` of a note stay as they are.
@@ -97,7 +97,7 @@ def prose(text: str) -> str:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """The lines that may hold sentences: none of a table, a literal block, a directive or a definition."""
+    """Yield the lines that may hold sentences: none of a table, a literal block, a directive or a definition."""
     literal = False
     before, blank, listed = "", True, False
     for line in _DEFINITION.sub("", _DIRECTIVE.sub("", text)).split("\n"):
@@ -134,7 +134,7 @@ def _inline(line: str) -> str:
 
 
 def _words(line: str) -> str:
-    """A line without what marks its words up: links keep their labels, and addresses are left out."""
+    """Return a line without what marks its words up: links keep their labels, and addresses are left out."""
     # A badge is an image within a link; what is left of it has no label.
     made = _LINK.sub(r"\1", _LINK.sub(r"\1", line))
     made = _RST_ROLE.sub(r"\1", _RST_LINK.sub(r"\1", made))
@@ -146,8 +146,8 @@ def _words(line: str) -> str:
 
 @lru_cache(maxsize=4096)
 def statements(text: str) -> str:
-    """The prose of a text that may state something of its own: without licence and copyright lines, lists of changes
-    and what names an issue; version numbers and issue numbers are taken out of what stays.
+    """Return the prose of a text that may state something of its own: without licence and copyright lines, lists of
+    changes and what names an issue; version numbers and issue numbers are taken out of what stays.
     """
     kept: list[str] = []
     released = False
@@ -165,7 +165,7 @@ def statements(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def readable(text: str) -> str:
-    """The words of a text as they are read when it is rendered, code and tables among them.
+    """Return the words of a text as they are read when it is rendered, code and tables among them.
 
     Out are comments, tags, badges, pictures from elsewhere, link definitions, rulers and addresses; a link keeps its
     label, a picture beside the text what it is said to show. A text of nothing but markup is given back as it is.
@@ -190,6 +190,6 @@ def _shown(part: str, code: bool) -> str:
 
 
 def code_share(text: str) -> float:
-    """How much of a text is no prose, in [0, 1], by characters that are no white space."""
+    """Return how much of a text is no prose, in [0, 1], by characters that are no white space."""
     whole = len("".join(text.split()))
     return 1.0 - len("".join(prose(text).split())) / whole if whole else 0.0

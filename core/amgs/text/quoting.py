@@ -21,8 +21,8 @@ _TAG: Final = re.compile(r"<(?=\s*/?\s*(?:memory|note|system)\b|\|\w+\|>)", re.I
 
 
 def quote_text(text: str, *, opens_line: bool = True) -> str:
-    """A text of a note with "> " before its lines that begin like a heading, a day, a citation, a fence or a tag, and
-    with the tags of quotations and of chat templates as `&lt;`. To quote it again changes nothing.
+    """Return a text of a note with "> " before its lines that begin like a heading, a day, a citation, a fence or a
+    tag, and with the tags of quotations and of chat templates as `&lt;`. To quote it again changes nothing.
 
     opens_line: whether the text begins a line; its first one is left where it does not.
     """

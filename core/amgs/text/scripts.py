@@ -32,7 +32,7 @@ _WIDE = re.compile("[\uff01-\uff9f]+")
 
 
 def other_script(text: str) -> bool:
-    """Whether more than a few of a text's letters are of another script than Latin."""
+    """Return whether more than a few of a text's letters are of another script than Latin."""
     if text.isascii():
         return False
     letters = [c for c in text if c.isalpha()]
@@ -47,23 +47,23 @@ def spaceless_language(text: str) -> str:
 
 
 def grammatical(term: str) -> bool:
-    """Whether a term of Japanese is nothing but hiragana: endings and particles, and few words."""
+    """Return whether a term of Japanese is nothing but hiragana: endings and particles, and few words."""
     return not term.isascii() and _HIRAGANA.fullmatch(term) is not None
 
 
 def spaceless(text: str) -> bool:
-    """Whether a text holds a script that is written without spaces."""
+    """Return whether a text holds a script that is written without spaces."""
     return not text.isascii() and _RUN.search(text) is not None
 
 
 def without_spaceless(text: str) -> str:
-    """The text with spaces for what is written without them."""
+    """Return the text with spaces for what is written without them."""
     return text if text.isascii() else _RUN.sub(" ", text)
 
 
 def spaced(text: str, *, singles: bool) -> str:
-    """The text with each run of a script without spaces as its overlapping pairs of characters; a character takes its
-    marks with it. singles: each character by itself, too, as documents need it to be found by one.
+    """Return the text with each run of a script without spaces as its overlapping pairs of characters; a character
+    takes its marks with it. singles: each character by itself, too, as documents need it to be found by one.
 
     Other text stays as it is, but for the composition of its accents (NFC).
     """

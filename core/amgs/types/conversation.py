@@ -58,7 +58,9 @@ class Message:
     pinned: bool = False
 
     def as_object(self) -> dict[str, Any]:
-        """The message as JSON has it, in the style of OpenAI's chat completions; `add` reads it back as it was."""
+        """Return the message as JSON has it, in the style of OpenAI's chat completions; `add` reads it back as it
+        was.
+        """
         told: dict[str, Any] = chat_object(self)
         if self.at is not None:
             told["at"] = self.at.isoformat()
@@ -133,7 +135,7 @@ class ContextMessage:
 
 
 def chat_object(message: Message | ContextMessage) -> dict[str, Any]:
-    """A message in the style of OpenAI's chat completions."""
+    """Return a message in the style of OpenAI's chat completions."""
     told: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.speaker:
         told["name"] = message.speaker
@@ -234,8 +236,8 @@ class OptimisedContext:
     dropped_summary: str = ""
 
     def messages_of(self, span: ContextSpan) -> tuple[ContextSpan, ...]:
-        """The messages of a span, each as a span of its own. Of several that one text stands for, the first has its
-        tokens.
+        """Return the messages of a span, each as a span of its own. Of several that one text stands for, the first has
+        its tokens.
         """
         if not self.costs:
             return (span,)
@@ -256,14 +258,14 @@ class OptimisedContext:
         )
 
     def worth_of(self, fate: SpanFate) -> float:
-        """Which share of all worths the messages of a fate have, in [0, 1]; 0 where no message has any."""
+        """Return which share of all worths the messages of a fate have, in [0, 1]; 0 where no message has any."""
         start = self.spans[0].first if self.spans else 1
         total = sum(self.worths)
         own = (sum(self.worths[span.first - start : span.last - start + 1]) for span in self.spans if span.fate == fate)
         return sum(own) / total if total else 0.0
 
     def count(self, fate: SpanFate) -> int:
-        """How many messages have a fate."""
+        """Return how many messages have a fate."""
         return sum(span.last - span.first + 1 for span in self.spans if span.fate == fate)
 
 

@@ -120,7 +120,7 @@ class ConversationMemories:
     estimated: bool
 
     def of(self, memory: MemoryKind) -> tuple[MemoryMember, ...]:
-        """The members of a memory."""
+        """Return the members of a memory."""
         return tuple(one for one in self.members if one.memory == memory)
 
 
@@ -175,7 +175,7 @@ class ClassSurvival:
 
 
 def worst(classes: Sequence[ClassSurvival]) -> SurvivalVerdict:
-    """The verdict of the class that fared worst."""
+    """Return the verdict of the class that fared worst."""
     return max((one.verdict for one in classes), key=VERDICTS.index, default="whole")
 
 

@@ -28,6 +28,6 @@ def bits_of(amounts: Iterable[float]) -> float:
 
 
 def entropy(amounts: Iterable[float]) -> Entropy:
-    """The entropy of how much falls to each class; a class to which nothing falls does not count."""
+    """Return the entropy of how much falls to each class; a class to which nothing falls does not count."""
     held = [amount for amount in amounts if amount > 0]
     return Entropy(bits_of(held), math.log2(len(held)) if held else 0.0)

@@ -84,7 +84,7 @@ class FrameDefinition:
         return bool(self.children)
 
     def weighed(self, weights: Weights) -> FrameDefinition:
-        """The definition with weights of its own, which decide with a question too."""
+        """Return the definition with weights of its own, which decide with a question too."""
         return replace(self, weights=weights, rule=replace(self.rule, order="weights"))
 
 

@@ -56,7 +56,7 @@ class Weights:
 
     @classmethod
     def normalised(cls, **weights: float) -> Weights:
-        """Weights from any not-negative numbers by dividing by their sum; missing ones are 0."""
+        """Return weights from any not-negative numbers by dividing by their sum; missing ones are 0."""
         total = sum(weights.values())
         if not math.isfinite(total) or total <= 0:
             raise WeightsError("All weights are 0.", way_out="Give at least one a positive value.")

@@ -14,7 +14,7 @@ from amgs_app.places.store_socket import holder_of
 
 
 def engine_of(options: Options) -> Engine:
-    """The engine that the options name: one that is served elsewhere, or one of this process."""
+    """Return the engine that the options name: one that is served elsewhere, or one of this process."""
     if not options.connect:
         engine = Engine(options)
         engine.join = partial(joined, engine)
@@ -25,8 +25,8 @@ def engine_of(options: Options) -> Engine:
 
 
 def joined(engine: Engine) -> Engine | None:
-    """An engine that works through the process which has the store of this one open and lets others in; None where none
-    does.
+    """Return an engine that works through the process which has the store of this one open and lets others in; None
+    where none does.
     """
     store = engine.store_path
     holder = holder_of(store) if isinstance(store, Path) else None

@@ -136,7 +136,8 @@ class AttachedConnection:
 
 
 def place_of(address: str) -> tuple[str, str]:
-    """The address of the service and the namespace that `http://127.0.0.1:8420/notes` names, "" where it names none.
+    """Return the address of the service and the namespace that `http://127.0.0.1:8420/notes` names, "" where it names
+    none.
 
     Raises UsageError for an address that is none.
     """

@@ -68,7 +68,7 @@ def packed(call: Call[Any], files: tuple[SentFile, ...]) -> bytes:
 
 
 def _below(path: Path) -> Iterator[Path]:
-    """A path, and what is below it but for what is hidden, or what a program filled a folder with."""
+    """Yield a path, and what is below it but for what is hidden, or what a program filled a folder with."""
     yield path
     for folder, below, names in os.walk(path):
         below[:] = [name for name in below if name[0] != "."]

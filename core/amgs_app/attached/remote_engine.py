@@ -163,7 +163,9 @@ class RemoteEngine(Engine):
         return result
 
     def _with_files(self, call: Call[Any], files: tuple[SentFile, ...]) -> dict[str, Any]:
-        """What is sent of files. Raises UsageError where the operation is about those of the server's machine."""
+        """Return what is sent of files. Raises UsageError where the operation is about those of the server's
+        machine.
+        """
         if any(call.operation.name == name and call.arguments.get(argument) for name, argument in _AT_HOME):
             raise _at_home()
         return {"archive": packed(call, files)} if files else {}
@@ -197,7 +199,7 @@ class RemoteEngine(Engine):
         return self.connection.name
 
     def beside_store(self, ending: str) -> Path | None:
-        """A file of this machine that belongs to the address."""
+        """Return a file of this machine that belongs to the address."""
         key = sha256(f"{self.connection.base}/{self.connection.namespace}".encode()).hexdigest()[:16]
         folder = data_folder(self.settings.paths)
         folder.mkdir(parents=True, exist_ok=True)
@@ -256,7 +258,7 @@ class RemoteEngine(Engine):
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Nothing to hold: the server keeps what moves the working context in order."""
+        """Yield nothing to hold: the server keeps what moves the working context in order."""
         yield
 
     def discard(self) -> None:
@@ -267,7 +269,7 @@ class RemoteEngine(Engine):
         self.connection.close()
 
     def events(self, after: str = "") -> Iterator[ServiceEvent | None]:
-        """What happens in the memory; see AttachedConnection."""
+        """Return what happens in the memory; see AttachedConnection."""
         return self.connection.events(after)
 
 
@@ -296,7 +298,7 @@ class JoinedEngine(RemoteEngine):
         self.warn(f"{store.name} is open in process {holder}: this goes through it{its}.")
 
     def _with_files(self, call: Call[Any], files: tuple[SentFile, ...]) -> dict[str, Any]:
-        """Where they lie: that process is on this machine."""
+        """Return where they lie: that process is on this machine."""
         del call
         return {"paths": [str(Path(file.given).expanduser().resolve()) for file in files]}
 

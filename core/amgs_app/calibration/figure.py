@@ -38,8 +38,8 @@ def calibration(
     every: int | None = None,
     queue: bool | None = None,
 ) -> Figure:
-    """The reliability diagram, the parts of the Brier score and their way through time, and the forecasts; with few
-    verdicts the queue of forecasts that wait for one.
+    """Return the reliability diagram, the parts of the Brier score and their way through time, and the forecasts; with
+    few verdicts the queue of forecasts that wait for one.
 
     listed: the forecasts of the chosen bin, else the latest. cursor: place in them. chosen: a bin from 0. of: the group
     that all this is of. every: how many cases there are when a filter leaves only some of them. queue: the list alone;
@@ -82,7 +82,7 @@ def calibration(
 
 
 def is_queue(result: Reliability, chosen: int | None, queue: bool | None) -> bool:
-    """Whether the forecasts have the whole picture."""
+    """Return whether the forecasts have the whole picture."""
     few = result.outcomes < ENOUGH and chosen is None
     return result.outcomes == 0 or (few if queue is None else queue)
 
@@ -94,7 +94,7 @@ _CLOSE = 0.02
 
 
 def what_came_true(bins: Sequence[ReliabilityBin]) -> str:
-    """What the diagram shows, in a sentence; empty where nothing was judged."""
+    """Return what the diagram shows, in a sentence; empty where nothing was judged."""
     judged = sum(one.count for one in bins)
     if not judged:
         return ""
@@ -106,7 +106,7 @@ def what_came_true(bins: Sequence[ReliabilityBin]) -> str:
 
 
 def _hint(region: Region, result: Reliability) -> int:
-    """What to do with the queue; returns the lines used."""
+    """Return what to do with the queue; returns the lines used."""
     if result.outcomes >= ENOUGH or region.height < 8:
         return 0
     wanted = plural(ENOUGH - result.outcomes, "more verdict")
@@ -116,7 +116,7 @@ def _hint(region: Region, result: Reliability) -> int:
 
 
 def _title(result: Reliability, cases: Sequence[ForecastCase], chosen: int | None, every: int | None) -> str:
-    """What the list of forecasts is called."""
+    """Return what the list of forecasts is called."""
     waiting = sum(case.outcome.actual is None for case in cases)
     shown = f"{count(len(cases))} of {count(every)} " if every is not None else ""
     if chosen is not None and chosen < len(result.bins):
@@ -213,7 +213,7 @@ def draw_diagram(region: Region, bins: Sequence[ReliabilityBin], chosen: int | N
 
 
 def _parts(region: Region, result: Reliability) -> int:
-    """The Murphy decomposition as a sum, each part with its way through time; returns the lines used."""
+    """Return the Murphy decomposition as a sum, each part with its way through time; returns the lines used."""
     palette = region.palette
     muted, plain = ink(palette.muted), ink(palette.text, bold=True)
     course = result.course
@@ -242,7 +242,7 @@ def _parts(region: Region, result: Reliability) -> int:
 
 
 def _way(region: Region, x: int, y: int, values: Sequence[float], colour: str) -> int:
-    """A line through time with its lowest and highest value; returns the x behind it."""
+    """Return a line through time with its lowest and highest value; returns the x behind it."""
     low, high = min(values), max(values)
     told = f" {share(low, 3)}–{share(high, 3)}"
     room = min(24, region.width - x - width_of(told) - 1)

@@ -69,7 +69,7 @@ LISTING: Final = FORECASTS.listing
 
 
 def verdict_of(actual: float | None) -> str:
-    """What came of a forecast, in a word."""
+    """Return what came of a forecast, in a word."""
     return "open" if actual is None else "useful" if actual >= 0.5 else "useless"
 
 
@@ -97,7 +97,7 @@ def _plan(plan: CalibrationPlan, did: str) -> RowList[EdgeChange]:
 
 
 def _moved(compared: CaseComparison) -> list[str]:
-    """How many questions a change moves, and each of them with why."""
+    """Return how many questions a change moves, and each of them with why."""
     asked, failing = compared.same + len(compared.moved), len(compared.failing)
     notes = [f"{len(compared.moved):,} of {plural(asked, 'question')} would move; {failing:,} that hold now would fail"]
     for one in compared.moved:
@@ -126,7 +126,7 @@ def _drawn_table(operator: Operator, result: Reliability, canvas: Canvas) -> Tex
 
 
 def _draw(operator: Operator, table: Reliability, cases: Sequence[ForecastCase], canvas: Canvas, **more: Any) -> Text:
-    """The diagram with the forecasts that the pane's filter leaves, the cursor on the selection."""
+    """Return the diagram with the forecasts that the pane's filter leaves, the cursor on the selection."""
     from amgs_app.calibration.figure import calibration
     from amgs_app.render.drawing import places
 

@@ -67,8 +67,8 @@ def calibrate(
 def _gated(
     engine: Engine, plan: CalibrationPlan, cases: Sequence[QuestionCase], dry_run: bool, progress: Progress | None
 ) -> CalibrationPlan:
-    """The plan with what it does to the questions of a file. Raises UsageError where it is to be carried out, and one
-    that holds now would fail.
+    """Return the plan with what it does to the questions of a file. Raises UsageError where it is to be carried out,
+    and one that holds now would fail.
     """
     from dataclasses import replace
 

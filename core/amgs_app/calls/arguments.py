@@ -74,7 +74,7 @@ def read_lambda(engine: Engine, profile: str | None, decay_lambda: float | None,
 
 
 def read_weights(text: str | None) -> Weights | None:
-    """Five numbers parted by commas as Weights; raises WeightsError for anything else."""
+    """Return five numbers parted by commas as Weights; raises WeightsError for anything else."""
     if text is None:
         return None
     from amgs.types import COMPONENTS, Weights
@@ -141,5 +141,5 @@ class ContextGiven(ContextAsked):
 
 
 def read_context(given: ContextAsked) -> dict[str, Any]:
-    """What a command on contexts was told, as the memory takes it."""
+    """Return what a command on contexts was told, as the memory takes it."""
     return {**given, "keep": given["keep"] or ()}

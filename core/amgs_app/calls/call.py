@@ -46,7 +46,9 @@ class Call(Generic[R_co]):
     arguments: Mapping[str, Any] = field(hash=False)
 
     def line(self) -> str:
-        """The canonical script text, which parses back to an equal call. Values that are the default are left out."""
+        """Return the canonical script text, which parses back to an equal call. Values that are the default are left
+        out.
+        """
         words = arguments_as_words(self.operation.parameters, self.arguments)
         return " ".join([self.operation.name, *map(quote, words)])
 
@@ -64,7 +66,7 @@ class Call(Generic[R_co]):
         return "write" if writes and self.operation.right == "read" else self.operation.right
 
     def having(self, **arguments: Any) -> Call[R_co]:
-        """The same call with some other arguments."""
+        """Return the same call with some other arguments."""
         return Call(self.operation, {**self.arguments, **arguments})
 
     def run(self, on: Engine | HasEngine, progress: Progress | None = None) -> R_co:

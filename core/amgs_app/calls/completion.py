@@ -35,19 +35,19 @@ class Named(Protocol):
     """What has names to offer: an open memory, or what a screen has seen of it."""
 
     def find(self, text: str, limit: int) -> Sequence[Block]:
-        """Blocks by their titles, at most `limit`."""
+        """Return blocks by their titles, at most `limit`."""
 
     def block(self, block_id: str) -> Block:
-        """The block of this id."""
+        """Return the block of this id."""
 
     def entity_names(self, start: str, limit: int) -> Sequence[str]:
-        """Names of entities that begin so."""
+        """Return names of entities that begin so."""
 
     def frame_definitions(self) -> Sequence[FrameDefinition]:
-        """The registered frames."""
+        """Return the registered frames."""
 
     def operations(self, limit: int) -> Sequence[JournalEntry]:
-        """The latest operations of the journal."""
+        """Return the latest operations of the journal."""
 
 
 def complete(
@@ -73,12 +73,12 @@ def complete(
 
 
 def _last(words: list[Word], line: str) -> tuple[str, bool]:
-    """The word being written, "" when the line ends in a blank."""
+    """Return the word being written, "" when the line ends in a blank."""
     return ("", False) if not words or line[-1:].isspace() else (str(words[-1]), False)
 
 
 def _width(line: str, typed: str) -> int:
-    """How many characters of the line the unfinished word takes, quotes included."""
+    """Return how many characters of the line the unfinished word takes, quotes included."""
     if not typed:
         return 0
     return len(line) - split(line)[-1].column + 1
@@ -111,7 +111,7 @@ def _candidates(registry: Registry, words: list[Word], typed: str, known: _Known
 
 
 def _command_words(registry: Registry, words: list[Word], typed: str) -> Iterable[Found]:
-    """The next word of every operation that opens with the words."""
+    """Return the next word of every operation that opens with the words."""
     depth = len(words)
     seen: dict[str, str] = {}
     for each in registry:
@@ -130,7 +130,7 @@ def _flags(chosen: Operation[..., Any], rest: list[Word], typed: str) -> Iterabl
 
 
 def _current(chosen: Operation[..., Any], rest: list[Word]) -> Parameter | None:
-    """The parameter that the next word fills."""
+    """Return the parameter that the next word fills."""
     by_flag = {flag: parameter for parameter in chosen.parameters for flag in parameter.flags}
     before = by_flag.get(rest[-1]) if rest else None
     if before is not None and not before.is_switch:

@@ -91,5 +91,5 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
 
 
 def describe(words: str) -> str:
-    """One line on the commands that begin so; raises KeyError for a group that nobody described."""
+    """Return one line on the commands that begin so; raises KeyError for a group that nobody described."""
     return NOUNS[words]

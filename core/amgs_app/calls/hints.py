@@ -25,7 +25,7 @@ WORDS_ALONE = (
 
 
 def hint(engine: Engine, result: Any) -> str:
-    """One sentence about what the result of a command lacks; empty where nothing is to be said."""
+    """Return one sentence about what the result of a command lacks; empty where nothing is to be said."""
     if waiting := _came(result):
         return f"{_wait(waiting)}: `amgs consolidate` takes {_them(waiting)} into the memory."
     if not isinstance(result, SearchResult | Frame | Overview):
@@ -37,7 +37,7 @@ def hint(engine: Engine, result: Any) -> str:
 
 
 def hint_by_keys(result: Any, counts: Mapping[str, int]) -> str:
-    """The same about a frame or a search on the screen, in keys. counts: the blocks of each status."""
+    """Return the same about a frame or a search on the screen, in keys. counts: the blocks of each status."""
     if waiting := _came(result):
         return f"{_wait(waiting)}: key 1, then c, takes {_them(waiting)} into the memory."
     if not isinstance(result, SearchResult | Frame):
@@ -46,7 +46,7 @@ def hint_by_keys(result: Any, counts: Mapping[str, int]) -> str:
 
 
 def _came(result: Any) -> int:
-    """How many new texts a revision brought that replaces what is held: they answer nothing yet."""
+    """Return how many new texts a revision brought that replaces what is held: they answer nothing yet."""
     if getattr(result, "plan", None) is None:
         return 0
     from amgs.lifecycle.revision import Revision
@@ -112,7 +112,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
 
 
 def way_out_of(error: BaseException) -> str:
-    """What to do about an error: its own words, and the command or the option for it."""
+    """Return what to do about an error: its own words, and the command or the option for it."""
     told = str(getattr(error, "way_out", ""))
     hint = REMEDIES.get(str(getattr(error, "about", "")), "")
     return " ".join(words for words in (told, hint) if words)

@@ -102,7 +102,7 @@ class Parameter:
         return bool(self.flags)
 
     def words(self, value: Any) -> list[str]:
-        """The words that give the parameter this value on a line."""
+        """Return the words that give the parameter this value on a line."""
         if not self.is_option:
             return [_text(one) for one in (value if self.many else [value])]
         if self.is_switch:
@@ -111,7 +111,7 @@ class Parameter:
 
 
 def describe_parameter(declared: Declared) -> Parameter:
-    """The parameter that a resolved annotation and its marks declare.
+    """Return the parameter that a resolved annotation and its marks declare.
 
     Raises TypeError where neither Arg nor Option stands in the annotation.
     """
@@ -138,7 +138,7 @@ def describe_parameter(declared: Declared) -> Parameter:
 
 
 def split_annotation(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The type of an annotation without None, and the marks beside it."""
+    """Return the type of an annotation without None, and the marks beside it."""
     kind, marks = annotation, ()
     if get_origin(annotation) is Annotated:
         kind, *rest = get_args(annotation)
@@ -152,7 +152,7 @@ def split_annotation(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def choices_of(kind: Any) -> tuple[str, ...]:
-    """The values of a closed type, as they are written; nothing for an open one."""
+    """Return the values of a closed type, as they are written; nothing for an open one."""
     if get_origin(kind) is Literal:
         return tuple(str(value) for value in get_args(kind))
     if isinstance(kind, type) and issubclass(kind, Enum):
@@ -161,7 +161,7 @@ def choices_of(kind: Any) -> tuple[str, ...]:
 
 
 def arguments_as_words(parameters: tuple[Parameter, ...], arguments: Mapping[str, Any]) -> list[str]:
-    """The shortest words that read back as these arguments: values that are the default are left out."""
+    """Return the shortest words that read back as these arguments: values that are the default are left out."""
     positional: list[str] = []
     options: list[str] = []
     as_default = 0

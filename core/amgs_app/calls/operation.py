@@ -106,7 +106,7 @@ class Operation(Generic[P, R]):
     writes_by: tuple[str, ...] = ()
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
-        """The call with these arguments; raises TypeError for arguments that the signature does not take."""
+        """Return the call with these arguments; raises TypeError for arguments that the signature does not take."""
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return Call(self, bound.arguments)
@@ -145,7 +145,7 @@ class Operation(Generic[P, R]):
         return unwrap(inspect.getdoc(self.function) or self.summary)
 
     def listed(self, result: R) -> tuple[str, ...] | None:
-        """The ids of the blocks that the result lists; None for an operation that leaves the last list alone."""
+        """Return the ids of the blocks that the result lists; None for an operation that leaves the last list alone."""
         found = None if self.lists is None else self.lists(result)
         return None if found is None else tuple(found)
 
@@ -201,7 +201,7 @@ class Operation(Generic[P, R]):
         return tuple(sorted(made, key=lambda parameter: parameter.is_option))
 
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of the parameters."""
+        """Return the JSON schema of the parameters."""
 
         return schema_of(self)
 
@@ -273,7 +273,7 @@ def operation(
 
 
 def _keys(shared: type[Any]) -> Iterator[inspect.Parameter]:
-    """The keys of a TypedDict as parameters; what its annotation marks as Default may be left out."""
+    """Yield the keys of a TypedDict as parameters; what its annotation marks as Default may be left out."""
     for name, annotation in get_type_hints(shared, include_extras=True).items():
         given = next((each for each in split_annotation(annotation)[1] if isinstance(each, Default)), None)
         default = inspect.Parameter.empty if given is None else given.value
@@ -282,7 +282,7 @@ def _keys(shared: type[Any]) -> Iterator[inspect.Parameter]:
 
 
 def _resolve(annotation: Any, names: dict[str, Any]) -> Any:
-    """A string annotation as its value, in the operation's own module."""
+    """Return a string annotation as its value, in the operation's own module."""
     return eval(annotation, names) if isinstance(annotation, str) else annotation
 
 
@@ -295,20 +295,20 @@ _FORMATS: Final[dict[str | None, dict[str, Any]]] = {
 
 
 def unwrap(text: str) -> str:
-    """A docstring with a line for each paragraph, and one for each item ("- lost: …") of a list, as whoever shows it
-    breaks lines at another width.
+    """Return a docstring with a line for each paragraph, and one for each item ("- lost: …") of a list, as whoever
+    shows it breaks lines at another width.
     """
     lines = re.sub(r"(?<!\n)\n *(?![ \n]|- )", " ", text)
     return re.sub(r"(?m)^(?!- )(.+)\n(?=- )", r"\1\n\n", lines)
 
 
 def schema_of(chosen: Operation[..., Any]) -> dict[str, Any]:
-    """The JSON schema of the parameters, with their help texts, bounds and choices."""
+    """Return the JSON schema of the parameters, with their help texts, bounds and choices."""
     return model_of(chosen).model_json_schema(by_alias=True)
 
 
 def call_from_json(chosen: Operation[..., Any], given: Mapping[str, Any]) -> Call[Any]:
-    """A call from JSON values by parameter name.
+    """Return a call from JSON values by parameter name.
 
     Raises pydantic.ValidationError for values that the schema does not allow.
     """
@@ -318,7 +318,7 @@ def call_from_json(chosen: Operation[..., Any], given: Mapping[str, Any]) -> Cal
 
 @lru_cache(maxsize=256)
 def model_of(chosen: Operation[..., Any]) -> type[BaseModel]:
-    """A model whose fields are the parameters; it refuses any other."""
+    """Return a model whose fields are the parameters; it refuses any other."""
     from pydantic import ConfigDict, create_model
 
     fields: dict[str, Any] = {name: _field(each) for name, each in chosen.signature.parameters.items()}
@@ -345,7 +345,7 @@ def _field(declared: inspect.Parameter) -> tuple[Any, Any]:
 
 
 def _bounded(kind: Any, bounds: Any) -> Any:
-    """The type of a number, or of each number of a list, within bounds."""
+    """Return the type of a number, or of each number of a list, within bounds."""
     if get_origin(kind) is list:
         (each,) = get_args(kind)
         return list.__class_getitem__(Annotated[each, bounds])

@@ -31,7 +31,7 @@ def callback_of(
     *,
     required: bool = True,
 ) -> Callable[..., Any]:
-    """A function for Typer with the operation's signature (and extra parameters) that hands what was parsed to
+    """Return a function for Typer with the operation's signature (and extra parameters) that hands what was parsed to
     `receive`. required: False where another command may follow, which needs none of them: what is missing is None.
     """
 
@@ -52,7 +52,7 @@ def callback_of(
 
 @lru_cache(maxsize=256)
 def command_of(chosen: Operation[..., Any]) -> typer.core.TyperCommand:
-    """The parser of the words that follow an operation's name."""
+    """Return the parser of the words that follow an operation's name."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(chosen.words[-1], cls=PlainCommand, help=chosen.help, add_help_option=False)(
         callback_of(chosen, lambda **given: given)
@@ -64,7 +64,7 @@ def command_of(chosen: Operation[..., Any]) -> typer.core.TyperCommand:
 
 
 def read_arguments(chosen: Operation[..., Any], words: list[Word], line: str) -> dict[str, Any]:
-    """The value of every parameter by name; raises LineError that points at the word that is wrong."""
+    """Return the value of every parameter by name; raises LineError that points at the word that is wrong."""
     command = command_of(chosen)
     try:
         with command.make_context(chosen.name, list(words)) as context:
@@ -81,7 +81,7 @@ def read_arguments(chosen: Operation[..., Any], words: list[Word], line: str) ->
 
 
 def for_typer(annotation: Any) -> Any:
-    """The annotation with Typer's marks in the place of ours."""
+    """Return the annotation with Typer's marks in the place of ours."""
     kind, *marks = get_args(annotation) or (annotation,)
     mark = next((each for each in marks if isinstance(each, Arg | Option)), None)
     if mark is None:
@@ -93,14 +93,14 @@ def for_typer(annotation: Any) -> Any:
 
 
 def _listed(value: Any, many: Parameter | None) -> Any:
-    """A repeatable value as the function declares it: a list, or its default when nothing was given."""
+    """Return a repeatable value as the function declares it: a list, or its default when nothing was given."""
     if many is None:
         return value
     return list(value) if value else many.default
 
 
 def _column(error: typer.TyperException, chosen: Operation[..., Any], words: Sequence[Word], line: str) -> int:
-    """Where the word stands that the error speaks of; the end of the line when something is missing."""
+    """Return where the word stands that the error speaks of; the end of the line when something is missing."""
     option = getattr(error, "option_name", None)
     if option is not None:
         return _first(words, lambda word: word == option or word.startswith(f"{option}="), line)

@@ -105,12 +105,14 @@ class PlainFirst:
 
 
 def _no_nan(value: Any) -> Any:
-    """A number that is none, as a text that is none: no bound holds it, so that each reader would say another thing."""
+    """Return a number that is none, as a text that is none: no bound holds it, so that each reader would say another
+    thing.
+    """
     return "" if isinstance(value, str) and value.lstrip("+-").casefold() in ("nan", "inf", "infinity") else value
 
 
 def _plainly(parameters: Iterable[Any]) -> list[Any]:
-    """The parameters, each with its reader of plain values."""
+    """Return the parameters, each with its reader of plain values."""
     found = list(parameters)
     for each in found:
         if isinstance(each, TyperArgument | TyperOption) and "get_runtime_param" not in vars(each):

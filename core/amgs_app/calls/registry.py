@@ -35,20 +35,20 @@ class Registry:
         return name in self._operations
 
     def __getitem__(self, name: str) -> Operation[..., Any]:
-        """The operation of this name; raises LineError (a UsageError) when there is none."""
+        """Return the operation of this name; raises LineError (a UsageError) when there is none."""
         if name not in self._operations:
             self._refuse(split(name), name)
         return self._operations[name]
 
     def nouns(self) -> dict[str, list[Operation[..., Any]]]:
-        """Operations by their first word, in the order of registration."""
+        """Return operations by their first word, in the order of registration."""
         grouped: dict[str, list[Operation[..., Any]]] = {}
         for one in self:
             grouped.setdefault(one.words[0], []).append(one)
         return grouped
 
     def call(self, name: str, /, **arguments: Any) -> Call[Any]:
-        """A call from values instead of words.
+        """Return a call from values instead of words.
 
         What is not given takes its default, names are checked, types are not.
         """
@@ -62,7 +62,7 @@ class Registry:
         return Call(chosen, {**defaults, **arguments})
 
     def parse(self, line: str) -> Call[Any] | None:
-        """The call that a line asks for, None for a blank or a comment; raises LineError with the column."""
+        """Return the call that a line asks for, None for a blank or a comment; raises LineError with the column."""
         words = split(line)
         if not words:
             return None
@@ -82,8 +82,8 @@ class Registry:
         return None, 0
 
     def suggest(self, typed: str) -> tuple[str, ...]:
-        """Commands that the word may have been meant for, the best match first: what it is a synonym of, else those
-        with a word like it.
+        """Return commands that the word may have been meant for, the best match first: what it is a synonym of, else
+        those with a word like it.
         """
         meant = tuple(one.name for one in self if typed in one.synonyms)
         return meant[:3] or near(typed, {**self.nouns(), **self._operations})

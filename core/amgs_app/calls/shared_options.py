@@ -34,5 +34,5 @@ SHARED_OPTIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 def flag_of(name: str) -> str:
-    """How an option is typed: `read_only` is `--read-only`."""
+    """Return how an option is typed: `read_only` is `--read-only`."""
     return f"--{name.replace('_', '-')}"

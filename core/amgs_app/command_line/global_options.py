@@ -51,12 +51,14 @@ class Globals:
     screen: Screen | None = None
 
     def over(self, given: Mapping[str, Any]) -> Globals:
-        """These options with those that stand later on the line laid over them."""
+        """Return these options with those that stand later on the line laid over them."""
         known = {each.name for each in fields(self)}
         return replace(self, **{name: value for name, value in given.items() if name in known and value is not None})
 
     def options(self) -> Options:
-        """What the session is told; raises UsageError for an invalid instant, ModelError for an unknown model."""
+        """Return what the session is told; raises UsageError for an invalid instant, ModelError for an unknown
+        model.
+        """
         from amgs_app.engine import Options
 
         try:

@@ -107,7 +107,7 @@ def serve_gateway(
 
 
 def _told(options: Globals) -> Options:
-    """What the engine of the user's own memory is told. Settings that are ignored are named on stderr, once."""
+    """Return what the engine of the user's own memory is told. Settings that are ignored are named on stderr, once."""
     from amgs_app.settings import ignored_settings
 
     given = replace(options, own=True).options()

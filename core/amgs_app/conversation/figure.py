@@ -40,7 +40,7 @@ _BESIDE = 140
 
 
 def fate_style(fate: SpanFate, palette: Palette) -> Style:
-    """The colour of a fate."""
+    """Return the colour of a fate."""
     colours = {"kept": palette.good, "masked": palette.warn, "digested": palette.accent, "dropped": palette.muted}
     return ink(colours[fate])
 
@@ -57,7 +57,7 @@ def figure(
     beside: Callable[[Region], None] | None = None,
     mentions: Sequence[ResolvedMention] = (),
 ) -> Figure:
-    """What of a conversation is kept, and what became of the rest; it knows which span each of its lines shows.
+    """Return what of a conversation is kept, and what became of the rest; it knows which span each of its lines shows.
 
     rows: the spans that are listed, None for all. cursor: among them. total: how many messages the
     conversation has, where the context is of an earlier moment. originals: what the span under the cursor says, and
@@ -103,8 +103,8 @@ def compare(
     cursor: int | None = None,
     originals: Sequence[Message] = (),
 ) -> Figure:
-    """Two contexts of one conversation, one strip under the other, and the messages that fare differently. changes:
-    those that are listed; originals: what the one under the cursor says.
+    """Return two contexts of one conversation, one strip under the other, and the messages that fare differently.
+    changes: those that are listed; originals: what the one under the cursor says.
     """
     sheet = Figure(canvas)
     palette, a = sheet.palette, result.a
@@ -199,8 +199,8 @@ def strip_cells(result: OptimisedContext, most: int) -> tuple[list[StripCell], i
 
 
 def _strip(region: Region, result: OptimisedContext, chosen: ContextSpan | FateChange | None) -> int:
-    """The history from left to right, its worths and the cursor under it, and what the signs mean; gives the lines
-    that it takes.
+    """Return the history from left to right, its worths and the cursor under it, and what the signs mean; gives the
+    lines that it takes.
     """
     palette = region.palette
     size = sum(span.last - span.first + 1 for span in result.spans)

@@ -19,7 +19,9 @@ MOST_LINES: Final = 4000
 
 
 def meanings(mentions: Sequence[ResolvedMention], number: int) -> list[str]:
-    """What words of a message mean and how sure that is, each once, in their order: `tomorrow = 2026-03-02 .90`."""
+    """Return what words of a message mean and how sure that is, each once, in their order: `tomorrow = 2026-03-02
+    .90`.
+    """
     told: dict[str, None] = {}
     for one in mentions:
         if one.number == number:
@@ -73,7 +75,9 @@ def _head(message: Message) -> str:
 
 
 def _break_lines(text: str, width: int) -> list[str]:
-    """The lines of a text, those that are too long broken at blanks; the blanks at the beginning of a line stay."""
+    """Return the lines of a text, those that are too long broken at blanks; the blanks at the beginning of a line
+    stay.
+    """
     made = []
     for line in printable(text.expandtabs(4)).split("\n"):
         body = line.lstrip(" ")

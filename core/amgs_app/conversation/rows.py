@@ -122,7 +122,7 @@ EXTRACTS: Final = Rows["SummarySpan"](
 
 
 def _tell(message: Message) -> str:
-    """What a message says, with its calls, on one line."""
+    """Return what a message says, with its calls, on one line."""
     calls = [f"{call.name}({call.arguments})" for call in message.calls]
     return " ".join(" ".join((message.text, *calls)).split())
 
@@ -265,7 +265,7 @@ def span_reason(result: SpanReason) -> ResultTable:
 
 
 def _ways(result: SpanReason) -> list[tuple[str, object]]:
-    """What would keep messages that are not kept."""
+    """Return what would keep messages that are not kept."""
     made: list[tuple[str, object]] = []
     if result.budget_needed is not None:
         more = result.budget_needed - result.budget
@@ -334,7 +334,7 @@ def _survival(result: ConversationSurvival) -> RowList[ClassSurvival]:
 
 
 def _verdict(verdict: str, classes: tuple[ClassSurvival, ...]) -> str:
-    """The verdict and the classes it is due to."""
+    """Return the verdict and the classes it is due to."""
     worst = [one.kind for one in classes if one.verdict == verdict]
     return verdict if verdict == "whole" else f"{verdict}: {', '.join(worst)}"
 

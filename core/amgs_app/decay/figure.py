@@ -53,7 +53,7 @@ def decay(
     supposed: DecayCurve | None = None,
     at_days: float | None = None,
 ) -> Figure:
-    """The chosen block's curve above, the forecast and the categories below (beside it when wide).
+    """Return the chosen block's curve above, the forecast and the categories below (beside it when wide).
 
     categories: mean curves by category. listed: the forecast's rows that a filter leaves, None
     for all; cursor: the chosen one. supposed: the block's curve
@@ -137,7 +137,7 @@ def _curve(region: Region, plot: _Plot, now: datetime) -> None:
 
 
 def _at(curve: DecayCurve, hour: float) -> float:
-    """Relevance at an hour, straight between the two nearest samples."""
+    """Return relevance at an hour, straight between the two nearest samples."""
     place = bisect.bisect_right(curve.hours, hour)  # a use at that very hour counts
     if place == 0:
         return curve.relevance[0]
@@ -208,13 +208,13 @@ def _draw_plot(region: Region, plot: _Plot) -> None:
 
 
 def _within(series: Series, low: float, high: float) -> Series:
-    """The part of a series between two instants, cut off at the edges and never above 1 or below 0."""
+    """Return the part of a series between two instants, cut off at the edges and never above 1 or below 0."""
     first, last = bisect.bisect_left(series[0], low), bisect.bisect_right(series[0], high)
     return series[0][first:last], [min(1.0, max(0.0, value)) for value in series[1][first:last]]
 
 
 def _ahead(curve: DecayCurve, high: float, colour: str, letter: str) -> PlotCurve:
-    """What is to come, dotted."""
+    """Return what is to come, dotted."""
     split = max(0, bisect.bisect_right(curve.hours, 0.0) - 1)
     hours, relevance = _within((curve.hours[split:], curve.relevance[split:]), -math.inf, high)
     return PlotCurve(hours[::2], relevance[::2], colour, letter, dotted=True)
@@ -252,7 +252,7 @@ def _inks(plot: _Plot, palette: Palette) -> dict[str, tuple[str, str]]:
 
 
 def _legend_lines(region: Region, plot: _Plot, named: Sequence[str]) -> list[list[tuple[str, str, str]]]:
-    """What each line of the plot is: sign, name and colour, as many to a line as go there."""
+    """Return what each line of the plot is: sign, name and colour, as many to a line as go there."""
     palette, curve = region.palette, plot.curve
     ascii_only = region.symbols == "ascii"
     told: list[tuple[str, str, str]] = []
@@ -294,7 +294,7 @@ def _hour_ticks(low: float, high: float, width: int) -> list[tuple[float, str]]:
 
 
 def _tick(hour: float, step: float) -> str:
-    """An instant of the axis in the unit of its steps."""
+    """Return an instant of the axis in the unit of its steps."""
     if hour == 0:
         return "now"
     unit, name = (1, "h") if step < 24 else (24, "d") if step < _MONTH else (_MONTH, "mo")

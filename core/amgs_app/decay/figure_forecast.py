@@ -151,7 +151,7 @@ def _histograms(region: Region, result: Forecast) -> None:
 
 
 def _columns(counts: Sequence[int], top: int, rows: int) -> list[str]:
-    """Columns as high as the logarithm of their count; `top` would fill them."""
+    """Return columns as high as the logarithm of their count; `top` would fill them."""
     return [line[:-1] for line in histogram([math.log1p(number) for number in (*counts, top)], rows)]
 
 

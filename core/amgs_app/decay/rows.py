@@ -46,7 +46,9 @@ LISTING: Final = FALLING.listing
 
 
 def list_falling(result: Forecast) -> RowList[tuple[ForecastRow, float]]:
-    """The blocks that drop below the threshold, each with the days until then; those that were used come first."""
+    """Return the blocks that drop below the threshold, each with the days until then; those that were used come
+    first.
+    """
     rows = [(row, (row.falls_at - result.as_of).total_seconds() / 86400) for row in result.rows]
     return FALLING.of("drop below it", rows)
 

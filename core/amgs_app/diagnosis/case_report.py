@@ -21,7 +21,7 @@ _MOST = 50
 
 
 def markdown(tested: CasesTested) -> str:
-    """The report, from its mark to a newline at its end."""
+    """Return the report, from its mark to a newline at its end."""
     lines = [MARK, f"### Questions to the memory: {tested.summary}", "", f"Asked: {code(tested.path)}", ""]
     failing = [one for one in tested.outcomes if one.faults]
     if failing:
@@ -45,7 +45,7 @@ def markdown(tested: CasesTested) -> str:
 
 
 def code(text: str) -> str:
-    """A text as a code span, on one line, fenced by more backticks than it holds."""
+    """Return a text as a code span, on one line, fenced by more backticks than it holds."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     line = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
     fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))

@@ -133,8 +133,8 @@ def _diagnosed(engine: Engine, answer: str, missed: str, asked_of: AskedOf, prog
 
 
 def reading_of(engine: Engine, answer: str) -> DecodedContext | None:
-    """How the open working context held its blocks at the first token of an answer, at its latest step where it did not
-    decode that; None where none is open.
+    """Return how the open working context held its blocks at the first token of an answer, at its latest step where it
+    did not decode that; None where none is open.
     """
     view = engine.focus_view
     if view is None or not view.sources:
@@ -152,7 +152,7 @@ def reading_of(engine: Engine, answer: str) -> DecodedContext | None:
 
 
 def _at(engine: Engine, view: FocusView, answer: str) -> tuple[int, Sequence[Band]]:
-    """The step at which an answer begins, and the levels that the refocus before it left."""
+    """Return the step at which an answer begins, and the levels that the refocus before it left."""
     wanted = answer.strip()
     place = view.text.find(wanted) if wanted else -1
     if place < 0:

@@ -34,12 +34,12 @@ def diagnosis(result: Diagnosis, canvas: Canvas) -> Text:
 
 
 def height(result: Diagnosis, canvas: Canvas) -> int:
-    """How many lines the whole of it takes on a canvas of this width."""
+    """Return how many lines the whole of it takes on a canvas of this width."""
     return len(told(result, canvas.palette, max(canvas.width - 2, 1)))
 
 
 def told(result: Diagnosis, palette: Palette, width: int) -> list[Line]:
-    """The lines of a diagnosis, none wider than `width` cells."""
+    """Return the lines of a diagnosis, none wider than `width` cells."""
     good = result.cause == "in the context"
     style = ink(palette.good if good else palette.bad, bold=True)
     lines: list[Line] = [[(part, style)] for part in wrap(clean(result.verdict), width, _LONGEST)]
@@ -59,7 +59,7 @@ def told(result: Diagnosis, palette: Palette, width: int) -> list[Line]:
 
 
 def trial_told(trial: FixTrial) -> str:
-    """What came of a fix: whether it works, and what else it moves."""
+    """Return what came of a fix: whether it works, and what else it moves."""
     works = "works" if trial.works else "does not work"
     if not trial.questions:
         return f"{works}; no other question was asked" if trial.fix.applies else f"{works}; nothing else moves"
@@ -67,7 +67,7 @@ def trial_told(trial: FixTrial) -> str:
 
 
 def _trial(title: str, trial: FixTrial, width: int, palette: Palette) -> list[Line]:
-    """A fix with its side effects on other questions."""
+    """Return a fix with its side effects on other questions."""
     proposed = title == "Fix"
     head: list[Piece] = [(f"{title}: ", ink(palette.accent if proposed else palette.muted, bold=proposed))]
     lines = _hanging(head, trial.fix.told, width, palette, strong=proposed)
@@ -84,7 +84,7 @@ def _trial(title: str, trial: FixTrial, width: int, palette: Palette) -> list[Li
 
 
 def _hanging(head: list[Piece], text: str, width: int, palette: Palette, *, strong: bool = False) -> list[Line]:
-    """A text behind its head, its further lines under the first."""
+    """Return a text behind its head, its further lines under the first."""
     indent = sum(width_of(part) for part, _ in head)
     style = ink(palette.text if strong else palette.muted)
     if width - indent < 16:

@@ -93,7 +93,7 @@ def gateway_exchange(result: GatewayExchange) -> ResultTable:
 
 
 def _prompts_told(result: GatewayExchange) -> Iterator[str]:
-    """The first words of each prompt; of tools their names."""
+    """Yield the first words of each prompt; of tools their names."""
     if result.prompts is None:
         yield "its system prompts and tools were not kept"
     for one in result.prompts or ():
@@ -130,7 +130,7 @@ def _usage_told(result: GatewayExchange) -> str:
 
 
 def _prefix_told(result: GatewayExchange) -> str:
-    """What a provider's cache could serve, and what it could not."""
+    """Return what a provider's cache could serve, and what it could not."""
     prefix = result.prefix
     if prefix is None:
         return ""

@@ -273,7 +273,7 @@ def _open_folder(
 
 
 def _documents(folder: Path) -> tuple[list[Document], tuple[tuple[str, str], ...]]:
-    """The texts in and below a folder, in the order of their paths, and what was passed over and why."""
+    """Return the texts in and below a folder, in the order of their paths, and what was passed over and why."""
     from amgs_focus.tree.corpus import LANGUAGES, Document
 
     found, skipped = [], []
@@ -425,7 +425,7 @@ def change(
 
 
 def node_of(runtime: FocusRuntime, text: str) -> NodeRef:
-    """The node that a word names; raises UsageError, or FocusError, when there is none."""
+    """Return the node that a word names; raises UsageError, or FocusError, when there is none."""
     from amgs_focus.records import NodeRef
 
     if not text:

@@ -50,7 +50,7 @@ def tell_memory(engine: Engine, *, measure: bool, dry_run: bool, progress: Progr
 
 
 def _row(worth: BlockUtility, waits: bool) -> WorthRow:
-    """What memory is told of one block."""
+    """Return what memory is told of one block."""
     clear = worth.gain is not None and abs(worth.gain) > worth.error
     useful = worth.gain > 0 if clear and worth.gain is not None else None
     return WorthRow(worth, worth.residency >= RESIDENT, useful, waits)

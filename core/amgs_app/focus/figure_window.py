@@ -157,7 +157,7 @@ def _lines(region: Region, view: FocusView, selected: int, lit: Lit) -> Iterator
 
 
 def _gist_line(region: Region, view: FocusView, place: int, selected: int, name: str, width: int) -> _Line:
-    """A gist: how what it stands for begins, and where that came from. name: "" where that is as above."""
+    """Return a gist: how what it stands for begins, and where that came from. name: "" where that is as above."""
     palette = region.palette
     style = ink(palette.muted, on=palette.selection if place == selected else None)
     told = f" ← {cut(name, width // 3)}" if name else ""

@@ -173,7 +173,7 @@ def _now(engine: Engine) -> str:
 
 
 def _situation(runtime: FocusRuntime) -> RetentionContext:
-    """What a plan spares because of how the window stands."""
+    """Return what a plan spares because of how the window stands."""
     from amgs_focus.tree.retention import RetentionContext
 
     said = runtime.state.allocator.overrides
@@ -182,7 +182,7 @@ def _situation(runtime: FocusRuntime) -> RetentionContext:
 
 
 def _list_acts(runtime: FocusRuntime) -> ForgottenList:
-    """Every act, and how much of each forgetting still holds and was asked for."""
+    """Return every act, and how much of each forgetting still holds and was asked for."""
     from amgs_focus.tree.node_set import NOTHING
 
     catalogue = runtime.tree.catalogue
@@ -197,7 +197,7 @@ def _list_acts(runtime: FocusRuntime) -> ForgottenList:
 
 
 def _gist(runtime: FocusRuntime, text: str) -> NodeRef:
-    """The gist that a word names; of a block of tokens the gist above it."""
+    """Return the gist that a word names; of a block of tokens the gist above it."""
     from amgs_focus.records import parent_of
 
     node = node_of(runtime, text)
@@ -205,7 +205,7 @@ def _gist(runtime: FocusRuntime, text: str) -> NodeRef:
 
 
 def _act(runtime: FocusRuntime, number: int | None) -> Act:
-    """The forgetting of this number, else the latest that still stands."""
+    """Return the forgetting of this number, else the latest that still stands."""
     span_metadata = runtime.tree.catalogue.span_metadata
     held = [act for act in span_metadata.acts if act.kind == "forget"]
     if number is None:

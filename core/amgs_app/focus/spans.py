@@ -46,7 +46,7 @@ def describe_span(runtime: FocusRuntime, span: int, key: str, value: str) -> Spa
 
 
 def _row(runtime: FocusRuntime, number: int) -> SpanRow:
-    """One span with the sums over its blocks."""
+    """Return one span with the sums over its blocks."""
     from amgs_focus.records import SpanProvenance
     from amgs_focus.tree.provenance import spread_of
 

@@ -181,14 +181,14 @@ def _replay(engine: Engine, told: Trace, name: str, progress: Progress | None) -
 
 
 def _line(told: Trace, name: str) -> TraceBranch:
-    """A branch of a trace, the active one for ""."""
+    """Return a branch of a trace, the active one for ""."""
     from amgs_focus.trace.lineage import lineage
 
     return lineage(told).line(name)
 
 
 def _run(engine: Engine, text: str) -> tuple[Trace, str]:
-    """The trace and the branch that a word names: a branch of this run, else a file."""
+    """Return the trace and the branch that a word names: a branch of this run, else a file."""
     from amgs_focus.trace.trace import read
 
     if engine.focus_is_open and text in {one.name for one in engine.focus.branches()}:

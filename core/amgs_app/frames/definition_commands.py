@@ -195,7 +195,7 @@ def define(
 
 
 def _cleared(given: list[str]) -> list[str]:
-    """What was given, nothing where it is `none`; raises UsageError for `none` beside something."""
+    """Return what was given, nothing where it is `none`; raises UsageError for `none` beside something."""
     if _NONE not in given:
         return given
     if len(given) > 1:

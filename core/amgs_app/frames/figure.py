@@ -35,7 +35,7 @@ def frame(
     text_offset: int = 0,
     lacks: str = "",
 ) -> Figure:
-    """An assembled frame: waterfall, budget, candidates with scores and fates, the text with its blocks.
+    """Return an assembled frame: waterfall, budget, candidates with scores and fates, the text with its blocks.
 
     listed: the candidates that a filter leaves; None for all. cursor: the marked one's place. show: the table, the
     text, or both as far as there is room. text_offset: first text line. lacks: what is said, where no block qualified,
@@ -115,7 +115,7 @@ def _head(sheet: Figure, result: Frame) -> None:
 
 
 def _ledger(sheet: Figure, y: int, ledger: Sequence[LedgerEntry]) -> int:
-    """What each child was given and used, one behind the other; nothing for an atomic frame."""
+    """Return what each child was given and used, one behind the other; nothing for an atomic frame."""
     if len(ledger) < 2:
         return 0
     palette, x = sheet.palette, 1
@@ -130,7 +130,7 @@ def _ledger(sheet: Figure, y: int, ledger: Sequence[LedgerEntry]) -> int:
 
 
 def _split(rest: Region, rows: int, show: Show) -> tuple[Region | None, Region | None, Region | None]:
-    """Where the table, the chosen candidate and the text go: side by side when very wide, else one under
+    """Return where the table, the chosen candidate and the text go: side by side when very wide, else one under
     another.
     """
     if show == "text":
@@ -187,8 +187,7 @@ def _text(region: Region, result: Frame, numbers: Mapping[str, int], selected: s
 
 
 def text_lines(result: Frame, width: int) -> list[tuple[str, str | None]]:
-    """The frame's text broken to a width, each line with the block it came from (None for the template's
-    words).
+    """Return the frame's text broken to a width, each line with the block it came from (None for the template's words).
 
     Blank lines are dropped: the gutter already separates the blocks.
     """

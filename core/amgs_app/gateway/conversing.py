@@ -153,7 +153,7 @@ class Conversing:
         self._memory.gateway.note(replace(exchange, prompts=prompts))
 
     def last_number(self) -> int:
-        """The number of the latest request that is kept."""
+        """Return the number of the latest request that is kept."""
         return next((one.number for one in self._memory.gateway.exchanges(1)), 0)
 
     def choose(self, form: Format, request: Body, fitted: Fitted) -> Fitted:
@@ -198,7 +198,7 @@ class Conversing:
         return replace(fitted, body=body, untouched=why, context=context, beside=beside, reserved=reserved)
 
     def _beside(self, request: Body, fitted: Fitted) -> int:
-        """Tokens of what is sent beside the conversation, and of the line with which the answer begins."""
+        """Return tokens of what is sent beside the conversation, and of the line with which the answer begins."""
         counter = MessageCounter(self._engine.count_tokens)
         prompts = [counter.cost(_message(each)) for each in fitted.spoken if each.role == "system"]
         tools = request.get("tools")
@@ -206,7 +206,9 @@ class Conversing:
         return sum(prompts) + given + OVERHEAD
 
     def _reserved(self, request: Body) -> int:
-        """Tokens that the answer may have, at most half of the budget: some agents always ask for the most there is."""
+        """Return tokens that the answer may have, at most half of the budget: some agents always ask for the most there
+        is.
+        """
         asked = (request.get(name) for name in _ANSWER)
         most = next((n for n in asked if isinstance(n, int) and not isinstance(n, bool) and n > 0), 0)
         return min(most, self._budget // 2)
@@ -218,7 +220,9 @@ class Conversing:
         return self._plans[conversation]
 
     def _conversation(self, told: Sequence[Spoken], named: str) -> tuple[str, tuple[int, ...]]:
-        """The name of the conversation that these messages go on with, and the numbers of those it has already."""
+        """Return the name of the conversation that these messages go on with, and the numbers of those it has
+        already.
+        """
         first = next((each.text for each in told if each.role == "user"), told[0].text)
         stem = named or f"chat-{hashlib.sha256(first.encode('utf-8', 'replace')).hexdigest()[:8]}"
         known = [one.name for one in self._memory.conversation.list() if _is_of(stem, one.name)]
@@ -238,7 +242,7 @@ class Conversing:
 def changes_of(
     messages: Sequence[ContextMessage], places: dict[int, int]
 ) -> tuple[dict[int, MessageChange], dict[int, str]]:
-    """What becomes of a request's messages, and the notes that stand before some of them.
+    """Return what becomes of a request's messages, and the notes that stand before some of them.
 
     places: of the messages in the request, by their number in the conversation.
     """
@@ -262,18 +266,18 @@ def changes_of(
 
 
 def _is_of(stem: str, name: str) -> bool:
-    """Whether a conversation has this name, or this name and a number."""
+    """Return whether a conversation has this name, or this name and a number."""
     rest = name.removeprefix(stem)
     return name.startswith(stem) and (not rest or (rest[0] == "-" and rest[1:].isdecimal()))
 
 
 def _told(spoken: Sequence[Spoken]) -> list[Spoken]:
-    """What a conversation keeps of a request's messages."""
+    """Return what a conversation keeps of a request's messages."""
     return [each for each in spoken if each.role != "system" and each.says]
 
 
 def _whole(spoken: Spoken, number: int) -> ContextMessage:
-    """A message as the agent sent it."""
+    """Return a message as the agent sent it."""
     said = _message(spoken)
     return ContextMessage((number, number), said.role, said.text, "kept", 0, "", said.calls, said.answers)
 

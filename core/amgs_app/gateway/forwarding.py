@@ -42,7 +42,7 @@ class ExchangeNumbers:
         self._count: int | None = None
 
     def next(self) -> int:
-        """The number of a request that begins; raises what `last` raises."""
+        """Return the number of a request that begins; raises what `last` raises."""
         with self._lock:
             if self._count is None:
                 self._count = self._last()
@@ -138,7 +138,7 @@ class Gateway:
         return MEMORY_SECONDS if self.answered.is_set() else FIRST_SECONDS
 
     async def _fitted(self, form: Format, request: Body, named: str) -> Fitted:
-        """What goes on of a request. A memory that fails or is slow never keeps an agent from its model."""
+        """Return what goes on of a request. A memory that fails or is slow never keeps an agent from its model."""
 
         fitted, patience = Fitted(None, ""), self._patience
         try:
@@ -170,8 +170,8 @@ class Gateway:
         fitted: Fitted,
         begun: float,
     ) -> AsyncIterator[bytes]:
-        """The answer as it comes; what the memory makes of it follows in a task of its own, since the agent may leave
-        with the last piece that it needs.
+        """Yield the answer as it comes; what the memory makes of it follows in a task of its own, since the agent may
+        leave with the last piece that it needs.
         """
         read = bytearray()
         whole = False
@@ -238,7 +238,7 @@ class Gateway:
         await self._done(exchange, fitted)
 
     async def _number(self) -> int:
-        """The number of a request that begins; 0 where the memory fails, which keeps nothing of it then."""
+        """Return the number of a request that begins; 0 where the memory fails, which keeps nothing of it then."""
         try:
             async with asyncio.timeout(self._patience):
                 return await self.namespace.run("read", self.numbers.next)
@@ -282,7 +282,9 @@ def _told(fitted: Fitted) -> str:
 
 
 def unreachable(upstream: Upstream, error: httpx2.HTTPError, number: int = 0) -> JSONResponse:
-    """An error in the form that the clients of both providers read. number: of the exchange, 0 where it has none."""
+    """Return an error in the form that the clients of both providers read. number: of the exchange, 0 where it has
+    none.
+    """
     told = f"The model's server at {upstream.address} does not answer: {error or type(error).__name__}"
     return JSONResponse({"type": "error", "error": {"type": "api_error", "message": told}}, 502, _numbered(number))
 

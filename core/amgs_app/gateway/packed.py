@@ -11,7 +11,7 @@ LARGEST: Final = 64 * 1024 * 1024
 
 
 def unpack(content: bytes, encoding: str) -> bytes | None:
-    """What a body of this `Content-Encoding` holds; None where that is not read, is damaged, or is too much."""
+    """Return what a body of this `Content-Encoding` holds; None where that is not read, is damaged, or is too much."""
     from backports import zstd
 
     try:

@@ -19,7 +19,7 @@ _BESIDE: Final = ("instructions", "system")
 
 
 def prompts_in(request: Body, spoken: Sequence[Spoken], numbers: Sequence[int]) -> tuple[GatewayPrompt, ...]:
-    """The definitions of tools and the system prompts of a request, in that order.
+    """Return the definitions of tools and the system prompts of a request, in that order.
 
     spoken: its messages. numbers: of those that its conversation holds, in order; none where it holds none.
     """

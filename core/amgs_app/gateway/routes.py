@@ -43,7 +43,7 @@ TOKEN: Final = "AMGS-Token"
 
 
 def leads_elsewhere(path: str) -> bool:
-    """Whether a path, decoded as often as a server behind may decode it, is another than it seems to be."""
+    """Return whether a path, decoded as often as a server behind may decode it, is another than it seems to be."""
     while (decoded := unquote(path)) != path:
         path = decoded
     steps = path.replace("\\", "/").split("/")[1:]
@@ -53,7 +53,7 @@ def leads_elsewhere(path: str) -> bool:
 def routes(
     service: Service, upstream: Upstream, budget: int, configuration: ContextConfiguration = "default"
 ) -> APIRouter:
-    """The routes of a gateway to a model's server. budget: tokens of what is sent, 0 to send everything.
+    """Return the routes of a gateway to a model's server. budget: tokens of what is sent, 0 to send everything.
 
     The upstream is closed with the application.
     """

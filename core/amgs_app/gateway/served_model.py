@@ -31,7 +31,7 @@ WINDOW: Final = 8_192
 
 
 def model_app(load: Callable[[], BaseModel]) -> FastAPI:
-    """An application that serves a model. load: gives it; asked with the first request."""
+    """Return an application that serves a model. load: gives it; asked with the first request."""
     app = FastAPI(title="Language model", docs_url=None, redoc_url=None)
     one_at_a_time = threading.Lock()
 
@@ -107,7 +107,7 @@ class _Reply:
         return told
 
     def _pieces(self) -> Iterator[str]:
-        """The text of the answer as it comes, whole characters at a time."""
+        """Yield the text of the answer as it comes, whole characters at a time."""
         import torch
 
         from amgs_focus.model.base_model import greedy

@@ -40,7 +40,7 @@ def neighbourhood(
     shown: Sequence[str] | None = None,
     edge: EdgeKey | None = None,
 ) -> Text:
-    """The blocks around the centre in rings, beside them the edges as a table.
+    """Return the blocks around the centre in rings, beside them the edges as a table.
 
     selected: the id of a block of the picture, drawn in the selection's colour. now: fades the names of blocks whose
     relevance has gone. shown: ids of the neighbours that are shown, numbered in this order; None for all, near before
@@ -98,7 +98,7 @@ SENTENCE_FROM = 14
 
 
 def strongest(result: Neighbourhood) -> str:
-    """What the picture shows, in a sentence."""
+    """Return what the picture shows, in a sentence."""
     titles = {block.id: clean(block.title) for block in result.blocks}
     center = result.center.id
     own = [live for live in result.edges if center in live.edge.key[:2]]
@@ -112,7 +112,7 @@ def strongest(result: Neighbourhood) -> str:
 
 
 def stats(result: GraphStats, canvas: Canvas) -> Text:
-    """Counts and shape of the whole graph, the relations by number."""
+    """Return counts and shape of the whole graph, the relations by number."""
     sheet = Figure(canvas)
     palette = sheet.palette
     plain, muted = ink(palette.text, bold=True), ink(palette.muted)
@@ -142,7 +142,7 @@ def stats(result: GraphStats, canvas: Canvas) -> Text:
 
 
 def relation_letters(edges: Sequence[LiveEdge]) -> dict[str, str]:
-    """One letter a relation, the same whatever the order of the edges: the first of its own letters still
+    """Return one letter a relation, the same whatever the order of the edges: the first of its own letters still
     free.
     """
     letters: dict[str, str] = {}
@@ -210,7 +210,7 @@ def _legend(sheet: Figure, y: int, edges: Sequence[LiveEdge], letters: Mapping[s
 
 
 def _split(body: Region, result: Neighbourhood) -> tuple[Region | None, Region | None]:
-    """The drawing, and where the table of edges goes: beside it when wide, below it when there are lines to
+    """Return the drawing, and where the table of edges goes: beside it when wide, below it when there are lines to
     spare. Where the place is narrow and the neighbours are many, the table alone: it says more.
     """
     edges = len(result.edges)
@@ -226,7 +226,7 @@ def _split(body: Region, result: Neighbourhood) -> tuple[Region | None, Region |
 
 
 def _strengths(result: Neighbourhood) -> dict[str, float]:
-    """The strongest edge of each block."""
+    """Return the strongest edge of each block."""
     best: dict[str, float] = {}
     for live in result.edges:
         for end in (live.edge.source_id, live.edge.target_id):
@@ -235,7 +235,7 @@ def _strengths(result: Neighbourhood) -> dict[str, float]:
 
 
 def _only(result: Neighbourhood, ids: Sequence[str]) -> Neighbourhood:
-    """The neighbourhood with these neighbours alone, and the edges among them and the centre."""
+    """Return the neighbourhood with these neighbours alone, and the edges among them and the centre."""
     kept = {result.center.id, *ids}
     return replace(
         result,
@@ -245,7 +245,7 @@ def _only(result: Neighbourhood, ids: Sequence[str]) -> Neighbourhood:
 
 
 def _ranked(result: Neighbourhood) -> list[Block]:
-    """The centre, then by distance and by the strength of the strongest edge."""
+    """Return the centre, then by distance and by the strength of the strongest edge."""
     best = _strengths(result)
     return sorted(
         result.blocks, key=lambda block: (result.distances.get(block.id, 9), -best.get(block.id, 0.0), block.id)
@@ -317,8 +317,8 @@ def _rings(
 
 
 def _told_lines(result: Neighbourhood, up: Mapping[str, str], selected: str | None) -> list[LiveEdge]:
-    """The edges that are drawn: all of them while they are few, else those of the centre and of the selected block, and
-    for each other block the strongest that leads inwards.
+    """Return the edges that are drawn: all of them while they are few, else those of the centre and of the selected
+    block, and for each other block the strongest that leads inwards.
     """
     if len(result.edges) <= CROWDED * len(result.blocks):
         return list(result.edges)

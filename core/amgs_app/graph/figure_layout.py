@@ -59,7 +59,7 @@ def place(
 
 
 def _turn(identity: str) -> float:
-    """A fixed place on the circle for an id, in [0, 1)."""
+    """Return a fixed place on the circle for an id, in [0, 1)."""
     try:
         return int(identity[:8], 16) / 16**8
     except ValueError:
@@ -87,9 +87,7 @@ def _angles(nodes: Sequence[PlacedNode]) -> dict[str, float]:
 
 
 def _find(node: PlacedNode, turn: float, rings: int, width: int, height: int, taken: _Taken) -> Spot | None:
-    """The free place nearest to where the node wants to stand: along its ring first, then a little in or
-    out.
-    """
+    """Return the free place nearest to where the node wants to stand: along its ring first, then a little in or out."""
     cx, cy = width / 2, height / 2
     label = min(node.label, max(3, width // 3))
     outer_x, outer_y = max(4.0, cx - label - 2), max(1.0, cy - 0.6)
@@ -125,7 +123,7 @@ def _find(node: PlacedNode, turn: float, rings: int, width: int, height: int, ta
 
 
 def _spot(x: int, y: int, side: int, label: int, width: int) -> Spot | None:
-    """The dot at x with its label on the outer side; moved inwards until it fits; None when it cannot."""
+    """Return the dot at x with its label on the outer side; moved inwards until it fits; None when it cannot."""
     if side > 0:
         x = min(x, width - label - 2)
         return Spot(x, y, x, x + label + 2) if x >= 0 else None
@@ -166,7 +164,7 @@ CRUMB = " › "
 
 
 def short_labels(titles: Mapping[str, str], room: int) -> dict[str, str]:
-    """Each title in at most `room` cells, by the same key.
+    """Return each title in at most `room` cells, by the same key.
 
     A title that fits stays. Of a section the innermost headings are kept. Where titles begin alike, the words that they
     share are left out. Equal titles stay equal.
@@ -186,7 +184,7 @@ def short_labels(titles: Mapping[str, str], room: int) -> dict[str, str]:
 
 
 def _of_section(title: str, room: int) -> str:
-    """The title if it fits, else its innermost headings, as many as fit; one at least."""
+    """Return the title if it fits, else its innermost headings, as many as fit; one at least."""
     if width_of(title) <= room:
         return title
     parts = title.split(CRUMB)
@@ -202,6 +200,6 @@ def _innermost(title: str) -> str:
 
 
 def _shared(one: list[str], other: list[str]) -> int:
-    """How many words two titles begin with alike."""
+    """Return how many words two titles begin with alike."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))

@@ -54,7 +54,9 @@ BLOCKS: Final = Rows[tuple[Block, str, str, Centrality]](
 
 
 def list_edges(result: Neighbourhood, numbers: Mapping[str, int]) -> RowList[EdgeRow]:
-    """The edges, those at the centre first, the strong ones before the weak. numbers: of the blocks in the picture."""
+    """Return the edges, those at the centre first, the strong ones before the weak. numbers: of the blocks in the
+    picture.
+    """
     titles = {block.id: block.title for block in result.blocks}
     center = result.center.id
 

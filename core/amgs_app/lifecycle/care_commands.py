@@ -79,7 +79,7 @@ def enhance(
 
 
 def _planned(result: PrunePlan | Pruned | PruneAssessment | ErasureReceipt) -> list[str] | None:
-    """The blocks that a pruning takes; None where one block was only explained."""
+    """Return the blocks that a pruning takes; None where one block was only explained."""
     plan = getattr(result, "plan", result)
     candidates = getattr(plan, "candidates", None)
     return None if candidates is None else [each.block.id for each in candidates]

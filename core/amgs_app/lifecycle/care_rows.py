@@ -97,7 +97,7 @@ def deleted(result: Deleted) -> ResultTable:
 
 
 def _left(related: Sequence[RelatedBlock], sources: Sequence[str]) -> tuple[str, ...]:
-    """What still may tell the same: blocks that stay, and files."""
+    """Return what still may tell the same: blocks that stay, and files."""
     told = ", ".join(f"{one.id[:8]} ({one.because})" for one in related)
     files = f"From {', '.join(sources)}: not touched, and taken in again it would come back." if sources else ""
     return (f"Stays, and may hold the same text: {told}" if told else "", files)
@@ -129,7 +129,7 @@ def erasure_receipt(result: ErasureReceipt) -> ResultTable:
 
 
 def _suggestions(reviews: Sequence[Review]) -> tuple[str, ...]:
-    """What says how many findings are suggestions only."""
+    """Return what says how many findings are suggestions only."""
     few = sum(r.confidence < SURE for r in reviews)
     return (f"{few} under {SURE:g}: suggestions, more often wrong than right.",) if few else ()
 

@@ -163,7 +163,7 @@ def _marked(
     given: dict[str, Any],
     progress: Progress | None,
 ) -> IngestReport:
-    """A file or a folder that is not known yet, with what is said of it."""
+    """Return a file or a folder that is not known yet, with what is said of it."""
     path = file or batch
     if path is not None and engine.memory.sources.knows(path):
         raise UsageError(
@@ -199,7 +199,9 @@ def given_metadata(speaker: str, tags: Sequence[str], pairs: Sequence[str]) -> d
 def _of_path(
     engine: Engine, file: Path | None, batch: Path | None, sync: bool, progress: Progress | None
 ) -> IngestReport | RevisionPlan | Revision:
-    """A file or a folder: taken in, or, where it is known and does more than add to what is there, its revision."""
+    """Return a file or a folder: taken in, or, where it is known and does more than add to what is there, its
+    revision.
+    """
     library = engine.memory.sources
     path = file or batch
     if path is not None and library.knows(path):
@@ -221,7 +223,7 @@ _IS_PATH: Final = re.compile(
 
 
 def _path_of(text: str) -> Path | None:
-    """The folder or the file that a text names: one that is there, written as a path or as a word of its own."""
+    """Return the folder or the file that a text names: one that is there, written as a path or as a word of its own."""
     word = text.strip()
     if "\n" in word or not ("/" in word or len(word.split()) == 1 or word.endswith(".md")):
         return None

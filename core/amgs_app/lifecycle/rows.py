@@ -41,7 +41,7 @@ def _source_of(block: Block) -> str:
 
 
 def _more_of(block: Block) -> str | None:
-    """The content behind the line that its title was made of; None where there is no more."""
+    """Return the content behind the line that its title was made of; None where there is no more."""
     first, _, rest = block.content.strip().partition("\n")
     repeats = first.lstrip("#>*- ").strip().startswith(block.title.rstrip("…").strip())
     return " ".join((rest if repeats else block.content).split()) or None
@@ -77,7 +77,7 @@ INBOX: Final = Rows["Block"](
 
 
 def list_inbox(result: Inbox) -> RowList[Block]:
-    """The raw blocks that were read, as a part of all."""
+    """Return the raw blocks that were read, as a part of all."""
     hidden = result.total - len(result.blocks)
     oldest = (
         f"oldest {age(result.oldest, result.now)}; found by words only until consolidated"
@@ -207,7 +207,7 @@ LISTING: Final = join(INBOX, DRAFT)
 def list_draft(
     draft: PlanDraft, now: datetime | None = None, titles: Mapping[str, str] | None = None
 ) -> RowList[DraftRow]:
-    """What consolidation would make of each raw block, as corrected. titles: of blocks elsewhere, by id."""
+    """Return what consolidation would make of each raw block, as corrected. titles: of blocks elsewhere, by id."""
     plan, out = draft.plan, draft.left_out
     items = {item.block.id: item for item in plan.items}
     names = {item.block.id: item.block.title for item in draft.proposed.items} | dict(titles or {})

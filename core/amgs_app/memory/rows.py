@@ -214,7 +214,7 @@ def _told(plan: RevisionPlan) -> str:
 
 
 def changes(before: str, after: str) -> list[tuple[str, str]]:
-    """The lines that differ, in the order of the text: those that went with −, those that came with +."""
+    """Return the lines that differ, in the order of the text: those that went with −, those that came with +."""
     if not before and not after:
         return []
     old, new = before.splitlines(), after.splitlines()
@@ -227,7 +227,7 @@ def changes(before: str, after: str) -> list[tuple[str, str]]:
 
 
 def _rows(plan: RevisionPlan) -> list[RevisionRow]:
-    """A row for each text that does not just stay, after what is refused."""
+    """Return a row for each text that does not just stay, after what is refused."""
     rows = [RevisionRow("rejected", "", "", one.source, "", one.reason) for one in plan.refused]
     rows += [RevisionRow("warning", "", "", one.source, "", one.reason) for one in plan.warnings]
     return rows + [

@@ -154,7 +154,7 @@ def waiting(
     perf: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Callable[[], bool]:
-    """A wait of so many seconds; False when it was stopped meanwhile."""
+    """Return a wait of so many seconds; False when it was stopped meanwhile."""
 
     def wait() -> bool:
         end = perf() + seconds

@@ -59,7 +59,8 @@ def text_models(
 def installed_texts(
     spec: str, settings: ModelSettings, loaded: Callable[[], BaseModel | None]
 ) -> tuple[Embedder, EntityRecogniser, CountTokens]:
-    """What reads texts in a session: where a model is neither named nor installed, what needs none takes its place.
+    """Return what reads texts in a session: where a model is neither named nor installed, what needs none takes its
+    place.
 
     Without the sentence encoder a memory is searched by words alone; without spaCy's model, rules find names.
     """
@@ -80,7 +81,7 @@ def installed_texts(
 
 
 def text_encoder(spec: str, embedder: Embedder) -> TextEncoder | None:
-    """The embedder as the focus engine takes it; None where it only stands in for one that is not installed."""
+    """Return the embedder as the focus engine takes it; None where it only stands in for one that is not installed."""
     from amgs.text.embedding import HashingEmbedder
 
     return None if spec != TINY and isinstance(embedder, HashingEmbedder) else embedder
@@ -107,7 +108,7 @@ def require_model(spec: str) -> None:
 def load_base_model(
     spec: str, precision: str, cache: Path | None = None, *, device: str = "cpu", adapter: str = ""
 ) -> BaseModel:
-    """The frozen language model; raises FocusError (ModelMissingError, ModelMismatchError, CheckpointError).
+    """Return the frozen language model; raises FocusError (ModelMissingError, ModelMismatchError, CheckpointError).
 
     cache: the folder in which an unpacked GGUF file is kept for the next start; None keeps nothing. adapter: the file
     of a LoRA adapter to put on it.
@@ -131,7 +132,7 @@ def load_base_model(
 
 
 def gist_encoder(model: BaseModel, settings: ModelSettings, own: Path | None = None) -> GistEncoder:
-    """The gists that the settings name, else those in the folder `own` or shipped that are for the model.
+    """Return the gists that the settings name, else those in the folder `own` or shipped that are for the model.
 
     Raises CheckpointError for a file that is none or was trained on another model.
     """
@@ -156,7 +157,7 @@ def focus_runtime(
     encoder: TextEncoder | None = None,
     search_options: SearchOptions | None = None,
 ) -> tuple[FocusRuntime, TraceWriter]:
-    """An empty focus engine over the model, with the gists and the scorer that ship for it.
+    """Return an empty focus engine over the model, with the gists and the scorer that ship for it.
 
     gist: other gists. tree: a lifetime to go on with, which has its own gists; kept: its folder. trace: the file its
     events are written to as they happen, None to keep them in memory; the caller closes the writer. checkpoints: the
@@ -183,7 +184,7 @@ def focus_runtime(
 
 
 def segments_of_frame(frame: Frame) -> tuple[Segment, ...]:
-    """The frame's text span by span, each with its block; together they are the whole text."""
+    """Return the frame's text span by span, each with its block; together they are the whole text."""
     from amgs_focus.records import Segment
 
     known = {candidate.block.id: candidate.block for candidate in frame.candidates}
@@ -195,14 +196,14 @@ def segments_of_frame(frame: Frame) -> tuple[Segment, ...]:
 
 
 def segments_of_blocks(blocks: Iterable[Block]) -> tuple[Segment, ...]:
-    """Blocks as a lifetime, one paragraph each."""
+    """Return blocks as a lifetime, one paragraph each."""
     from amgs_focus.records import Segment
 
     return tuple(Segment(f"{block.content}\n\n", source=block.id, meta=_about(block)) for block in blocks)
 
 
 def _about(block: Block | None) -> dict[str, str]:
-    """What the lifetime is told of a block: its title, category, source, age and how far it is believed."""
+    """Return what the lifetime is told of a block: its title, category, source, age and how far it is believed."""
     if block is None:
         return {"label": ""}
     return {
@@ -215,7 +216,7 @@ def _about(block: Block | None) -> dict[str, str]:
 
 
 def segments_of_files(files: Sequence[Path]) -> tuple[Segment, ...]:
-    """Text files as a lifetime; raises InputError for one that cannot be read."""
+    """Return text files as a lifetime; raises InputError for one that cannot be read."""
     from amgs_focus.records import Segment
     from amgs_focus.tree.corpus import LANGUAGES
 
@@ -274,7 +275,7 @@ class LoadedModels:
         return not others and minilm.available() and spacy_entities.available()
 
     def base(self, progress: Progress | None = None) -> BaseModel:
-        """The base model, loaded on first use; raises FocusError (ModelMissingError) when it is nowhere."""
+        """Return the base model, loaded on first use; raises FocusError (ModelMissingError) when it is nowhere."""
         with self._lock:
             if self._base is None:
                 if progress is not None:
@@ -292,11 +293,11 @@ class LoadedModels:
             self._base = None
 
     def gist(self, progress: Progress | None = None) -> GistEncoder:
-        """The gist encoder that the settings choose for the base model."""
+        """Return the gist encoder that the settings choose for the base model."""
         return gist_encoder(self.base(progress), self._settings().model, self.checkpoints)
 
     def texts(self) -> tuple[Embedder, EntityRecogniser, CountTokens]:
-        """What reads texts; each loads what it needs on first use."""
+        """Return what reads texts; each loads what it needs on first use."""
         if self._texts is None:
             self._texts = installed_texts(self.spec, self._settings().model, lambda: self._base)
         return self._texts

@@ -61,7 +61,7 @@ class ModelServer:
         return self.chat([("user", prompt)], most_tokens)
 
     def chat(self, messages: Sequence[tuple[str, str]], most_tokens: int) -> str:
-        """What the model says after messages, (role, text), at temperature 0. Raises ModelError."""
+        """Return what the model says after messages, (role, text), at temperature 0. Raises ModelError."""
         if not self._named:
             listed = self._ask("GET", "/models", None)
             self._named = _string(listed, "data", 0, "id")
@@ -99,7 +99,7 @@ class ModelServer:
 
 
 def _string(value: Any, *steps: str | int) -> str:
-    """The text at a place of an answer; raises ModelError where there is none."""
+    """Return the text at a place of an answer; raises ModelError where there is none."""
     for step in steps:
         try:
             value = value[step]

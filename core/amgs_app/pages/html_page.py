@@ -67,8 +67,8 @@ class HtmlSection:
 def page(
     title: str, note: str, sections: Iterable[HtmlSection], palettes: tuple[Palette, Palette], *, redacted: bool = False
 ) -> str:
-    """The whole page. palettes: for a light and for a dark page. redacted: no text of the memory is in its tables; what
-    its charts hold is up to whoever draws them.
+    """Return the whole page. palettes: for a light and for a dark page. redacted: no text of the memory is in its
+    tables; what its charts hold is up to whoever draws them.
     """
     light, dark = palettes
     charts = {"light_charts": write_style(light), "dark_charts": write_style(dark)}
@@ -90,8 +90,8 @@ def page(
 
 
 def without_texts(given: ResultTable, own: Collection[str]) -> ResultTable:
-    """A table without what the memory says: of the columns of text those named stay, and of the others the cells that
-    hold a number or an instant; a column that is empty then goes, and so do the title and the notes.
+    """Return a table without what the memory says: of the columns of text those named stay, and of the others the cells
+    that hold a number or an instant; a column that is empty then goes, and so do the title and the notes.
     """
 
     def kept(value: Any, name: str, kind: str) -> Any:

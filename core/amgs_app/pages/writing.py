@@ -31,7 +31,7 @@ def write_page(path: Path, text: str) -> None:
 
 
 def palettes() -> tuple[Palette, Palette]:
-    """What a light page is drawn with, and a dark one."""
+    """Return what a light page is drawn with, and a dark one."""
     from amgs_app.places.folders import theme_folders
     from amgs_app.terminal.themes import Palette, load_all
 

@@ -37,13 +37,13 @@ LISTINGS = {
 
 @cache
 def listings() -> Mapping[Pane, Listing]:
-    """The panes that hold a list, and the fields of its rows; read when they are first asked for."""
+    """Return the panes that hold a list, and the fields of its rows; read when they are first asked for."""
     places = LISTINGS | {name: view.listing for name, view in views().items() if view.listing}
     return _LISTINGS | {name: loaded(place) for name, place in places.items()}
 
 
 def state_of(block: Block) -> str:
-    """What a reader should know of a block before trusting it as part of the memory; empty for nothing."""
+    """Return what a reader should know of a block before trusting it as part of the memory; empty for nothing."""
     return "raw: not consolidated" if block.status == "raw" else "superseded" if block.superseded else ""
 
 
@@ -59,8 +59,8 @@ FATES: Mapping[Fate, str] = {
 
 
 def listed(frame: Frame) -> tuple[Candidate, ...]:
-    """A frame's candidates as they are listed: part by part, those that the question brought first, and in each part
-    what is in before what is out.
+    """Return a frame's candidates as they are listed: part by part, those that the question brought first, and in each
+    part what is in before what is out.
     """
     unasked = {part.name for part in frame.parts if not part.asks}
     names = sorted(dict.fromkeys(each.child for each in frame.candidates), key=lambda name: name in unasked)
@@ -74,7 +74,7 @@ def fate_of(each: Candidate) -> str:
 
 
 def reason_of(each: Candidate) -> str:
-    """Why a candidate is in or out, in a few words."""
+    """Return why a candidate is in or out, in a few words."""
     word, because = FATES[each.fate], " ".join(each.because.split())
     if not word or because.startswith(word) or (because and each.fate == "duplicate"):
         return because
@@ -82,7 +82,7 @@ def reason_of(each: Candidate) -> str:
 
 
 def shown_neighbours(found: Neighbourhood, sift: ListFilter) -> list[str]:
-    """Ids around the centre that a filter leaves, in its order, else near before far and strong before weak."""
+    """Return ids around the centre that a filter leaves, in its order, else near before far and strong before weak."""
     rows = of_neighbours(found)
     around = [block.id for block in found.blocks if block.id != found.center.id]
     places = list(shown("graph", rows, sift))
@@ -92,7 +92,7 @@ def shown_neighbours(found: Neighbourhood, sift: ListFilter) -> list[str]:
 
 
 def of_neighbours(found: Neighbourhood) -> list[Row]:
-    """The rows of a neighbourhood: one for each of its blocks without the centre, in their order there.
+    """Return the rows of a neighbourhood: one for each of its blocks without the centre, in their order there.
 
     strength: of the strongest edge that touches it. hops: from the centre.
     """
@@ -121,7 +121,7 @@ def of_neighbours(found: Neighbourhood) -> list[Row]:
 
 
 def shown(pane: Pane, rows: Sequence[Row], sift: ListFilter) -> tuple[int, ...]:
-    """The places of the rows that a pane shows, in its order."""
+    """Return the places of the rows that a pane shows, in its order."""
     return places(rows, listings()[pane], sift) if sift else tuple(range(len(rows)))
 
 

@@ -61,18 +61,18 @@ class ListFilter:
         return " ".join(quote(term) for term in self.terms)
 
     def filtered(self, line: str) -> ListFilter:
-        """The same order under another filter; raises LineError for a quote that is not closed."""
+        """Return the same order under another filter; raises LineError for a quote that is not closed."""
         return replace(self, terms=tuple(str(word) for word in split(line)))
 
     def next_order(self, listing: Listing) -> ListFilter:
-        """The next of the listing's orders; after the last, the order the rows come in."""
+        """Return the next of the listing's orders; after the last, the order the rows come in."""
         turn = ("", *listing.sorts)
         place = turn.index(self.order) + 1 if self.order in turn else 1
         return replace(self, order=turn[place % len(turn)], reverse=False)
 
 
 def said(sift: ListFilter) -> str:
-    """A filter and an order in a few words."""
+    """Return a filter and an order in a few words."""
     if not sift:
         return "all rows, unsorted"
     parts = [f"only {sift.words}"] if sift.terms else []

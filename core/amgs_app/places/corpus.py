@@ -50,7 +50,7 @@ class Corpus:
         return f"{self.name}-{mark}.duckdb"
 
     def landmarks(self) -> tuple[str, ...]:
-        """The sources of a few of its notes, by which a store that has taken it in is known."""
+        """Return the sources of a few of its notes, by which a store that has taken it in is known."""
         notes = sorted(path.relative_to(self.path).as_posix() for path in self.path.rglob("*.md"))
         return tuple(notes[:: max(1, len(notes) // 4)])
 
@@ -85,18 +85,18 @@ class CorpusClock:
 
 
 def shipped(folder: str) -> Path:
-    """A folder that ships with the program: `sample_corpus`, `sample_store` or `themes`."""
+    """Return a folder that ships with the program: `sample_corpus`, `sample_store` or `themes`."""
     checkout = _PACKAGE.parents[1] / folder
     return checkout if checkout.is_dir() else _PACKAGE / "_data" / folder
 
 
 def sample_corpus() -> Corpus:
-    """The corpus that ships with the program."""
+    """Return the corpus that ships with the program."""
     return _described(shipped("sample_corpus"), is_sample=True)
 
 
 def open_corpus(folder: Path) -> Corpus:
-    """The user's own folder; raises InputError when it is none."""
+    """Return the user's own folder; raises InputError when it is none."""
     if not is_folder(folder):
         found = "is not a folder" if lies_there(folder) else "does not exist"
         raise InputError(f"{str(folder)[:200]} {found}.", way_out="Give --corpus a folder of markdown files.")
@@ -104,7 +104,7 @@ def open_corpus(folder: Path) -> Corpus:
 
 
 def _described(folder: Path, *, is_sample: bool) -> Corpus:
-    """The corpus with what its corpus.toml says; raises InputError for one that cannot be read."""
+    """Return the corpus with what its corpus.toml says; raises InputError for one that cannot be read."""
     file = folder / DESCRIPTION
     now: datetime | None = None
     if file.is_file():
@@ -161,7 +161,7 @@ class CorpusYear:
 
 
 def _latest_event(memory: Memory) -> datetime | None:
-    """The last instant at which something was done: time must not run backwards between two sessions.
+    """Return the last instant at which something was done: time must not run backwards between two sessions.
 
     Not the dates of blocks: a file that is taken in may be younger than the corpus's year.
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def data_folder(paths: PathSettings) -> Path:
-    """Where stores and the shell's history live: the folder in the settings, else the user's data folder."""
+    """Return where stores and the shell's history live: the folder in the settings, else the user's data folder."""
     folder = _own_folder(paths)
     if not folder.is_absolute():  # a `~` that nothing stands for
         raise StoreError("There is no home folder for a memory: HOME is not set.", way_out="Set HOME.", about="place")
@@ -36,12 +36,12 @@ def _own_folder(paths: PathSettings) -> Path:
 
 
 def checkpoint_folder(paths: PathSettings) -> Path:
-    """Where the user's own checkpoints are looked for; it need not be there."""
+    """Return where the user's own checkpoints are looked for; it need not be there."""
     return Path(paths.checkpoints).expanduser() if paths.checkpoints else _own_folder(paths) / "checkpoints"
 
 
 def model_cache(paths: PathSettings) -> Path | None:
-    """Where unpacked models are kept; None where the settings switch that off."""
+    """Return where unpacked models are kept; None where the settings switch that off."""
     import platformdirs
 
     if paths.cache.lower() == "off":
@@ -53,7 +53,7 @@ def model_cache(paths: PathSettings) -> Path | None:
 
 
 def theme_folders() -> tuple[Path, ...]:
-    """Where themes are looked for: what ships with the program, then the user's own."""
+    """Return where themes are looked for: what ships with the program, then the user's own."""
     import platformdirs
 
     return shipped("themes"), Path(platformdirs.user_config_dir("amgs", appauthor=False)) / "themes"
@@ -66,9 +66,9 @@ OWN_STORE = "memory.duckdb"
 def find_store(
     named: str | None, corpus: Corpus, paths: PathSettings, *, own: bool, corpus_is_named: bool
 ) -> Path | str:
-    """What --store names, else in the user's data folder: the store of --corpus, else the user's own memory once there
-    is one, else the sample's. own: the user's own memory even where it is not there yet. Raises UsageError for a name
-    that is no place.
+    """Return what --store names, else in the user's data folder: the store of --corpus, else the user's own memory once
+    there is one, else the sample's. own: the user's own memory even where it is not there yet. Raises UsageError for a
+    name that is no place.
     """
     if named is not None:
         from amgs.storage.opening import MEMORY, is_address
@@ -84,7 +84,7 @@ def find_store(
 
 
 def has_own_memory(paths: PathSettings) -> bool:
-    """Whether the user has a memory of their own."""
+    """Return whether the user has a memory of their own."""
     return (data_folder(paths) / OWN_STORE).exists()
 
 
@@ -107,7 +107,7 @@ def announce(path: Path, address: str) -> IO[str] | None:
 
 
 def address_at(path: Path | None) -> str:
-    """The address that a living server has written; "" where there is none."""
+    """Return the address that a living server has written; "" where there is none."""
     import fcntl
 
     if path is None:

@@ -51,8 +51,8 @@ def check_place(path: Path, *, example: str) -> None:
 
 
 def lies_there(path: Path) -> bool:
-    """Whether there is anything at a path that may be none: too long for a name, with a null byte in it, or in the home
-    of nobody.
+    """Return whether there is anything at a path that may be none: too long for a name, with a null byte in it, or in
+    the home of nobody.
     """
     try:
         return path.expanduser().exists()
@@ -61,7 +61,7 @@ def lies_there(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is there, for the same paths."""
+    """Return whether a folder is there, for the same paths."""
     try:
         return path.is_dir()
     except (OSError, ValueError):

@@ -26,7 +26,7 @@ _PARTS: Final = ("", ".wal", ".counter")
 
 
 def archive() -> Path:
-    """Where the shipped store lies; it need not be there."""
+    """Return where the shipped store lies; it need not be there."""
     return shipped("sample_store") / ARCHIVE
 
 

@@ -27,8 +27,8 @@ _CREDENTIALS: Final = struct.Struct("3i")
 
 
 def socket_of(store: Path) -> Path:
-    """Where the socket of a store lies: beside it, or under a short name in the user's folder for such things where
-    that path is too long.
+    """Return where the socket of a store lies: beside it, or under a short name in the user's folder for such things
+    where that path is too long.
     """
     place = store.resolve()
     path = place.with_name(f"{place.name}{ENDING}")
@@ -39,7 +39,9 @@ def socket_of(store: Path) -> Path:
 
 
 def holder_of(store: Path) -> int | None:
-    """The number of the process that answers at the socket of a store; None where none does, or somebody else's."""
+    """Return the number of the process that answers at the socket of a store; None where none does, or somebody
+    else's.
+    """
     path = socket_of(store)
     try:
         owner = path.lstat().st_uid

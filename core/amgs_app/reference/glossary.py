@@ -249,6 +249,6 @@ def page() -> str:
 
 
 def table(words: Words, head: str = "word") -> str:
-    """The words as a table of Markdown."""
+    """Return the words as a table of Markdown."""
     lines = [f"| {head} | what it means |", "| --- | --- |", *(f"| {name} | {text} |" for name, text in words)]
     return "\n".join(lines) + "\n"

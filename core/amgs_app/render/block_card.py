@@ -26,7 +26,7 @@ def block(
     edges: Sequence[Edge] = (),
     titles: Mapping[str, str] | None = None,
 ) -> Text:
-    """The block's card: facts, content, and its edges below. titles: by block id, for the far ends."""
+    """Return the block's card: facts, content, and its edges below. titles: by block id, for the far ends."""
     if item is None:
         return notice(
             canvas,

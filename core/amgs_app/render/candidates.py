@@ -62,7 +62,7 @@ _FILTERS = " content. category. layer. " + " ".join(f"{name}:n." for name in COM
 
 
 def _asked(item: Candidate) -> tuple[Any, ...]:
-    """What a candidate is filtered by besides what is shown of it."""
+    """Return what a candidate is filtered by besides what is shown of it."""
     parts = (getattr(item.parts, name) for name in COMPONENTS)
     return item.block.content, item.block.category, " ".join(item.layers), *parts
 
@@ -118,8 +118,8 @@ LISTING: Final = join(CANDIDATES, HITS)
 
 
 def list_frame(result: Frame, verdicts: Mapping[str, float] = _NOTHING) -> RowList[CandidateRow]:
-    """The candidates of a frame, part by part; people are shown what is in, and the first that are out. verdicts: by
-    block id, 1 useful, 0 useless.
+    """Return the candidates of a frame, part by part; people are shown what is in, and the first that are out.
+    verdicts: by block id, 1 useful, 0 useless.
     """
     parts = {part.name: part.weights for part in result.parts}
     rows = [
@@ -133,19 +133,19 @@ def list_frame(result: Frame, verdicts: Mapping[str, float] = _NOTHING) -> RowLi
 
 
 def list_hits(result: SearchResult) -> RowList[CandidateRow]:
-    """The hits of a search, in falling score."""
+    """Return the hits of a search, in falling score."""
     rows = [CandidateRow(number, item, result.weights) for number, item in enumerate(result.hits, 1)]
     return HITS.of(plural(len(rows), "hit"), rows)
 
 
 def _about(item: Candidate) -> str:
-    """Where and when the block was written, and what to know before trusting it."""
+    """Return where and when the block was written, and what to know before trusting it."""
     day = f"{item.block.created_at:%Y-%m-%d}"
     return clean(" · ".join(part for part in (item.source, day, state_of(item.block)) if part))
 
 
 def _inked(line: Sequence[Run], style: Style, region: Region) -> list[Piece]:
-    """The runs of a line, the words that were asked for in the accent's colour."""
+    """Return the runs of a line, the words that were asked for in the accent's colour."""
     return [(text, ink(region.palette.accent, bold=True) if asked else style) for text, asked in line]
 
 
@@ -160,7 +160,7 @@ def _sign(region: Region, part: str) -> str:
 
 
 def _stack(region: Region, item: Candidate, weights: Weights, cells: int, *, faded: bool = False) -> list[Piece]:
-    """The five weighted parts as one bar: its length is the score, its colours and signs are the parts."""
+    """Return the five weighted parts as one bar: its length is the score, its colours and signs are the parts."""
     palette = region.palette
     parts = item.parts.weighted(weights)
     values = [getattr(parts, name) for name in COMPONENTS]
@@ -225,9 +225,7 @@ def draw_candidate(region: Region, item: Candidate, weights: Weights) -> None:
 
 
 def draw_waterfall(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> int:
-    """The layers from left to right; returns the lines used. Two lines with milliseconds where there is
-    room.
-    """
+    """Return the layers from left to right; returns the lines used. Two lines with milliseconds where there is room."""
     if not layers:
         return 0
     palette = sheet.palette

@@ -55,7 +55,7 @@ class Canvas:
     symbols: Symbols = "braille"
 
     def sized(self, width: int, height: int) -> Canvas:
-        """The same canvas in another size."""
+        """Return the same canvas in another size."""
         return replace(self, width=width, height=height)
 
 
@@ -63,13 +63,13 @@ class Canvas:
 def ink(
     colour: str | None = None, *, on: str | None = None, bold: bool = False, dim: bool = False, italic: bool = False
 ) -> Style:
-    """A Rich style; cached, because a picture asks for the same few thousands of times."""
+    """Return a Rich style; cached, because a picture asks for the same few thousands of times."""
     return Style(color=colour, bgcolor=on, bold=bold or None, dim=dim or None, italic=italic or None)
 
 
 def clean(text: str) -> str:
-    """Text that is safe on one line: runs of white space become one space, control characters are written out, other
-    signs without a shape vanish.
+    """Return text that is safe on one line: runs of white space become one space, control characters are written out,
+    other signs without a shape vanish.
     """
     joined = printable_line(text)
     if joined.isprintable():
@@ -78,12 +78,12 @@ def clean(text: str) -> str:
 
 
 def width_of(text: str) -> int:
-    """Cells that a text takes."""
+    """Return cells that a text takes."""
     return len(text) if text.isascii() else cell_len(text)
 
 
 def cut(text: str, width: int) -> str:
-    """The text in at most `width` cells, with … where something was dropped."""
+    """Return the text in at most `width` cells, with … where something was dropped."""
     if width <= 0:
         return ""
     if width_of(text) <= width:
@@ -127,7 +127,7 @@ class Region:
         return self.sheet.canvas.symbols
 
     def part(self, x: int, y: int, width: int | None = None, height: int | None = None) -> Region:
-        """A rectangle inside this one, cut to fit."""
+        """Return a rectangle inside this one, cut to fit."""
         x, y = min(max(x, 0), self.width), min(max(y, 0), self.height)
         wide = self.width - x if width is None else min(width, self.width - x)
         high = self.height - y if height is None else min(height, self.height - y)
@@ -225,7 +225,7 @@ class Region:
                     styles[column] = above + under + ink(told)
 
     def colour_at(self, x: int, y: int) -> str | None:
-        """The colour, `#rrggbb`, of what is drawn in a cell; None where nothing is."""
+        """Return the colour, `#rrggbb`, of what is drawn in a cell; None where nothing is."""
         sign, style = self.sheet.signs[self.y + y][self.x + x], self.sheet.styles[self.y + y][self.x + x]
         if not sign.strip() or style is None or style.color is None or style.color.triplet is None:
             return None
@@ -268,7 +268,7 @@ class Figure(Region):
             signs[end] = " "
 
     def render(self) -> Text:
-        """The picture: exactly `height` lines of exactly `width` cells."""
+        """Return the picture: exactly `height` lines of exactly `width` cells."""
         ascii_only = self.canvas.symbols == "ascii"
         lines: list[str] = []
         spans: list[Span] = []
@@ -297,7 +297,7 @@ class Figure(Region):
 
 
 def in_ascii(text: str) -> str:
-    """A text in ASCII that takes the same cells."""
+    """Return a text in ASCII that takes the same cells."""
     return text if text.isascii() else "".join(map(_plain, text))
 
 
@@ -308,14 +308,14 @@ def _in_cells(text: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _cells(sign: str) -> int:
-    """Cells that one character takes."""
+    """Return cells that one character takes."""
     return cell_len(sign)
 
 
 @lru_cache(maxsize=4096)
 def _plain(sign: str) -> str:
-    """One cell in ASCII: the drawing signs have their own, letters lose their accents, the rest is a
-    question mark.
+    """Return one cell in ASCII: the drawing signs have their own, letters lose their accents, the rest is a question
+    mark.
     """
     if sign.isascii():
         return sign

@@ -84,14 +84,14 @@ class ResultEntry(Generic[R]):
     stays: bool = False
 
     def table(self, result: R) -> ResultTable:
-        """The result as a table."""
+        """Return the result as a table."""
         from amgs_app.render.rows import RowList
 
         made = self.make(result)
         return made.table() if isinstance(made, RowList) else made
 
     def fills_pane(self, result: R) -> bool:
-        """Whether a pane has a picture of the result: a figure, or a list of its own."""
+        """Return whether a pane has a picture of the result: a figure, or a list of its own."""
         from amgs_app.render.rows import RowList
 
         made = self.make(result) if self.figure is None else None
@@ -126,7 +126,7 @@ def include(module: str) -> None:
 
 @cache
 def entries() -> Mapping[str, ResultEntry[Any]]:
-    """Every entry, by the name of its type."""
+    """Return every entry, by the name of its type."""
     found: dict[str, ResultEntry[Any]] = {}
     of_wings = (view.entries for view in views().values())
     for module in (*(_module(place) for place in MODULES), *of_wings, *_INCLUDED):
@@ -147,7 +147,7 @@ def _module(place: str) -> str:
 
 
 def entry_of(kind: type) -> ResultEntry[Any]:
-    """The entry of a type of result, or of what it derives from; that by fields where there is none.
+    """Return the entry of a type of result, or of what it derives from; that by fields where there is none.
 
     Raises TypeError for what is no frozen dataclass either, which is a fault of the program.
     """
@@ -166,12 +166,12 @@ def entry_of(kind: type) -> ResultEntry[Any]:
 
 
 def table_of(result: Any) -> ResultTable:
-    """The result as a table; raises TypeError like entry_of."""
+    """Return the result as a table; raises TypeError like entry_of."""
     return entry_of(type(result)).table(result)
 
 
 def list_of(result: Any) -> RowList[Any] | None:
-    """The result as a list; None for what is none."""
+    """Return the result as a list; None for what is none."""
     from amgs_app.render.rows import RowList
 
     made = entry_of(type(result)).make(result)
@@ -179,8 +179,8 @@ def list_of(result: Any) -> RowList[Any] | None:
 
 
 def draw(operator: Operator, result: Any, canvas: Canvas, look: Look) -> Text:
-    """The figure of a result, exactly as large as the canvas; its table where it has none. look: asked where another
-    command's figure is shown.
+    """Return the figure of a result, exactly as large as the canvas; its table where it has none. look: asked where
+    another command's figure is shown.
     """
     figure = entry_of(type(result)).figure
     if isinstance(figure, FigureOf):
@@ -194,7 +194,7 @@ def draw(operator: Operator, result: Any, canvas: Canvas, look: Look) -> Text:
 
 
 def sentence_of(result: Any) -> str:
-    """What came of an action, in a few words; empty where nothing is to be said but that it is done."""
+    """Return what came of an action, in a few words; empty where nothing is to be said but that it is done."""
     found = entry_of(type(result))
     if found.sentence is not None:
         return found.sentence(result)
@@ -203,12 +203,12 @@ def sentence_of(result: Any) -> str:
 
 
 def title_of(result: Any) -> str:
-    """The heading of a result's table."""
+    """Return the heading of a result's table."""
     return table_of(result).title
 
 
 def page_of(result: Any, canvas: Canvas, now: datetime) -> RenderableType:
-    """A result in full, as wide as the canvas and as high as it takes."""
+    """Return a result in full, as wide as the canvas and as high as it takes."""
     from amgs_app.render.sheet import to_table
 
     found = entry_of(type(result))
@@ -216,7 +216,7 @@ def page_of(result: Any, canvas: Canvas, now: datetime) -> RenderableType:
 
 
 def page_width(result: Any) -> int:
-    """Cells that `page_of` needs to cut nothing; 0 where it folds what is longer than its canvas is wide."""
+    """Return cells that `page_of` needs to cut nothing; 0 where it folds what is longer than its canvas is wide."""
     from amgs_app.render.sheet import needed_width
 
     found = entry_of(type(result))
@@ -224,13 +224,13 @@ def page_width(result: Any) -> int:
 
 
 def portable(result: R) -> R:
-    """The result as every machine makes it: without where its store lies."""
+    """Return the result as every machine makes it: without where its store lies."""
     found = entry_of(type(result)).portable
     return result if found is None else found(result)
 
 
 def _by_fields(result: Any) -> ResultTable:
-    """A row for each field: single values as they are, several on one line, everything else as JSON."""
+    """Return a row for each field: single values as they are, several on one line, everything else as JSON."""
     from amgs_app.render.sheet import facts
 
     return facts(
@@ -251,7 +251,7 @@ def _told(value: Any) -> Any:
 
 
 def _sizes(result: Any) -> str:
-    """The type in words, and how many there are of what it holds: `Fault report: 3 faults, 2 notes`."""
+    """Return the type in words, and how many there are of what it holds: `Fault report: 3 faults, 2 notes`."""
     counted = [(each.name.replace("_", " "), getattr(result, each.name)) for each in fields(result)]
     sizes = ", ".join(f"{len(held):,} {name}" for name, held in counted if isinstance(held, tuple | Mapping))
     name = _words(type(result).__name__)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def places(operator: Operator, pane: Pane, rows: Sequence[Row]) -> Sequence[int] | None:
-    """The places of the rows that the pane's filter leaves, in its order; None where it has neither."""
+    """Return the places of the rows that the pane's filter leaves, in its order; None where it has neither."""
     from amgs_app.panes.row_fields import shown
 
     sift = operator.layout.sifts.get(pane)
@@ -32,12 +32,12 @@ def draw_list(operator: Operator, listed: RowList[Any], canvas: Canvas) -> Text:
 
 
 def titles_of_edges(operator: Operator, edges: Iterable[Edge]) -> dict[str, str]:
-    """The titles of the blocks at the ends of edges, by id."""
+    """Return the titles of the blocks at the ends of edges, by id."""
     return operator.engine.memory.titles({end for edge in edges for end in (edge.source_id, edge.target_id)})
 
 
 def tabled(operator: Operator, result: Any, canvas: Canvas) -> Text:
-    """A result's table as a figure: as many of its lines as there is room for."""
+    """Return a result's table as a figure: as many of its lines as there is room for."""
     del operator
     from amgs_app.render.canvas import Figure, ink
     from amgs_app.render.catalogue import table_of

@@ -11,7 +11,7 @@ from amgs_app.render.glyphs import wrap
 
 
 def notice(canvas: Canvas, title: str, commands: Sequence[str], sentence: str) -> Text:
-    """A title, a sentence, and the commands to try, in the middle of the canvas."""
+    """Return a title, a sentence, and the commands to try, in the middle of the canvas."""
     sheet = Figure(canvas)
     notice_in(sheet, title, commands, sentence)
     return sheet.render()

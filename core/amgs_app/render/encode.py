@@ -22,7 +22,7 @@ LINE = 120
 
 
 def to_json(result: Any) -> str:
-    """The result as JSON with a newline at its end; equal results give equal bytes.
+    """Return the result as JSON with a newline at its end; equal results give equal bytes.
 
     What fits on a line stays on one, so that it reads as a table and differences are short.
     """
@@ -30,7 +30,7 @@ def to_json(result: Any) -> str:
 
 
 def compact(result: Any) -> str:
-    """The same on one line: a third of the work, for what no person reads."""
+    """Return the same on one line: a third of the work, for what no person reads."""
     told = json.dumps(plain(result), ensure_ascii=False, allow_nan=False)
     return in_json(told) + "\n"
 
@@ -50,7 +50,7 @@ def _laid_out(value: Any, depth: int) -> str:
 
 
 def plain(value: Any) -> Any:
-    """The value in what JSON knows: dicts, lists, strings, numbers, booleans and None.
+    """Return the value in what JSON knows: dicts, lists, strings, numbers, booleans and None.
 
     Embeddings are left out; infinities and NaN become null; a named tuple becomes a list. Raises TypeError for what has
     no form in JSON.
@@ -92,7 +92,7 @@ def _of_none(value: Any) -> Any:
 
 
 def rounded(value: float) -> float | None:
-    """Six significant digits; None for what is not finite, and never a negative zero."""
+    """Return six significant digits; None for what is not finite, and never a negative zero."""
     if not math.isfinite(value):
         return None
     short = float(f"{value:.{DIGITS}g}")
@@ -126,7 +126,7 @@ def _form_of_dataclass(kind: Any) -> Callable[[Any], Any]:
 
 
 def _passage(value: Candidate) -> dict[str, Any]:
-    """The text of the passage, its place in the content, and the places of the query's words there; or None."""
+    """Return the text of the passage, its place in the content, and the places of the query's words there; or None."""
     told = value.passage
     if told is None:
         return {"passage": None}

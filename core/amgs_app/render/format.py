@@ -19,18 +19,18 @@ _WHOLE_ID = re.compile(r"\b[0-9a-f]{64}\b")
 
 
 def short_id(block_id: str) -> str:
-    """The first digits of a block's id."""
+    """Return the first digits of a block's id."""
     return block_id[:SHORT_ID]
 
 
 def short_ids(line: str) -> str:
-    """A line with the first digits of each block's id in it."""
+    """Return a line with the first digits of each block's id in it."""
     return _WHOLE_ID.sub(lambda found: short_id(found[0]), line)
 
 
 def age(then: datetime, now: datetime) -> str:
-    """How long ago, in the largest unit that fits: `12 s`, `4 min`, `7 h`, `3 d`, `5 mo`, `2 y`; `now`
-    below a second.
+    """Return how long ago, in the largest unit that fits: `12 s`, `4 min`, `7 h`, `3 d`, `5 mo`, `2 y`; `now` below a
+    second.
     """
     return span((now - then).total_seconds())
 
@@ -44,7 +44,7 @@ def ago(then: datetime, now: datetime) -> str:
 
 
 def span(seconds: float) -> str:
-    """A duration in its largest unit; negative durations carry a sign."""
+    """Return a duration in its largest unit; negative durations carry a sign."""
     size = abs(seconds)
     sign = "−" if seconds < 0 else ""
     if size < 1:
@@ -67,7 +67,7 @@ def days_told(days: float) -> str:
 
 
 def half_life(decay_lambda: float) -> str:
-    """The time in which relevance halves: `2.9 d`, `9.5 mo`; `never` for a pin (λ = 0)."""
+    """Return the time in which relevance halves: `2.9 d`, `9.5 mo`; `never` for a pin (λ = 0)."""
     if decay_lambda <= 0:
         return "never"
     hours = math.log(2) / decay_lambda
@@ -93,7 +93,7 @@ def count(number: int) -> str:
 
 
 def short_count(number: float) -> str:
-    """A count in at most five characters: `412`, `18.7k`, `1.2M`."""
+    """Return a count in at most five characters: `412`, `18.7k`, `1.2M`."""
     if number < 10_000:
         return f"{number:.0f}"
     for scale, unit in ((1e3, "k"), (1e6, "M"), (1e9, "G")):
@@ -104,7 +104,7 @@ def short_count(number: float) -> str:
 
 
 def share(value: float, digits: int = 2) -> str:
-    """A number in [-1, 1] without its leading zero: `.41`, `−.07`, `1.00`."""
+    """Return a number in [-1, 1] without its leading zero: `.41`, `−.07`, `1.00`."""
     text = f"{abs(value):.{digits}f}"
     sign = "−" if value < 0 and float(text) > 0 else ""
     return sign + (text[1:] if text.startswith("0.") else text)
@@ -117,7 +117,7 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 def optional(value: float | None, digits: int = 2) -> str:
-    """A share, or `·` where there is none."""
+    """Return a share, or `·` where there is none."""
     return "·" if value is None or math.isnan(value) else share(value, digits)
 
 
@@ -131,14 +131,14 @@ def milliseconds(value: float) -> str:
 
 
 def named(operation: JournalEntry) -> str:
-    """An operation as a sentence names it: `#2: consolidate 12 blocks (7 fact, 5 person)`."""
+    """Return an operation as a sentence names it: `#2: consolidate 12 blocks (7 fact, 5 person)`."""
     summary = operation.summary
     told = summary if not summary or summary.startswith(operation.kind) else f"{operation.kind} {summary}"
     return f"#{operation.id}: {told or operation.kind}"
 
 
 def undoing(plan: UndoPlan, now: datetime) -> str:
-    """What an undo will do, before it is done."""
+    """Return what an undo will do, before it is done."""
     done = plan.operation
     whose = ", not by you" if done.unasked_by else ""
     said = [f"{named(done)}{whose}, {ago(done.at, now)}."]
@@ -164,7 +164,7 @@ _ENDINGS_TOLD = 4
 
 
 def title_told(block: Block) -> str:
-    """The title, with a mark where what the block says no longer holds."""
+    """Return the title, with a mark where what the block says no longer holds."""
     return f"superseded · {block.title}" if block.superseded else block.title
 
 

@@ -24,9 +24,7 @@ SHADES = "█▓▒░·"
 
 
 def bar(share: float, width: int, symbols: Symbols) -> str:
-    """A filled part of `width` cells, to an eighth of a cell (whole cells in ASCII); anything above 0
-    shows.
-    """
+    """Return a filled part of `width` cells, to an eighth of a cell (whole cells in ASCII); anything above 0 shows."""
     share = min(1.0, max(0.0, share))
     if symbols == "ascii":
         cells = round(share * width)
@@ -36,14 +34,14 @@ def bar(share: float, width: int, symbols: Symbols) -> str:
 
 
 def gauge(region: Region, x: int, y: int, width: int, share: float, style: Style | None) -> int:
-    """A bar on a visible track; returns the x behind it."""
+    """Return a bar on a visible track; returns the x behind it."""
     pieces = gauge_pieces(share, width, region.symbols, style or Style(), ink(region.palette.faint))
     region.pieces(x, y, pieces, width=width)
     return x + width
 
 
 def gauge_pieces(share: float, width: int, symbols: Symbols, style: Style, track: Style) -> list[Piece]:
-    """The same as runs of text. The track goes on behind a cell that is filled in part, so that a full bar
+    """Return the same as runs of text. The track goes on behind a cell that is filled in part, so that a full bar
     differs from one that is nearly full.
     """
     full = bar(share, width, symbols)
@@ -53,7 +51,7 @@ def gauge_pieces(share: float, width: int, symbols: Symbols, style: Style, track
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
-    """The last `width` values as heights; a constant series is drawn at its foot."""
+    """Return the last `width` values as heights; a constant series is drawn at its foot."""
     shown = list(values)[-width:] if width > 0 else []
     if not shown:
         return ""
@@ -91,7 +89,7 @@ def apportion(parts: Sequence[float], cells: int) -> list[int]:
 
 
 def dot_for(number: int, most: int) -> str:
-    """A dot whose area grows with a count."""
+    """Return a dot whose area grows with a count."""
     if number <= 0:
         return " "
     return "•●"[min(1, int(2 * number / (most + 1)))]
@@ -123,7 +121,7 @@ def facts_line(region: Region, y: int, facts: Sequence[HeaderPart], *, gap: int 
 
 
 def window_of(total: int, rows: int, selected: int | None, offset: int = 0) -> int:
-    """The first of `rows` visible items: from the offset, or else the page that holds the selected one.
+    """Return the first of `rows` visible items: from the offset, or else the page that holds the selected one.
 
     Page by page, not line by line: while the cursor walks down a page, nothing but the cursor moves.
     """
@@ -146,7 +144,7 @@ HOLDS_SIGNS: Final[Mapping[bool | None, str]] = {True: "✓", False: "✗", None
 
 
 def holds_sign(holds: bool | None, palette: Palette) -> tuple[str, Style]:
-    """Its sign in the colour of good, bad or neither."""
+    """Return its sign in the colour of good, bad or neither."""
     colours = {True: palette.good, False: palette.bad, None: palette.muted}
     return HOLDS_SIGNS[holds], ink(colours[holds], bold=holds is not None)
 

@@ -31,5 +31,5 @@ LISTING: Final = JOURNAL.listing
 
 
 def list_journal(operations: Iterable[JournalEntry], now: datetime | None = None) -> RowList[JournalEntry]:
-    """The journal, the latest first."""
+    """Return the journal, the latest first."""
     return JOURNAL.of("journal", operations, now=now)

@@ -89,7 +89,7 @@ def zooms(view: FocusView) -> tuple[float, ...]:
 
 
 def offset_for(view: FocusView, selected: int, zoom: float) -> int:
-    """The offset that puts an entry in the middle, as far as the ends of the lifetime allow."""
+    """Return the offset that puts an entry in the middle, as far as the ends of the lifetime allow."""
     if zoom <= 1 or not view.entries:
         return 0
     entry = view.entries[min(max(0, selected), len(view.entries) - 1)]
@@ -98,7 +98,7 @@ def offset_for(view: FocusView, selected: int, zoom: float) -> int:
 
 
 def past_levels(bands: Sequence[Band], cut: Columns) -> Ints:
-    """(width,) finest level of each column in an earlier state; NOTHING where the lifetime did not reach."""
+    """Return (width,) finest level of each column in an earlier state; NOTHING where the lifetime did not reach."""
     size = len(bands)
     if not size:
         return np.full(len(cut.starts), NOTHING, np.int64)
@@ -115,8 +115,8 @@ _KEPT: dict[int, tuple[object, NDArray[Any]]] = {}
 
 
 def _kept(values: object, build: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-    """The table built from a frozen tuple, remembered by the tuple itself: scrolling and zooming paint it
-    again and again.
+    """Return the table built from a frozen tuple, remembered by the tuple itself: scrolling and zooming paint it again
+    and again.
 
     The entry holds the tuple, so that its identity cannot be given to another one.
     """
@@ -131,7 +131,7 @@ def _kept(values: object, build: Callable[[], NDArray[Any]]) -> NDArray[Any]:
 
 
 def column_of(cut: Columns, token: float) -> int | None:
-    """The column that shows a lifetime token; None outside."""
+    """Return the column that shows a lifetime token; None outside."""
     place = int(np.searchsorted(cut.starts, token, side="right")) - 1
     return place if 0 <= place < cut.width and token < cut.ends[place] else None
 
@@ -141,7 +141,7 @@ def _length(view: FocusView) -> float:
 
 
 def _bounds(view: FocusView, width: int, zoom: float, offset: int) -> tuple[Floats, Floats]:
-    """Token bounds of each column: where it starts and where it ends."""
+    """Return token bounds of each column: where it starts and where it ends."""
     reach = _length(view) / max(1.0, zoom)
     left = min(max(0.0, float(offset)), _length(view) - reach)
     bounds = np.linspace(left, left + reach, width + 1)
@@ -157,7 +157,7 @@ def _reduce(fold: np.ufunc, values: NDArray[_T], first: Ints, last: Ints) -> NDA
 
 
 def _rows(entries: Sequence[EntryView]) -> NDArray[Any]:
-    """(entries, 6): start, end, level, score, the weight of its mark, and measured ΔNLL or NaN."""
+    """Return (entries, 6): start, end, level, score, the weight of its mark, and measured ΔNLL or NaN."""
     rows = [
         (e.start, e.end, e.level, e.score, _MARKS.index(_mark(e)), np.nan if e.delta_nll is None else e.delta_nll)
         for e in entries
@@ -166,7 +166,7 @@ def _rows(entries: Sequence[EntryView]) -> NDArray[Any]:
 
 
 def _mark(entry: EntryView) -> Mark:
-    """What is to be told of an entry: what was done to it before what was not."""
+    """Return what is to be told of an entry: what was done to it before what was not."""
     if entry.reason == "applied":
         return entry.last_action
     if entry.pinned:
@@ -183,7 +183,7 @@ def _mark(entry: EntryView) -> Mark:
 def _marks(
     entries: Sequence[EntryView], table: NDArray[Any], low: Floats, high: Floats
 ) -> tuple[tuple[Mark, ...], tuple[Reason | Literal[""], ...], Floats]:
-    """The weightiest mark of each column, at the middle of its entry, so that a wide entry is marked once."""
+    """Return the weightiest mark of each column, at the middle of its entry, so that a wide entry is marked once."""
     size, width = len(table), len(low)
     middles = (table[:, 0] + table[:, 1]) / 2
     places = np.searchsorted(low, middles, side="right") - 1

@@ -53,7 +53,7 @@ class MapRows:
 
 
 def plan_rows(view: FocusView, height: int) -> MapRows:
-    """Share out the lines: level, heat, action and what the signs mean always, the past last and most."""
+    """Return share out the lines: level, heat, action and what the signs mean always, the past last and most."""
     measured = any(entry.delta_nll is not None for entry in view.entries)
     wanted = {"lod": 1, "source": 0, "axis": 0, "heat": 0, "act": 0, "gain": 0, "past": 0, "legend": 0}
     sky = min(view.levels, 4) + 1
@@ -123,7 +123,7 @@ def _name(region: Region, y: int, name: str) -> None:
 
 
 def _solid(region: Region, level: int) -> Style:
-    """A level's ink: solid by its background, while the sign keeps the level readable without colour."""
+    """Return a level's ink: solid by its background, while the sign keeps the level readable without colour."""
     palette = region.palette
     if palette.monochrome or region.symbols == "ascii":
         return ink(palette.text)
@@ -160,14 +160,14 @@ def _levels(region: Region, field: Region, y: int, rows: int, cut: Columns) -> N
 
 
 def _entries(cut: Columns) -> list[int]:
-    """The entry of each column where entries are so few that each can carry its own digit, else all alike."""
+    """Return the entry of each column where entries are so few that each can carry its own digit, else all alike."""
     if not axis_is_sparse(cut):
         return [0] * cut.width
     return [int(index) for index in cut.first[: cut.width]]
 
 
 def axis_is_sparse(cut: Columns) -> bool:
-    """Whether entries are so few that each can carry its own digit."""
+    """Return whether entries are so few that each can carry its own digit."""
     return bool(cut.width) and int(cut.last[cut.width - 1]) - int(cut.first[0]) <= cut.width // 4
 
 
@@ -195,7 +195,7 @@ def _axis(region: Region, field: Region, y: int, cut: Columns, view: FocusView, 
 
 
 def _selection(cut: Columns, view: FocusView, selected: int | None) -> tuple[int, int]:
-    """First and last column of the selected entry; (-1, -2) where there is none in sight."""
+    """Return first and last column of the selected entry; (-1, -2) where there is none in sight."""
     if selected is None or not 0 <= selected < len(view.entries):
         return -1, -2
     entry = view.entries[selected]

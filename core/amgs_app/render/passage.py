@@ -18,14 +18,14 @@ Run = tuple[str, bool]
 
 
 def runs_of(item: Candidate) -> tuple[Run, ...]:
-    """What is shown of a candidate's block on one line: its passage, with … where the content goes on."""
+    """Return what is shown of a candidate's block on one line: its passage, with … where the content goes on."""
     if item.passage is None:
         return _on_one_line([(item.excerpt, False)])
     return runs_within(item.block.content, item.passage)
 
 
 def runs_within(content: str, passage: PassageSpan) -> tuple[Run, ...]:
-    """A passage of a content on one line, with … where the content goes on."""
+    """Return a passage of a content on one line, with … where the content goes on."""
     runs: list[Run] = [("…" if content[: passage.start].strip() else "", False)]
     at = passage.start
     for start, end in passage.matches:
@@ -36,7 +36,7 @@ def runs_within(content: str, passage: PassageSpan) -> tuple[Run, ...]:
 
 
 def told(runs: Sequence[Run], *, marks: bool) -> str:
-    """The runs as a text; marks: «» around the words that were asked for."""
+    """Return the runs as a text; marks: «» around the words that were asked for."""
     return "".join(f"«{text}»" if marks and asked else text for text, asked in runs)
 
 
@@ -70,7 +70,7 @@ def _ended(lines: list[list[Run]], width: int) -> list[list[Run]]:
 
 
 def _first(words: Sequence[Sequence[Run]], room: int) -> int:
-    """The word to begin with: the first, or, where marked words would be out of sight, a little before some."""
+    """Return the word to begin with: the first, or, where marked words would be out of sight, a little before some."""
     sizes = [1 + sum(cell_len(text) for text, _ in word) for word in words]
     marked = [place for place, word in enumerate(words) if any(asked for _, asked in word)]
     if not marked or sum(sizes) <= room:
@@ -91,7 +91,7 @@ def _first(words: Sequence[Sequence[Run]], room: int) -> int:
 
 
 def _words(runs: Sequence[Run]) -> list[list[Run]]:
-    """The runs cut at blanks; a word may be of several runs."""
+    """Return the runs cut at blanks; a word may be of several runs."""
     words: list[list[Run]] = [[]]
     for text, asked in runs:
         for place, part in enumerate(text.split(" ")):

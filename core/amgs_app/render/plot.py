@@ -68,7 +68,7 @@ class Strokes:
 
 
 def _slant(dx: float, dy: float) -> str:
-    """The sign that leans like a line; a cell is twice as high as wide."""
+    """Return the sign that leans like a line; a cell is twice as high as wide."""
     if abs(dy) * 2 < abs(dx) * 0.5:
         return "─"
     if abs(dx) < abs(dy) * 0.6:
@@ -137,7 +137,7 @@ def draw(region: Region, curves: Sequence[PlotCurve], lines: Sequence[PlotLine],
 
 
 def column_of(region: Region, axes: Axes, x: float) -> int:
-    """The column of the region that shows a value of x: plotext gives the ends of the axis the outermost
+    """Return the column of the region that shows a value of x: plotext gives the ends of the axis the outermost
     cells.
     """
     left = max(len(label) for _, label in axes.y_ticks) + 1
@@ -147,7 +147,7 @@ def column_of(region: Region, axes: Axes, x: float) -> int:
 
 
 def row_of(region: Region, axes: Axes, y: float) -> int:
-    """The row of the region that shows a value of y."""
+    """Return the row of the region that shows a value of y."""
     high = region.height - 2
     low_y, high_y = axes.y
     return round((1 - (y - low_y) / (high_y - low_y)) * (high - 1)) if high_y > low_y else 0
@@ -179,7 +179,7 @@ def write_letters(region: Region, curves: Sequence[PlotCurve], axes: Axes) -> No
 
 
 def _row(region: Region, curve: PlotCurve, axes: Axes, column: int) -> int:
-    """The row of a curve in a column."""
+    """Return the row of a curve in a column."""
     if len(curve.xs) < 2:
         return row_of(region, axes, curve.ys[0])
     left, right = column_of(region, axes, axes.x[0]), region.width - 1
@@ -191,7 +191,7 @@ def _row(region: Region, curve: PlotCurve, axes: Axes, column: int) -> int:
 
 
 def _cell(region: Region, curve: PlotCurve, axes: Axes, column: int) -> tuple[int, int] | None:
-    """The cell of a column in which the curve is to be seen: drawn, and in its own colour."""
+    """Return the cell of a column in which the curve is to be seen: drawn, and in its own colour."""
     row = _row(region, curve, axes, column)
     for y in (row, row - 1, row + 1):
         if 0 <= y < region.height - 2 and region.colour_at(column, y) == curve.colour:
@@ -200,7 +200,7 @@ def _cell(region: Region, curve: PlotCurve, axes: Axes, column: int) -> tuple[in
 
 
 def _close(cell: tuple[int, int], taken: set[tuple[int, int]]) -> bool:
-    """Whether a letter stands there or next to it."""
+    """Return whether a letter stands there or next to it."""
     x, y = cell
     return any(abs(x - a) <= 1 and abs(y - b) <= 1 for a, b in taken)
 

@@ -69,12 +69,12 @@ class Rows(Generic[T]):
         return Listing(tuple(texts), tuple(numbers), tuple(sorts))
 
     def of(self, title: str, items: Iterable[T], notes: Iterable[str] = (), **more: Any) -> RowList[T]:
-        """The list of these rows; more: what else a RowList holds."""
+        """Return the list of these rows; more: what else a RowList holds."""
         return RowList(self, title, tuple(items), tuple(note for note in notes if note), **more)
 
 
 def join(*kinds: Rows[Any]) -> Listing:
-    """What the rows of several lists of one pane are filtered and sorted by."""
+    """Return what the rows of several lists of one pane are filtered and sorted by."""
     listings = [kind.listing for kind in kinds]
     every = (
         tuple(dict.fromkeys(name for names in lists for name in names))
@@ -104,7 +104,7 @@ class RowList(Generic[T]):
     digest: tuple[T, ...] | None = None
 
     def table(self) -> ResultTable:
-        """The list as a table."""
+        """Return the list as a table."""
         listed = [n for n, column in enumerate(self.kind.fields) if column.listed]
 
         def rows(items: Iterable[T]) -> tuple[tuple[Any, ...], ...]:
@@ -127,32 +127,32 @@ class RowList(Generic[T]):
         ]
 
     def _asked(self, column: Column, value: Any) -> Any:
-        """What a value is filtered and sorted by."""
+        """Return what a value is filtered and sorted by."""
         if column.kind != "age" or value is None or self.now is None:
             return value
         return (self.now - value).total_seconds() / 86400
 
     def keep(self, places: Iterable[int] | None) -> RowList[T]:
-        """The list of the rows at these places, in this order; None for all as they come."""
+        """Return the list of the rows at these places, in this order; None for all as they come."""
         if places is None:
             return self
         return replace(self, items=tuple(self.items[place] for place in places), total=None, before=0)
 
     def place_of(self, key: str | None) -> int | None:
-        """The place of the first row about a block; None for none."""
+        """Return the place of the first row about a block; None for none."""
         every = (at for at, item in enumerate(self.items, self.before) if key and self.kind.key(item) == key)
         return next(every, None)
 
     def at(self, place: int | None) -> T | None:
-        """The row at a place of the whole list; None where it is not here."""
+        """Return the row at a place of the whole list; None where it is not here."""
         here = -1 if place is None else place - self.before
         return self.items[here] if 0 <= here < len(self.items) else None
 
     # --- the picture ----------------------------------------------------------------------------------------
 
     def draw(self, canvas: Canvas, cursor: int | None = None, *, filtered: bool = False, marked: str = "") -> Figure:
-        """The title, the notes, the list, and below it the chosen row in full where there is room. filtered: some rows
-        may be hidden. marked: the label of the line that is chosen in the row.
+        """Return the title, the notes, the list, and below it the chosen row in full where there is room. filtered:
+        some rows may be hidden. marked: the label of the line that is chosen in the row.
         """
         from amgs_app.render.canvas import Figure, clean, ink, width_of
         from amgs_app.render.glyphs import wrap
@@ -187,8 +187,8 @@ class RowList(Generic[T]):
         return sheet
 
     def draw_rows(self, region: Region, cursor: int | None = None) -> str:
-        """The heads and the page of rows that holds the cursor, as wide as the region; gives what part they are of
-        all: `1–12 of 97`. What stands below a row is there where all rows have room for it.
+        """Return the heads and the page of rows that holds the cursor, as wide as the region; gives what part they are
+        of all: `1–12 of 97`. What stands below a row is there where all rows have room for it.
         """
         from amgs_app.render.canvas import clean, ink
         from amgs_app.render.glyphs import scroll_note, window_of

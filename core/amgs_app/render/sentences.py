@@ -73,7 +73,7 @@ def coverage_told(given: FrameCoverage) -> str:
 
 
 def coverage_reviewed(given: CoverageReview) -> str:
-    """The promises of a frame, each with what came of it; or that there are too few questions for one."""
+    """Return the promises of a frame, each with what came of it; or that there are too few questions for one."""
     asked = f"{given.frame}, {given.questions:,} labelled question{'' if given.questions == 1 else 's'}"
     if not given.levels:
         return f"{asked}: a promise of coverage needs {given.least}"
@@ -87,7 +87,7 @@ def coverage_reviewed(given: CoverageReview) -> str:
 
 
 def layers_told(layers: tuple[LayerReport, ...]) -> str:
-    """What each layer of the waterfall brought, on one line."""
+    """Return what each layer of the waterfall brought, on one line."""
     said = [
         f"{each.layer} skipped ({each.skipped})"
         if each.skipped

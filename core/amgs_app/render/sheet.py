@@ -56,7 +56,7 @@ class Column:
         return "days" if self.kind == "age" else self.name.replace(" ", "_").lower()
 
     def fills(self, values: Iterable[Any]) -> bool:
-        """Whether people see it, with these values."""
+        """Return whether people see it, with these values."""
         return not self.rare or any(values)
 
     def show(self, value: Any, now: datetime | None = None) -> str:
@@ -101,16 +101,16 @@ class ResultTable:
 
 
 def sheet(title: str, columns: str, rows: Iterable[Sequence[Any]], notes: Iterable[str] = ()) -> ResultTable:
-    """A sheet whose columns are written in one line: `id:id title* score:score part:score?` (name, kind after `:`,
-    `*` is wide, `?` is a detail, `!` decides, `~` is rare, `/` stands below; of lists on the screen, `-` is not there,
-    `+` is only there, `.` only filters; `=` has a bar).
+    """Return a sheet whose columns are written in one line: `id:id title* score:score part:score?` (name, kind after
+    `:`, `*` is wide, `?` is a detail, `!` decides, `~` is rare, `/` stands below; of lists on the screen, `-` is not
+    there, `+` is only there, `.` only filters; `=` has a bar).
     """
     made = tuple(tuple(row) for row in rows)
     return ResultTable(title, columns_of(columns), made, tuple(note for note in notes if note))
 
 
 def facts(title: str, pairs: Iterable[tuple[str, Any]], notes: Iterable[str] = ()) -> ResultTable:
-    """A sheet of names and values, one a line."""
+    """Return a sheet of names and values, one a line."""
     columns = (Column("what"), Column("value", wide=True, folds=True))
     return ResultTable(title, columns, tuple(pairs), tuple(note for note in notes if note))
 
@@ -125,7 +125,7 @@ def to_csv(given: ResultTable) -> str:
 
 
 def to_lines(given: ResultTable, width: int, *, marks: bool = False) -> list[Text]:
-    """The sheet as lines of at most `width` cells. marks: marked words stand in «» instead of bold.
+    """Return the sheet as lines of at most `width` cells. marks: marked words stand in «» instead of bold.
 
     Notes may be longer and are folded by whoever prints them.
     """
@@ -158,7 +158,9 @@ def to_lines(given: ResultTable, width: int, *, marks: bool = False) -> list[Tex
 
 
 def to_cells(given: ResultTable) -> tuple[list[Column], list[list[str]]]:
-    """The columns in which any row says something, and the rows that people are shown, each cell as they see it."""
+    """Return the columns in which any row says something, and the rows that people are shown, each cell as they
+    see it.
+    """
     rows = given.rows if given.digest is None else given.digest
     kept = [n for n, column in enumerate(given.columns) if column.fills(row[n] for row in rows)]
     columns = [given.columns[n] for n in kept]
@@ -171,7 +173,7 @@ def to_table(given: ResultTable) -> RenderableType:
 
 
 def needed_width(given: ResultTable) -> int:
-    """Cells of a line in which no column of the sheet is cut or left out; 0 without rows."""
+    """Return cells of a line in which no column of the sheet is cut or left out; 0 without rows."""
     columns, rows = to_cells(given)
     beside = [n for n, column in enumerate(columns) if not column.below]
     heads = [column.name for column in columns]
@@ -189,7 +191,7 @@ class _Drawn:
 
 
 def _below(cell: Any, width: int, *, marks: bool) -> list[Text]:
-    """A cell in lines under its row, two at most."""
+    """Return a cell in lines under its row, two at most."""
     runs = cell.runs if isinstance(cell, Marked) else ((printable_line(str(cell)), False),)
     if marks:
         runs = tuple((told([run], marks=True), run[1]) for run in runs)
@@ -209,7 +211,7 @@ def _in_full(cell: Any) -> Any:
 def cut_columns(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, gap: int, *, drops: bool = False
 ) -> tuple[list[int], list[int]]:
-    """The columns that are shown, and the cells of each: what it needs, or less where that is too much.
+    """Return the columns that are shown, and the cells of each: what it needs, or less where that is too much.
 
     First details go, then the wide ones are cut evenly, at last whichever is widest. Where it drops any, on the screen,
     the wide ones are first cut to a part of the width; what does not decide goes before what decides is cut short.
@@ -254,7 +256,7 @@ def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]
 
 
 def _with_signs(line: str) -> Text:
-    """A line of a row, its ✓ green and its ✗ red where there is colour."""
+    """Return a line of a row, its ✓ green and its ✗ red where there is colour."""
     text = Text(line)
     for sign, colour in (("✓", "green"), ("✗", "red")):
         text.highlight_regex(rf"(?:^|(?<=  )){sign}(?= |$)", colour)
@@ -262,7 +264,7 @@ def _with_signs(line: str) -> Text:
 
 
 def _lines(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> list[str]:
-    """A row, and the rest of its last cell in lines under it where that folds."""
+    """Return a row, and the rest of its last cell in lines under it where that folds."""
     if not columns[-1].folds or cell_len(cells[-1]) <= widths[-1]:
         return [_line(cells, columns, widths)]
     folded = in_lines(((cells[-1], False),), widths[-1], len(cells[-1]))
@@ -276,7 +278,7 @@ def _fill(cell: str, width: int) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """The text in at most `width` cells, with … where something was dropped."""
+    """Return the text in at most `width` cells, with … where something was dropped."""
     return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)).rstrip() + "…"
 
 
@@ -295,12 +297,12 @@ _SIGNS = "*?!~/-+.="
 
 
 def columns_of(words: str) -> tuple[Column, ...]:
-    """Columns that are written in one line, as `sheet` says."""
+    """Return columns that are written in one line, as `sheet` says."""
     return tuple(map(_column, words.split()))
 
 
 def is_number(column: Column) -> bool:
-    """Whether it holds numbers, which stand at the right."""
+    """Return whether it holds numbers, which stand at the right."""
     return column.kind in _RIGHT
 
 
@@ -322,7 +324,7 @@ def _column(word: str) -> Column:
 
 
 def _shown(value: Any, kind: Kind) -> str:
-    """A cell for people, on one line."""
+    """Return a cell for people, on one line."""
     if value is None:
         return "–"
     if isinstance(value, bool):

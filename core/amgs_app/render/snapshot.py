@@ -83,12 +83,12 @@ def take(operator: Operator, name: str, look: Look) -> SnapshotFiles:
 
 
 def as_text(picture: Text) -> str:
-    """The picture without colours, no blanks at the ends of lines."""
+    """Return the picture without colours, no blanks at the ends of lines."""
     return "".join(f"{line.rstrip()}\n" for line in picture.plain.split("\n"))
 
 
 def as_svg(picture: Text, canvas: Canvas, title: str) -> str:
-    """The picture in colour; equal pictures give equal bytes."""
+    """Return the picture in colour; equal pictures give equal bytes."""
     from rich.console import Console
 
     console = Console(
@@ -106,7 +106,7 @@ def as_svg(picture: Text, canvas: Canvas, title: str) -> str:
 
 
 def compare(path: Path, found: str) -> list[str]:
-    """What a reader needs to see where the file differs from what was made now: a unified difference, or
+    """Return what a reader needs to see where the file differs from what was made now: a unified difference, or
     nothing.
     """
     try:

@@ -156,7 +156,9 @@ class Consolidated:
 
 
 def consolidated(batches: Iterable[tuple[ConsolidationPlan, JournalEntry]]) -> Consolidated | None:
-    """What a consolidation in batches did, None where there was no batch; of the plans only the first is kept."""
+    """Return what a consolidation in batches did, None where there was no batch; of the plans only the first is
+    kept.
+    """
     first: ConsolidationPlan | None = None
     operations: dict[int, JournalEntry] = {}
     categories: Counter[str] = Counter()

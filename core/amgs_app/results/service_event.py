@@ -37,11 +37,11 @@ class ServiceEvent:
         return asked if asked.startswith(self.operation) else f"{self.operation} {asked}".rstrip()
 
     def as_json(self) -> dict[str, Any]:
-        """The event as what JSON knows."""
+        """Return the event as what JSON knows."""
         return asdict(self) | {"at": self.at.isoformat(), "blocks": list(self.blocks)}
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> ServiceEvent:
-        """The event that `as_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
+        """Return the event that `as_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
         at, blocks = datetime.fromisoformat(given["at"]), tuple(map(str, given["blocks"]))
         return cls(**{**given, "at": at, "blocks": blocks})

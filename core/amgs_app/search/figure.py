@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def search(
     result: SearchResult | None, canvas: Canvas, listed: RowList[CandidateRow] | None = None, cursor: int | None = None
 ) -> Figure:
-    """The hits of a search in falling score, with the work of each layer above and the chosen hit's content below.
-    listed: those that a filter leaves; None for all.
+    """Return the hits of a search in falling score, with the work of each layer above and the chosen hit's content
+    below. listed: those that a filter leaves; None for all.
     """
     sheet = Figure(canvas)
     if result is None:

@@ -60,7 +60,7 @@ _HOLDS: Mapping[Verdict, bool] = {"passed": True, "missed": False}
 
 
 def _followed(result: Explanation, canvas: Canvas, now: datetime) -> RenderableType:
-    """A block on its way down the layers, each with its reason in full."""
+    """Return a block on its way down the layers, each with its reason in full."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
@@ -84,13 +84,13 @@ def _rank(result: Explanation) -> str:
 
 
 def _or_budget(result: Explanation) -> str:
-    """What else was tried and admits it no more than other weights do."""
+    """Return what else was tried and admits it no more than other weights do."""
     over = result.candidate is not None and result.candidate.fate == "over_budget"
     return "and no budget up to twice as large " if over else ""
 
 
 def _minimum_told(change: MinimumChange) -> str:
-    """Which minimum of its frame keeps a block out, and what lets it in."""
+    """Return which minimum of its frame keeps a block out, and what lets it in."""
     option = "--" + change.minimum.replace("_", "-")
     told = f"not its weights keep it out, but {change.frame}'s `{option}` of {change.value:.2f}: "
     if change.lowered is None:
@@ -160,12 +160,14 @@ _NOTHING = 0.05
 
 
 def part_told(name: str) -> str:
-    """What a feature is called; one that has no words here, as of a server of a newer version, keeps its name."""
+    """Return what a feature is called; one that has no words here, as of a server of a newer version, keeps its
+    name.
+    """
     return PARTS.get(name, name)
 
 
 def evidence_told(evidence: Sequence[tuple[str, float]]) -> str:
-    """The parts that count, the strongest first, and the sum of the others; empty where there is no evidence."""
+    """Return the parts that count, the strongest first, and the sum of the others; empty where there is no evidence."""
     if not any(value for _, value in evidence):
         return ""
     told = sorted((part for part in evidence if abs(part[1]) >= _NOTHING), key=lambda part: -abs(part[1]))

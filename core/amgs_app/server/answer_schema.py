@@ -41,12 +41,12 @@ from amgs_app.calls.operation import Operation
 
 @lru_cache(maxsize=1024)
 def hints_of(kind: type[Any]) -> dict[str, Any]:
-    """The types of a class's fields by name."""
+    """Return the types of a class's fields by name."""
     return get_type_hints(kind, localns=_checked_names(kind.__module__))
 
 
 def returned_by(function: Callable[..., Any]) -> Any:
-    """The type of what a function returns."""
+    """Return the type of what a function returns."""
     told = inspect.get_annotations(function)["return"]
     module = function.__module__
     return eval(told, vars(sys.modules[module]), _checked_names(module)) if isinstance(told, str) else told
@@ -107,8 +107,8 @@ class AnswerSchemas:
         self._names: dict[type, str] = {}
 
     def of(self, kind: Any) -> Schema:
-        """The schema of what `plain` makes of a value of this type; {} for anything at all. Raises TypeError for a
-        type that has no form in JSON.
+        """Return the schema of what `plain` makes of a value of this type; {} for anything at all. Raises TypeError for
+        a type that has no form in JSON.
         """
         if kind in (Any, object):
             return {}
@@ -163,7 +163,7 @@ class AnswerSchemas:
         return {"type": "array", "prefixItems": each, "minItems": len(each), "maxItems": len(each)}
 
     def _named(self, kind: type) -> str:
-        """The name under `components`; two classes of one name are told apart by their modules."""
+        """Return the name under `components`; two classes of one name are told apart by their modules."""
         if kind not in self._names:
             taken = kind.__name__ in self.components
             name = f"{kind.__module__.replace('.', '_')}_{kind.__name__}" if taken else kind.__name__
@@ -236,7 +236,7 @@ _OTHERS: Final[Mapping[str, Any]] = {
 
 
 def _known(kind: type, name: str, declared: Any) -> Schema | None:
-    """What is known of a field beyond its type."""
+    """Return what is known of a field beyond its type."""
     if name in _BLOCK_IDS or (kind is Block and name == "id"):
         return {"anyOf": [ID, {"type": "null"}]} if NoneType in get_args(declared) else ID
     if kind in (Weights, ScoreParts) or (kind is Block and name == "confidence"):
@@ -245,7 +245,7 @@ def _known(kind: type, name: str, declared: Any) -> Schema | None:
 
 
 def _is_array(kind: Any) -> bool:
-    """Whether the type is a vector's, which plain JSON leaves out."""
+    """Return whether the type is a vector's, which plain JSON leaves out."""
     return kind is np.ndarray or get_origin(kind) is np.ndarray
 
 

@@ -61,7 +61,7 @@ NAMESPACE: Final = "AMGS-Namespace"
 
 
 def joined_callers() -> dict[str, Caller]:
-    """One who may do all that the file allows, and one who opened it for reading, each under a new token."""
+    """Return one who may do all that the file allows, and one who opened it for reading, each under a new token."""
     rights: tuple[Right, Right] = ("operate", "read")
     return {new_token(): Caller("joined", None, right, near=True) for right in rights}
 
@@ -170,7 +170,7 @@ class Asked:
         return once(memory, self.caller.name, self.key, asking, work, together=together, counted=counted)
 
     def answer(self, result: Any, status: int = 200, more: Mapping[str, str] | None = None) -> Response:
-        """The result in the form that the caller wants, with the change counter. more: other headers."""
+        """Return the result in the form that the caller wants, with the change counter. more: other headers."""
         headers = {CHANGE: str(self.namespace.change), **(more or {})}
         if self.lossless:
             return Response(wire.dumps(result), status, headers, wire.MEDIA_TYPE)
@@ -185,7 +185,7 @@ def _signed(work: Callable[[], Any], signing: Mapping[str, str]) -> Any:
 
 
 def summary_of(result: Any) -> str:
-    """What came of a call in a few words."""
+    """Return what came of a call in a few words."""
     for name, noun in _COUNTED.items():
         many = getattr(result, name, None)
         if isinstance(many, tuple):
@@ -198,7 +198,7 @@ _COUNTED = {"hits": "hit", "added": "new block", "selected": "block", "proposals
 
 
 def _ids(result: Any) -> tuple[str, ...]:
-    """The first blocks that a result is about."""
+    """Return the first blocks that a result is about."""
     for name in ("hits", "selected", "blocks", "added"):
         many = getattr(result, name, None)
         if isinstance(many, tuple):
@@ -222,8 +222,8 @@ async def asked_by(
     ] = "",
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Asked:
-    """Who asks, and in which namespace. Raises UnknownCallerError, and NotFoundError for a namespace that the caller
-    may not know of.
+    """Return who asks, and in which namespace. Raises UnknownCallerError, and NotFoundError for a namespace that the
+    caller may not know of.
     """
     service: Service = request.app.state.service
     caller, namespace = identify(service, authorization, amgs_namespace)
@@ -249,7 +249,7 @@ async def _check_texts(request: Request) -> None:
 
 
 def identify(service: Service, authorization: str, namespace: str) -> tuple[Caller, Namespace]:
-    """Who calls with this `Authorization`, and the namespace that is meant; raises what `asked_by` raises."""
+    """Return who calls with this `Authorization`, and the namespace that is meant; raises what `asked_by` raises."""
     scheme, _, token = authorization.partition(" ")
     given = token.strip() if scheme.lower() == "bearer" else ""
     caller = service.joined.get(given) or service.tokens.caller(given)

@@ -81,7 +81,7 @@ def _kept(memory: Memory, progress: Progress) -> None:
 
 
 def _is_due(memory: Memory) -> bool:
-    """Whether the settings say so, and it is not what somebody has just taken back."""
+    """Return whether the settings say so, and it is not what somebody has just taken back."""
     # In this order: an undo between the two is one that the second has seen.
     if not memory.lifecycle.due().due:
         return False

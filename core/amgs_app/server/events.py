@@ -70,7 +70,7 @@ class EventHub:
         return len(self._listeners)
 
     def recent(self) -> tuple[ServiceEvent, ...]:
-        """The latest questions and changes, the newest first."""
+        """Return the latest questions and changes, the newest first."""
         with self._lock:
             return tuple(reversed(self._recent))
 
@@ -93,7 +93,7 @@ class EventHub:
         return tuple(self._listeners)
 
     async def listen(self, after: int | None = None, now: int = 0) -> AsyncIterator[ServiceEvent]:
-        """Events from now on; with `after`, first the changes since that value of the change counter.
+        """Yield events from now on; with `after`, first the changes since that value of the change counter.
 
         now: the change counter of the store. Ends with an event of the kind dropped.
         """

@@ -115,7 +115,7 @@ async def operation(
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    """The value in the body; raises InputError for one that is none."""
+    """Return the value in the body; raises InputError for one that is none."""
     body = await request.body()
     try:
         given = await asyncio.to_thread(wire.loads, body)
@@ -129,8 +129,8 @@ async def _body(request: Request) -> dict[str, Any]:
 
 
 def _work(chosen: Operation[..., Any], given: Mapping[str, Any], folder: Path, *, near: bool) -> _Work:
-    """What is asked. Raises UsageError for arguments that the operation does not take, and for files that were named
-    and not sent.
+    """Return what is asked. Raises UsageError for arguments that the operation does not take, and for files that were
+    named and not sent.
     """
     arguments, files = given.get("arguments"), given.get("files", ())
     if not isinstance(arguments, dict) or not all(isinstance(name, str) for name in arguments):
@@ -168,7 +168,7 @@ def _work(chosen: Operation[..., Any], given: Mapping[str, Any], folder: Path, *
 
 
 async def _lines(asked: Asked, work: _Work, *, quiet: bool, folder: ExitStack) -> AsyncIterator[bytes]:
-    """The answer line by line; who stops reading cancels the work. folder: is removed when the work has ended."""
+    """Yield the answer line by line; who stops reading cancels the work. folder: is removed when the work has ended."""
     said: list[tuple[int, int, str]] = [(0, 0, "")]  # the latest report, put there in the thread that works
 
     def report(done: int, total: int, doing: str) -> None:
@@ -214,7 +214,7 @@ def _ended(task: asyncio.Task[Any]) -> None:
 
 
 def _outcome(task: asyncio.Task[Any], work: _Work) -> bytes:
-    """The last line: the result and what comes with it, or the problem with the words of the exception."""
+    """Return the last line: the result and what comes with it, or the problem with the words of the exception."""
     error = task.exception()
     if error is None:
         line = wire.dumps({"result": task.result(), **work.answer}) + b"\n"

@@ -39,7 +39,7 @@ class ForeignPages:
 
 
 def refused(scope: Scope) -> str:
-    """Why a request is not answered; empty where it is."""
+    """Return why a request is not answered; empty where it is."""
     hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
     if len(hosts) != 1 or not of_this_machine(f"//{hosts[0]}"):
         return "This server goes by no other names than those of its own machine."
@@ -50,7 +50,7 @@ def refused(scope: Scope) -> str:
 
 
 def of_this_machine(address: str) -> bool:
-    """Whether an address names this machine: localhost, or a number of loopback."""
+    """Return whether an address names this machine: localhost, or a number of loopback."""
     try:
         host = urlsplit(address).hostname or ""
         return host == "localhost" or ipaddress.ip_address(host).is_loopback

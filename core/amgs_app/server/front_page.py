@@ -41,7 +41,7 @@ did.</p>
 
 
 def to_paste(kind: Kind, address: str, *, several: bool = False, tokens: bool = False) -> tuple[str, ...]:
-    """The lines that take a person further. several: a namespace follows the address. tokens: one is needed."""
+    """Return the lines that take a person further. several: a namespace follows the address. tokens: one is needed."""
     connect = f"amgs --connect {address}{'/NAMESPACE' if several else ''}"
     if kind == "gateway":
         lines = [f"Set OPENAI_BASE_URL={address}/v1 in your agent,", f"and watch with: {connect}"]

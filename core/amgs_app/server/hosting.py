@@ -220,7 +220,7 @@ class Namespaces:
         self._open: dict[str, Namespace] = {}
 
     def get(self, name: str) -> Namespace:
-        """The namespace of this name; raises NotFoundError where the server has none such."""
+        """Return the namespace of this name; raises NotFoundError where the server has none such."""
         with self._lock:
             found = self._open.get(name)
             if found is None:
@@ -234,7 +234,7 @@ class Namespaces:
             return found
 
     def open_shared(self) -> Namespace:
-        """The one namespace with its store open, and others let in. Raises StoreError."""
+        """Return the one namespace with its store open, and others let in. Raises StoreError."""
         from amgs.extras import installed
         from amgs_app.server.joining import NEEDED
 
@@ -251,7 +251,7 @@ class Namespaces:
         return lambda: None
 
     def adopt(self, engine: Engine) -> Namespace:
-        """The namespace of an engine that somebody else has opened, and closes."""
+        """Return the namespace of an engine that somebody else has opened, and closes."""
         space = Namespace(DEFAULT, self._options, self._folder(), engine=engine)
         self._open[DEFAULT] = space
         return space
@@ -269,7 +269,7 @@ class Namespaces:
         return Path(self.place).name
 
     def _options_of(self, name: str) -> Options | None:
-        """What the engine of a namespace is told; None where there is no such namespace."""
+        """Return what the engine of a namespace is told; None where there is no such namespace."""
         if self._database:
             from amgs.storage.opening import in_namespace
 
@@ -290,7 +290,7 @@ class Namespaces:
         return path.parent if isinstance(path, Path) else Path()
 
     def opened(self) -> tuple[Namespace, ...]:
-        """The namespaces that were asked for since the server began."""
+        """Return the namespaces that were asked for since the server began."""
         with self._lock:
             return tuple(self._open.values())
 

@@ -47,8 +47,8 @@ def once(
     together: bool,
     counted: bool = True,
 ) -> Any:
-    """What work gives; what it gave, where the caller sent this request under this key within the last 24 hours. The
-    same key waits for itself.
+    """Return what work gives; what it gave, where the caller sent this request under this key within the last 24 hours.
+    The same key waits for itself.
 
     request: what is asked, on one line. together: work is one transaction, and its answer is kept in it. counted:
     whatever work writes raises the memory's change counter.
@@ -98,7 +98,7 @@ _turns_lock = threading.Lock()
 
 @contextmanager
 def _turn(mark: str) -> Iterator[None]:
-    """One request of a key at a time."""
+    """Yield one request of a key at a time."""
     with _turns_lock:
         turn = _turns.setdefault(mark, _Turn())
     with turn.lock:

@@ -46,7 +46,7 @@ class Joined:
 
 
 def server_of(app: Any, *, lifespan: bool) -> uvicorn.Server:
-    """The server of the socket. app: the application. lifespan: whether that begins and ends with the server."""
+    """Return the server of the socket. app: the application. lifespan: whether that begins and ends with the server."""
     import uvicorn
 
     class Server(uvicorn.Server):
@@ -96,7 +96,9 @@ async def letting_in(listening: socket.socket | None, make_server: Callable[[], 
 def share_in_thread(
     engine: Engine, heard: Callable[[ServiceEvent], object]
 ) -> Callable[[socket.socket], Callable[[], None]]:
-    """What an engine is told to let others in from a thread of its own. heard: called there with what they do."""
+    """Return what an engine is told to let others in from a thread of its own. heard: called there with what they
+    do.
+    """
 
     def share(listening: socket.socket) -> Callable[[], None]:
         loop, ended, spaces = asyncio.new_event_loop(), asyncio.Event(), []

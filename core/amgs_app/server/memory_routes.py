@@ -77,7 +77,7 @@ class IngestRequest(BaseModel):
         return {"content": given} if isinstance(given, (str, list)) else given
 
     def items(self) -> list[IngestItem]:
-        """The texts, each with all that is said of it."""
+        """Return the texts, each with all that is said of it."""
         shared = self.model_dump(exclude={"content"})
         given = self.content if isinstance(self.content, list) else [self.content]
         whole = [

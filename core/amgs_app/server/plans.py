@@ -109,7 +109,7 @@ class Plans:
         return made
 
     def get(self, namespace: str, id: str, now: datetime) -> _Kept:
-        """The plan of this id; raises NotFoundError for one that is not kept, or no longer."""
+        """Return the plan of this id; raises NotFoundError for one that is not kept, or no longer."""
         with self._lock:
             found = self._kept.get((namespace, id))
         if found is None or found.at + KEPT < now:

@@ -145,7 +145,7 @@ _SPREAD: Final[Mapping[str, Mapping[str, _Spread]]] = {
 
 
 def request_model(route: Route) -> type[BaseModel]:
-    """The model of the parameters that a request gives beside those in its path; it refuses any other."""
+    """Return the model of the parameters that a request gives beside those in its path; it refuses any other."""
     operation = route.operation
     given: dict[str, Any] = {
         name: (each.annotation, each)
@@ -175,7 +175,7 @@ def request_model(route: Route) -> type[BaseModel]:
 def _as_parameters(
     names: Mapping[str, str], forms: Mapping[str, _Form], spread: Mapping[str, _Spread], given: Any
 ) -> Any:
-    """What was given, by the parameters' own names and in their own forms."""
+    """Return what was given, by the parameters' own names and in their own forms."""
     if not isinstance(given, Mapping):
         return given
     made = dict(given)
@@ -239,7 +239,7 @@ def _told(value: Any) -> str:
 
 
 def _weights(value: Any) -> Any:
-    """Five numbers, in a list or by name, as `.2,.2,.2,.2,.2`."""
+    """Return five numbers, in a list or by name, as `.2,.2,.2,.2,.2`."""
     if isinstance(value, Mapping):
         if set(value) != set(_PARTS):
             raise PydanticCustomError("weights", "weights are {names}", {"names": ", ".join(_PARTS)})

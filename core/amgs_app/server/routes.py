@@ -72,7 +72,7 @@ NAMED: Final[tuple[tuple[Method, str, str, tuple[tuple[str, str], ...]], ...]] =
 
 
 def offered(operation: Operation[..., Any]) -> bool:
-    """Whether the operation has a route: it is for everyone, and works on no file of the machine."""
+    """Return whether the operation has a route: it is for everyone, and works on no file of the machine."""
     return operation.for_everyone and not any(
         each.takes in ("file", "folder") and each.required for each in operation.parameters
     )
@@ -84,7 +84,7 @@ def closed(operation: Operation[..., Any]) -> frozenset[str]:
 
 
 def routes(registry: Registry) -> tuple[Route, ...]:
-    """Every route of the service that carries out an operation, those that the specification names first."""
+    """Return every route of the service that carries out an operation, those that the specification names first."""
     named = tuple(
         Route(
             method, path, registry[name], path.split("/")[2], registry[name].right, renamed, _identifier(method, path)
@@ -100,6 +100,6 @@ def routes(registry: Registry) -> tuple[Route, ...]:
 
 
 def _identifier(method: Method, path: str) -> str:
-    """The id of a route in the documentation: `post_memory_search`."""
+    """Return the id of a route in the documentation: `post_memory_search`."""
     words = [part for part in path.removeprefix("/v1/").split("/") if not part.startswith("{")]
     return "_".join([method.lower(), *words])

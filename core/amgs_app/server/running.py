@@ -26,7 +26,7 @@ PORT: Final = 8420
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches the address."""
+    """Return whether only this machine reaches the address."""
     if host == "localhost":
         return True
     try:
@@ -118,7 +118,7 @@ def _log_requests() -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections at the address; who connects before the server runs waits for it. Raises
+    """Return a socket that takes connections at the address; who connects before the server runs waits for it. Raises
     UsageError for an address that cannot be listened on.
     """
     try:

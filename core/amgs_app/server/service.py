@@ -88,9 +88,9 @@ def create_app(
     more: Callable[[Service], APIRouter] | None = None,
     owns: bool = True,
 ) -> FastAPI:
-    """The application that serves these namespaces. host: what it listens on. more: gives other routes on the same
-    memories. owns: it consolidates them when that is due, lets others in where they listen, and closes them when it
-    ends.
+    """Return the application that serves these namespaces. host: what it listens on. more: gives other routes on the
+    same memories. owns: it consolidates them when that is due, lets others in where they listen, and closes them when
+    it ends.
     """
     limits = limits or Limits()
     service = Service(namespaces, tokens or Tokens(), kind, limits=limits)
@@ -224,7 +224,7 @@ def answer_errors(app: FastAPI) -> None:
 
 
 def _without_paths(request: Request, given: dict[str, Any]) -> dict[str, Any]:
-    """The problem without the folders of the machine that the server runs on."""
+    """Return the problem without the folders of the machine that the server runs on."""
     service: Service = request.app.state.service
     folders = {str(each.folder) for each in service.namespaces.opened()} - {"", ".", "/"}
     for name in ("detail", "way_out"):

@@ -162,7 +162,7 @@ class SpanExport:
                 self.dropped += len(spans)
 
     def _send(self, spans: Sequence[RecordedSpan]) -> bool:
-        """Whether the collector took them."""
+        """Return whether the collector took them."""
         body = json.dumps(as_otlp(spans), ensure_ascii=False).encode("utf-8", "replace")
         request = urllib.request.Request(self._address, body, {"Content-Type": "application/json"})
         try:
@@ -173,7 +173,7 @@ class SpanExport:
 
 
 def _parts(one: MessageOfExchange) -> list[dict[str, Any]]:
-    """The parts of a message as the conventions have them."""
+    """Return the parts of a message as the conventions have them."""
     if one.answers:
         return [{"type": "tool_call_response", "id": one.answers, "response": one.text}]
     made: list[dict[str, Any]] = [{"type": "text", "content": one.text}] if one.text else []

@@ -27,7 +27,7 @@ from amgs_app.session.operator import Operator
 
 
 def lane_of(call: Call[Any]) -> Lane:
-    """Where a call is carried out: what is short and only reads, beside everything else."""
+    """Return where a call is carried out: what is short and only reads, beside everything else."""
     operation = call.operation
     if operation.lane == "model":
         return "background" if call.in_background else "model"
@@ -92,7 +92,7 @@ def add_route(app: FastAPI, route: Route) -> None:
 
 
 def _without_explanation(operation: Operation[..., Any]) -> Operation[..., Any]:
-    """The operation with the plain answer that most requests want: what is left out need not be masked."""
+    """Return the operation with the plain answer that most requests want: what is left out need not be masked."""
     leave_out = EXPLAINED.get(operation.name)
     if leave_out is None:
         return operation
@@ -130,7 +130,7 @@ def _body_of(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def without_place(asked: Asked, result: Any) -> Any:
-    """The result, without where the store lies for a caller that does not operate it."""
+    """Return the result, without where the store lies for a caller that does not operate it."""
     store = getattr(result, "store", None)
     if asked.caller.can("operate") or not isinstance(store, StoreStatus):
         return result

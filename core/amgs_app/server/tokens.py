@@ -40,11 +40,11 @@ class Caller:
     near: bool = False
 
     def opens(self, namespace: str) -> bool:
-        """Whether the caller may know of this namespace."""
+        """Return whether the caller may know of this namespace."""
         return self.namespaces is None or namespace in self.namespaces
 
     def can(self, right: Right) -> bool:
-        """Whether the caller has this right, or a greater one."""
+        """Return whether the caller has this right, or a greater one."""
         return RIGHTS.index(self.may) >= RIGHTS.index(right)
 
 
@@ -63,7 +63,9 @@ class Tokens:
         return len(self._callers)
 
     def caller(self, token: str) -> Caller | None:
-        """Who has this token; None for a token that nobody has. Takes as long for a wrong one as for a right one."""
+        """Return who has this token; None for a token that nobody has. Takes as long for a wrong one as for a right
+        one.
+        """
         if not self._callers:
             return ANYONE
         asked = digest(token)
@@ -75,17 +77,17 @@ class Tokens:
 
 
 def digest(token: str) -> str:
-    """What a file of tokens holds of a token."""
+    """Return what a file of tokens holds of a token."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def new_token() -> str:
-    """A token that cannot be guessed."""
+    """Return a token that cannot be guessed."""
     return f"amgs_{secrets.token_urlsafe(32)}"
 
 
 def read_tokens(path: Path) -> Tokens:
-    """The tokens of a file; raises UsageError that names the entry which is wrong."""
+    """Return the tokens of a file; raises UsageError that names the entry which is wrong."""
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -132,7 +134,7 @@ def add_token(path: Path, name: str, namespaces: Sequence[str], may: Right) -> s
 
 
 def check_right_name(name: str) -> Right:
-    """The right of this name; raises UsageError."""
+    """Return the right of this name; raises UsageError."""
     for known in RIGHTS:
         if name == known:
             return known
@@ -140,7 +142,7 @@ def check_right_name(name: str) -> Right:
 
 
 def check_namespace(name: str) -> str:
-    """The name itself; raises UsageError for one that cannot be a namespace."""
+    """Return the name itself; raises UsageError for one that cannot be a namespace."""
     if not NAMESPACE.fullmatch(name):
         raise UsageError(
             f"{name!r} is no name for a namespace.", way_out="Use small letters, digits, - and _, at most 63 of them."

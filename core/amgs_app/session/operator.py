@@ -170,7 +170,7 @@ class Operator:
         return result
 
     def resolve(self, call: Call[R]) -> Call[R]:
-        """The same call with the blocks that it means here and now by their ids: the selected one, `@2`.
+        """Return the same call with the blocks that it means here and now by their ids: the selected one, `@2`.
 
         Raises UsageError where the last list is shorter; that none is selected, the engine says.
         """
@@ -212,7 +212,7 @@ class Operator:
 
     @contextmanager
     def _looking(self) -> Iterator[None]:
-        """What is listed inside is forgotten afterwards: a look of the screen leaves what `@1` names alone."""
+        """Yield what is listed inside is forgotten afterwards: a look of the screen leaves what `@1` names alone."""
         self._own.listed = self._listed
         try:
             yield

@@ -50,7 +50,7 @@ def read_size(text: str) -> tuple[int, int]:
 
 
 def read_symbols(text: str) -> Symbols:
-    """The signs that pictures may use; raises UsageError."""
+    """Return the signs that pictures may use; raises UsageError."""
     for known in ("braille", "block", "ascii"):
         if text == known:
             return known

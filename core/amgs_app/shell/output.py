@@ -27,7 +27,7 @@ PIPE_WIDTH = 100_000
 
 
 def check_format(name: str) -> Format:
-    """The format of this name; raises UsageError."""
+    """Return the format of this name; raises UsageError."""
     for known in FORMATS:
         if name == known:
             return known
@@ -47,7 +47,7 @@ def write(result: Any, form: Format = "table", out: IO[str] | None = None) -> No
 
 
 def as_text(result: Any, form: Format = "table", *, width: int = PIPE_WIDTH, colour: bool = False) -> str:
-    """A result as a table or as CSV."""
+    """Return a result as a table or as CSV."""
     from amgs_app.render.catalogue import table_of
     from amgs_app.render.sheet import to_csv, to_lines
 
@@ -108,8 +108,8 @@ def advise(engine: Engine, result: Any, out: IO[str] | None = None) -> None:
 
 
 def intended(error: BaseException) -> bool:
-    """Whether an engine raised it on purpose: an AmgsError, or a FocusError, which is known by its shape; or the system
-    refuses a file.
+    """Return whether an engine raised it on purpose: an AmgsError, or a FocusError, which is known by its shape; or the
+    system refuses a file.
     """
     error = as_refusal(error)
     return isinstance(error, AmgsError) or all(
@@ -126,7 +126,7 @@ def exit_code_of(result: Any) -> ExitCode:
 
 @contextmanager
 def progress_on(out: IO[str] | None = None) -> Iterator[Progress]:
-    """A Progress that draws a bar on stderr where that is a terminal, and is silent elsewhere.
+    """Yield a Progress that draws a bar on stderr where that is a terminal, and is silent elsewhere.
 
     The first Ctrl-C asks the action to stop at its next report, so that it can put things back; the second
     one breaks it off.
@@ -187,8 +187,8 @@ def _width(out: IO[str]) -> int:
 
 
 def agreed(operator: Operator, call: Call[Any]) -> Call[Any] | None:
-    """The call that may go on: with what it prompts for where nothing but its name was given, and asked first where it
-    asks; None where the answer is no. Without a terminal it goes on as it is.
+    """Return the call that may go on: with what it prompts for where nothing but its name was given, and asked first
+    where it asks; None where the answer is no. Without a terminal it goes on as it is.
 
     Raises what its dry run raises.
     """
@@ -214,7 +214,9 @@ def agreed(operator: Operator, call: Call[Any]) -> Call[Any] | None:
 
 
 def _fill_in(call: Call[Any]) -> Call[Any] | None:
-    """The call with the answers to its prompts, where Enter leaves an option out; None at the end of the input."""
+    """Return the call with the answers to its prompts, where Enter leaves an option out; None at the end of the
+    input.
+    """
     from amgs_app.calls.call import Call
     from amgs_app.calls.parsing import read_arguments
     from amgs_app.terminal.line import Word

@@ -51,7 +51,7 @@ def run_shell(operator: Operator, registry: Registry, form: Format = "table") ->
 
 
 def _left(edits: tuple[ItemEdit, ...]) -> str:
-    """What is said of drafts that the session before left; "" for none."""
+    """Return what is said of drafts that the session before left; "" for none."""
     if not edits:
         return ""
     blocks = plural(len(edits), "block")
@@ -97,7 +97,7 @@ def _carry_out(operator: Operator, registry: Registry, line: str, form: Format, 
 
 
 def _prompted(operator: Operator, registry: Registry) -> Iterator[str]:
-    """Lines from the terminal, with history in the user's data folder; ctrl-c clears the line."""
+    """Yield lines from the terminal, with history in the user's data folder; ctrl-c clears the line."""
     with extras.explained():
         from prompt_toolkit import PromptSession
         from prompt_toolkit.completion import Completer, Completion

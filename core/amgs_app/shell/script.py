@@ -53,7 +53,7 @@ AS_CHOSEN = Pipe()
 
 
 def piped(line: str) -> tuple[str, Pipe]:
-    """The line without the pipe at its end, and the pipe. Raises LineError for a pipe into anything else."""
+    """Return the line without the pipe at its end, and the pipe. Raises LineError for a pipe into anything else."""
     words = split(line)
     if len(words) < 2 or line[words[-2].column - 1 :].split(maxsplit=1)[0] != "|":
         return line, AS_CHOSEN
@@ -105,7 +105,7 @@ class Step:
 
 
 def read_script(path: Path) -> str:
-    """The text of a script; raises InputError for one that cannot be read."""
+    """Return the text of a script; raises InputError for one that cannot be read."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -117,7 +117,7 @@ def read_script(path: Path) -> str:
 
 
 def parse_script(registry: Registry, text: str, name: str) -> tuple[Step, ...]:
-    """Every call of the script; raises ScriptError at the first line that is not one."""
+    """Return every call of the script; raises ScriptError at the first line that is not one."""
     steps: list[Step] = []
     for number, line in enumerate(text.split("\n"), 1):
         step = parse_step(registry, line.rstrip("\r"), name, number)
@@ -127,7 +127,7 @@ def parse_script(registry: Registry, text: str, name: str) -> tuple[Step, ...]:
 
 
 def parse_step(registry: Registry, line: str, name: str, number: int) -> Step | None:
-    """The call of one line, None for a blank or a comment; raises ScriptError."""
+    """Return the call of one line, None for a blank or a comment; raises ScriptError."""
     try:
         rest, pipe = piped(line)
         call = registry.parse(rest)

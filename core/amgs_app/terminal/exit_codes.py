@@ -34,12 +34,12 @@ class ExitCode(IntEnum):
 
 
 def code_of(error: BaseException) -> int:
-    """The code that an error ends with; FAILED for one that carries none."""
+    """Return the code that an error ends with; FAILED for one that carries none."""
     return int(getattr(error, "exit_code", ExitCode.FAILED))
 
 
 def table() -> str:
-    """The codes as a table in Markdown."""
+    """Return the codes as a table in Markdown."""
     rows = "".join(f"| {int(each)} | {each.meaning} |\n" for each in ExitCode)
     return f"| exit code | meaning |\n| ---: | --- |\n{rows}"
 

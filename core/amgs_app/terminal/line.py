@@ -42,7 +42,7 @@ class Word(str):
 
 
 def split(line: str) -> list[Word]:
-    """The words of the line, without its comment; raises LineError for a quote that is not closed."""
+    """Return the words of the line, without its comment; raises LineError for a quote that is not closed."""
     words: list[Word] = []
     at = 0
     while at < len(line):
@@ -58,7 +58,7 @@ def split(line: str) -> list[Word]:
 
 
 def _word(line: str, start: int) -> tuple[str, int]:
-    """The word that starts at `start`, and where it ends."""
+    """Return the word that starts at `start`, and where it ends."""
     parts: list[str] = []
     at = start
     while at < len(line) and not line[at].isspace():
@@ -75,7 +75,7 @@ def _word(line: str, start: int) -> tuple[str, int]:
 
 
 def _quoted(line: str, start: int) -> tuple[str, int]:
-    """The text between the quote at `start` and its partner, and the place after it."""
+    """Return the text between the quote at `start` and its partner, and the place after it."""
     mark = line[start]
     parts: list[str] = []
     at = start + 1
@@ -94,7 +94,7 @@ def _quoted(line: str, start: int) -> tuple[str, int]:
 
 
 def quote(text: str) -> str:
-    """The text as one word of a line."""
+    """Return the text as one word of a line."""
     if _PLAIN.fullmatch(text):
         return text
     return '"' + "".join(_WRITTEN.get(sign, sign) for sign in text) + '"'
@@ -113,8 +113,8 @@ def near(typed: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def nearness(name: str, synonyms: Iterable[str], words: Sequence[str]) -> tuple[bool, bool, int, int]:
-    """How well typed words name a command, the best first in order: its name itself, one of its synonyms, the words of
-    its name that begin so, those that hold them.
+    """Return how well typed words name a command, the best first in order: its name itself, one of its synonyms, the
+    words of its name that begin so, those that hold them.
     """
     typed = " ".join(words)
     starts = sum(any(part.startswith(word) for part in name.split()) for word in words)

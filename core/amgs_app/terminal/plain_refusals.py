@@ -33,7 +33,7 @@ _VALUE: Final = re.compile(r"Invalid value for '(.+?)': (.*)", re.DOTALL)
 
 
 def say_value(name: str, message: str) -> str:
-    """What is wrong with the value of an option, an argument or a setting, without its full stop."""
+    """Return what is wrong with the value of an option, an argument or a setting, without its full stop."""
     message = message.removeprefix("Value error, ").rstrip(".")
     for pattern, words in _KINDS:
         if re.fullmatch(pattern, message, re.DOTALL):
@@ -42,7 +42,7 @@ def say_value(name: str, message: str) -> str:
 
 
 def say_usage(message: str) -> str:
-    """What is wrong with a command line, as one sentence or more."""
+    """Return what is wrong with a command line, as one sentence or more."""
     message = " ".join(message.split())
     if option := _OPTION.fullmatch(message):
         near_words = near(option[1].lstrip("-"), [name.lstrip("-") for name in (option[2] or "").split(", ") if name])

@@ -14,12 +14,12 @@ UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud80
 
 
 def printable(text: str) -> str:
-    """The text with what could steer a terminal written out; line feeds and tabs stay."""
+    """Return the text with what could steer a terminal written out; line feeds and tabs stay."""
     return text if text.isprintable() else UNSAFE.sub(_written_out, text)
 
 
 def printable_line(text: str) -> str:
-    """The same on one line: runs of white space become one blank."""
+    """Return the same on one line: runs of white space become one blank."""
     return printable(" ".join(text.split()))
 
 

@@ -11,10 +11,12 @@ Symbols = Literal["braille", "block", "ascii"]
 
 
 def has_screen() -> bool:
-    """Whether there is something to draw on: a terminal, or a page that brings a driver of its own."""
+    """Return whether there is something to draw on: a terminal, or a page that brings a driver of its own."""
     return "TEXTUAL_DRIVER" in os.environ or (sys.stdin.isatty() and draws(sys.stdout))
 
 
 def draws(out: IO[str]) -> bool:
-    """Whether what is written there may be coloured and drawn over: a terminal that can do more than write on."""
+    """Return whether what is written there may be coloured and drawn over: a terminal that can do more than write
+    on.
+    """
     return out.isatty() and os.environ.get("TERM") != "dumb"

@@ -92,20 +92,20 @@ class Palette:
     )
 
     def lod(self, level: int) -> str:
-        """The colour of a level of detail; levels beyond 4 share the last one."""
+        """Return the colour of a level of detail; levels beyond 4 share the last one."""
         return (self.lod0, self.lod1, self.lod2, self.lod3, self.lod4)[min(max(level, 0), 4)]
 
     def heat(self, value: float) -> str:
-        """The diverging ramp at `value` in [-1, 1] (clipped)."""
+        """Return the diverging ramp at `value` in [-1, 1] (clipped)."""
         end = self.heat_high if value >= 0 else self.heat_low
         return blend(self.heat_mid, end, min(1.0, abs(value)))
 
     def part(self, name: str) -> str:
-        """The colour of a score component (`amgs.types.COMPONENTS`)."""
+        """Return the colour of a score component (`amgs.types.COMPONENTS`)."""
         return str(getattr(self, f"part_{name}"))
 
     def relation(self, relation_type: str) -> str:
-        """The colour of a relation; an unknown one always gets the same of the known colours."""
+        """Return the colour of a relation; an unknown one always gets the same of the known colours."""
         known = self.relations.get(relation_type)
         if known is not None:
             return known
@@ -119,7 +119,7 @@ class Palette:
         return blend(self.background, colour, 0.25 + 0.75 * min(1.0, max(0.0, strength)))
 
     def on(self, colour: str) -> str:
-        """The background or the text colour, whichever reads better on top of `colour`."""
+        """Return the background or the text colour, whichever reads better on top of `colour`."""
         return max((self.background, self.text), key=lambda ink: contrast(ink, colour))
 
     def readable(self, ink: str, under: str) -> str:
@@ -127,7 +127,7 @@ class Palette:
         return ink if contrast(ink, under) >= READABLE else self.text
 
     def terminal_theme(self) -> TerminalTheme:
-        """The palette as Rich's export theme (`Console.export_svg(theme=…)`)."""
+        """Return the palette as Rich's export theme (`Console.export_svg(theme=…)`)."""
         ansi = (self.panel, self.bad, self.good, self.warn, self.accent, self.part_centrality, self.heat_low, self.text)
         return TerminalTheme(rgb(self.background), rgb(self.text), [rgb(colour) for colour in ansi])
 
@@ -204,7 +204,7 @@ def load_all(folders: Iterable[Path]) -> tuple[dict[str, Palette], tuple[ThemeEr
 
 
 def load(path: Path) -> Palette:
-    """One theme file as a palette; raises ThemeError naming everything that is wrong with it."""
+    """Return one theme file as a palette; raises ThemeError naming everything that is wrong with it."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as problem:
@@ -222,7 +222,7 @@ def load(path: Path) -> Palette:
 
 
 def explain(problems: Iterable[ThemeError]) -> str:
-    """One message for all skipped files; empty when there are none."""
+    """Return one message for all skipped files; empty when there are none."""
     lines = [problem.message for problem in problems]
     if not lines:
         return ""
@@ -231,7 +231,7 @@ def explain(problems: Iterable[ThemeError]) -> str:
 
 
 def _read(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The palette's fields from a theme's table, and what is wrong with it."""
+    """Return the palette's fields from a theme's table, and what is wrong with it."""
     given: dict[str, Any] = {}
     faults: list[str] = []
     for key, value in table.items():
@@ -265,14 +265,14 @@ def _read_group(group: str, value: object, given: dict[str, Any], faults: list[s
 
 
 def shipped_folder() -> Path:
-    """The themes that came with the program: inside the wheel, or at the top of a checkout."""
+    """Return the themes that came with the program: inside the wheel, or at the top of a checkout."""
     here = Path(__file__).resolve().parents[1]
     packaged = here / "_data" / "themes"
     return packaged if packaged.is_dir() else here.parents[1] / "themes"
 
 
 def to_textual(palette: Palette) -> Theme:
-    """The palette as a Textual theme of the same name; every semantic colour is a variable (`$lod0`,
+    """Return the palette as a Textual theme of the same name; every semantic colour is a variable (`$lod0`,
     `$part-recency`).
     """
     from textual.theme import Theme  # late: pictures and headless runs must not load Textual
@@ -320,14 +320,14 @@ def rgb(colour: str) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=4096)
 def blend(start: str, end: str, share: float) -> str:
-    """The colour `share` of the way from `start` to `end`."""
+    """Return the colour `share` of the way from `start` to `end`."""
     mixed = (round(a + (b - a) * share) for a, b in zip(rgb(start), rgb(end), strict=True))
     return "#{:02x}{:02x}{:02x}".format(*mixed)
 
 
 @lru_cache(maxsize=4096)
 def contrast(one: str, other: str) -> float:
-    """How far two colours stand apart, from 1 for equal ones to 21 for black and white (WCAG 2.2)."""
+    """Return how far two colours stand apart, from 1 for equal ones to 21 for black and white (WCAG 2.2)."""
     dark, light = sorted((_relative_luminance(one), _relative_luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 

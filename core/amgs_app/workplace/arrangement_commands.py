@@ -162,7 +162,7 @@ def _listing(pane: Pane) -> Listing:
 
 
 def written(layout: Layout) -> str:
-    """An arrangement as the store keeps it."""
+    """Return an arrangement as the store keeps it."""
     sifts = {
         pane: {"terms": list(sift.terms), "order": sift.order, "reverse": sift.reverse}
         for pane, sift in layout.sifts.items()
@@ -179,7 +179,7 @@ def written(layout: Layout) -> str:
 
 
 def _read(text: str) -> Layout:
-    """A kept arrangement; one that another version wrote otherwise counts as the first arrangement."""
+    """Return a kept arrangement; one that another version wrote otherwise counts as the first arrangement."""
     try:
         given = json.loads(text)
         pane, beside = given["pane"], tuple(str(name) for name in given["beside"])
@@ -192,7 +192,7 @@ def _read(text: str) -> Layout:
 
 
 def _read_sifts(given: Mapping[str, Any]) -> Iterator[tuple[Pane, ListFilter]]:
-    """Kept filters and orders; one that this version's lists cannot answer is left out."""
+    """Yield kept filters and orders; one that this version's lists cannot answer is left out."""
     for pane, each in given.items():
         sift = ListFilter(tuple(each["terms"]), each["order"], bool(each["reverse"]))
         listing = listings().get(pane)  # any word may stand in a file

@@ -51,8 +51,8 @@ def overview(
     namespaces: Sequence[NamespaceSize] = (),
     station: int | None = None,
 ) -> Figure:
-    """The loop with live counts, the next step, what the store consists of beside one file, the health of each area of
-    the memory, and the journal.
+    """Return the loop with live counts, the next step, what the store consists of beside one file, the health of each
+    area of the memory, and the journal.
 
     frame, focus: the last ones of the session. cursor: the
     operation that is chosen in the journal. namespaces: of the database.
@@ -112,7 +112,7 @@ def overview(
 def _store(
     region: Region, status: StoreStatus, namespaces: Sequence[NamespaceSize], lines: Sequence[HealthLine]
 ) -> int:
-    """A line each, and where there is room what stands behind them; how many rows that took."""
+    """Return a line each, and where there is room what stands behind them; how many rows that took."""
     _health_lines(region.part(0, 0, None, min(region.height, len(lines))), lines)
     y = min(len(lines), region.height)
     more = detail_height(status, namespaces, region.height - y - 14)
@@ -122,7 +122,7 @@ def _store(
 
 
 def _stations(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> tuple[_Station, ...]:
-    """The eight stops in the order of the flow."""
+    """Return the eight stops in the order of the flow."""
     raw, kept = status.blocks.get("raw", 0), status.blocks.get("consolidated", 0)
     waited = "waiting" if raw else "empty"
     last = status.last_consolidation
@@ -158,7 +158,7 @@ def _stations(status: StoreStatus, frame: Frame | None, focus: FocusView | None)
 
 
 def _next(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> tuple[int, str, str]:
-    """The station where something is to be done, the command that does it, and why."""
+    """Return the station where something is to be done, the command that does it, and why."""
     raw, kept = status.blocks.get("raw", 0), status.blocks.get("consolidated", 0)
     steps: tuple[tuple[bool, int, str, str], ...] = (
         (not raw and not kept, 0, "ingest --batch DIR", "the memory is empty"),
@@ -176,7 +176,7 @@ def _next(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> 
 
 
 def next_step(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> str:
-    """The beginning of the line that the picture names as next, ready to be finished."""
+    """Return the beginning of the line that the picture names as next, ready to be finished."""
     return re.sub(r"(“…”|DIR|ID)$", "", _next(status, frame, focus)[1])
 
 
@@ -186,7 +186,7 @@ def next_step(status: StoreStatus, frame: Frame | None, focus: FocusView | None)
 def pane_at(
     x: int, y: int, canvas: Canvas, status: StoreStatus, frame: Frame | None = None, focus: FocusView | None = None
 ) -> str | None:
-    """The pane behind the station that is drawn in a cell of the overview; None beside the stations."""
+    """Return the pane behind the station that is drawn in a cell of the overview; None beside the stations."""
     tall = _tall(canvas.height)
     stations = _stations(status, frame, focus)
     columns = _columns(stations, canvas.width)
@@ -199,7 +199,7 @@ def pane_at(
 
 
 def _tall(height: int) -> int:
-    """Lines of a station in a picture of this height."""
+    """Return lines of a station in a picture of this height."""
     return 5 if height >= 20 else 4
 
 

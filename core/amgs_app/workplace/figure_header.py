@@ -21,7 +21,7 @@ def header(
     sample_time: bool = False,
     read_only: bool = False,
 ) -> Text:
-    """One line over everything: the store, its counts, the model, the hour, how well it is calibrated."""
+    """Return one line over everything: the store, its counts, the model, the hour, how well it is calibrated."""
     sheet = Figure(canvas.sized(canvas.width, 1))
     palette = sheet.palette
     muted, plain, strong = ink(palette.muted), ink(palette.text), ink(palette.text, bold=True)

@@ -32,7 +32,7 @@ def _namespace(own: NamespaceSize, namespaces: Sequence[NamespaceSize]) -> str:
 
 
 def size_told(size: int) -> str:
-    """Bytes in decimal units: `3.4 GB`."""
+    """Return bytes in decimal units: `3.4 GB`."""
     for limit, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if size >= limit:
             return f"{size / limit:.1f} {unit}"

@@ -111,7 +111,7 @@ def expect(
 
 
 def _named(metric: str) -> str:
-    """The metric that a word names: in full, or by the end that only it has. Raises UsageError."""
+    """Return the metric that a word names: in full, or by the end that only it has. Raises UsageError."""
     fitting = [metric] if metric in METRICS else [name for name in METRICS if name.endswith(f".{metric}")]
     if len(fitting) == 1:
         return fitting[0]

@@ -61,8 +61,8 @@ def load_checkpoint(path: Path, model: BaseModel) -> GistNetEncoder:
 
 
 def for_model(model: BaseModel, slots: int = 1, own: Path | None = None) -> GistEncoder:
-    """The encoder that was trained for this model, known by its embeddings, with so many gists a block; pointer gists
-    where there is none.
+    """Return the encoder that was trained for this model, known by its embeddings, with so many gists a block; pointer
+    gists where there is none.
 
     own: a folder of checkpoints, which come before those that ship.
     """

@@ -38,26 +38,26 @@ class GistEncoder(Protocol):
     def slots(self) -> int: ...
 
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """(B, 32, d) rows and (B, 32) ids of raw tokens -> (B, slots, d)."""
+        """Return (B, 32, d) rows and (B, 32) ids of raw tokens -> (B, slots, d)."""
         ...
 
     def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
-        """(B, n <= 32 * slots, d) gists of one level -> (B, slots, d) of the next."""
+        """Return (B, n <= 32 * slots, d) gists of one level -> (B, slots, d) of the next."""
         ...
 
 
 def pointer_positions(length: int, slots: int) -> list[int]:
-    """The entries that the slots of a block copy: the last of each of `slots` equal parts."""
+    """Return the entries that the slots of a block copy: the last of each of `slots` equal parts."""
     return [max(0, round((slot + 1) * length / slots) - 1) for slot in range(slots)]
 
 
 def pointer_gist(embeddings: torch.Tensor, slots: int = 1) -> torch.Tensor:
-    """(B, n, d) -> (B, slots, d): the embedding of a real entry, the last of each part of the block."""
+    """Return (B, n, d) -> (B, slots, d): the embedding of a real entry, the last of each part of the block."""
     return embeddings[:, pointer_positions(embeddings.shape[1], slots)]
 
 
 def mean_gist(embeddings: torch.Tensor, slots: int = 1) -> torch.Tensor:
-    """(B, n, d) -> (B, slots, d): the mean of each part. A control: frozen models read it badly."""
+    """Return (B, n, d) -> (B, slots, d): the mean of each part. A control: frozen models read it badly."""
     bounds = [-1, *pointer_positions(embeddings.shape[1], slots)]
     parts = [embeddings[:, min(start + 1, end) : end + 1].mean(dim=1) for start, end in itertools.pairwise(bounds)]
     return torch.stack(parts, dim=1)
@@ -73,12 +73,12 @@ class PointerEncoder:
         self.slots = slots
 
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """(B, 32, d), (B, 32) -> (B, slots, d)."""
+        """Return (B, 32, d), (B, 32) -> (B, slots, d)."""
         del tokens
         return pointer_gist(embeddings, self.slots)
 
     def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
-        """(B, n, d) -> (B, slots, d)."""
+        """Return (B, n, d) -> (B, slots, d)."""
         return pointer_gist(gists, self.slots)
 
 
@@ -111,7 +111,7 @@ class Attention(nn.Module):
     def forward(
         self, queries: torch.Tensor, keys: torch.Tensor, *, rotate_queries: bool, rotate_keys: bool
     ) -> torch.Tensor:
-        """(B, m, h), (B, n, h) -> (B, m, h)."""
+        """Return (B, m, h), (B, n, h) -> (B, m, h)."""
         batch, count, hidden = queries.shape
         q = self.query(queries).view(batch, count, self.heads, -1).transpose(1, 2)
         k, v = self.key_value(keys).view(batch, keys.shape[1], 2, self.heads, -1).permute(2, 0, 3, 1, 4)
@@ -142,7 +142,7 @@ class TokenLayer(nn.Module):
         self.feed = FeedForward(shape.hidden, shape.token_ratio)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """(B, n, h) -> (B, n, h)."""
+        """Return (B, n, h) -> (B, n, h)."""
         normed = self.attention_norm(tokens)
         tokens = tokens + self.attention(normed, normed, rotate_queries=True, rotate_keys=True)
         return tokens + self.feed(self.feed_norm(tokens))  # type: ignore[no-any-return]
@@ -161,7 +161,7 @@ class SlotLayer(nn.Module):
         self.feed = FeedForward(shape.hidden, shape.slot_ratio)
 
     def forward(self, slots: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """(B, slots, h), (B, n, h) -> (B, slots, h)."""
+        """Return (B, slots, h), (B, n, h) -> (B, slots, h)."""
         slots = slots + self.query
         slots = slots + self.attention(
             self.slot_norm(slots), self.token_norm(tokens), rotate_queries=False, rotate_keys=True
@@ -180,7 +180,7 @@ class ExpandLayer(nn.Module):
         self.attention = Attention(shape.hidden, shape.heads)
 
     def forward(self, tokens: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
-        """(B, n, h), (B, slots, h) -> (B, n, h)."""
+        """Return (B, n, h), (B, slots, h) -> (B, n, h)."""
         source = torch.cat([self.nothing.expand(slots.shape[0], 1, -1), slots], dim=1)
         return tokens + self.attention(  # type: ignore[no-any-return]
             self.token_norm(tokens), self.slot_norm(source), rotate_queries=False, rotate_keys=False
@@ -212,7 +212,7 @@ class GistNet(nn.Module):
         nn.init.zeros_(self.write.bias)
 
     def forward(self, entries: torch.Tensor, states: torch.Tensor | None = None) -> torch.Tensor:
-        """(B, n, d) embeddings or gists, and the states (B, n, d) for a shape with a layer -> (B, slots, d)."""
+        """Return (B, n, d) embeddings or gists, and the states (B, n, d) for a shape with a layer -> (B, slots, d)."""
         pointer = pointer_gist(entries, self.shape.slots)
         tokens = self.read(self.read_norm(entries))
         if states is not None:
@@ -226,8 +226,8 @@ class GistNet(nn.Module):
 
 @torch.no_grad()
 def states_for(net: GistNet, model: BaseModel, rows: torch.Tensor) -> torch.Tensor | None:
-    """(B, n, d) rows -> (B, n, d): the states that the net reads, each block read alone after the sinks; None for a net
-    that reads none.
+    """Return (B, n, d) rows -> (B, n, d): the states that the net reads, each block read alone after the sinks; None
+    for a net that reads none.
 
     Raises CheckpointError for a model that shows no states.
     """
@@ -261,12 +261,12 @@ class GistNetEncoder:
         self.model = model
 
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """(B, 32, d), (B, 32) -> (B, slots, d), in the embeddings' precision."""
+        """Return (B, 32, d), (B, 32) -> (B, slots, d), in the embeddings' precision."""
         del tokens
         return self._apply(self.token_net, embeddings)
 
     def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
-        """(B, n, d) -> (B, slots, d), in the gists' precision."""
+        """Return (B, n, d) -> (B, slots, d), in the gists' precision."""
         return self._apply(self.gist_net, gists)
 
     @torch.no_grad()
@@ -277,7 +277,7 @@ class GistNetEncoder:
 
 
 def _rotate(heads: torch.Tensor) -> torch.Tensor:
-    """(B, heads, n, e) -> the same, each pair of channels turned by its place."""
+    """Return (B, heads, n, e) -> the same, each pair of channels turned by its place."""
     count, width = heads.shape[-2:]
     half = width // 2
     rates = torch.exp(torch.arange(half, device=heads.device) * (-math.log(1000.0) / half))
@@ -288,7 +288,7 @@ def _rotate(heads: torch.Tensor) -> torch.Tensor:
 
 
 def span_gists(encoder: GistEncoder, rows: torch.Tensor, tokens: torch.Tensor, level: int = 1) -> torch.Tensor:
-    """(B, n * 32**level, d) rows and their ids -> (B, n * slots, d) gists of that level, in order."""
+    """Return (B, n * 32**level, d) rows and their ids -> (B, n * slots, d) gists of that level, in order."""
     batch, length, width = rows.shape
     gists = encoder.encode_tokens(rows.reshape(-1, BLOCK, width), tokens.reshape(-1, BLOCK))
     for _ in range(level - 1):

@@ -110,20 +110,20 @@ def _other_features(path: Path) -> CheckpointError:
 
 
 def stored_floors(floors: SpreadFloors) -> torch.Tensor:
-    """(2,): among the weights, so that the version tells them apart."""
+    """Return (2,): among the weights, so that the version tells them apart."""
     return torch.tensor(astuple(floors), dtype=torch.float64)
 
 
 def floors_of(found: CheckpointFile) -> SpreadFloors:
-    """Those of the file; the ones of always for a file from before they were written."""
+    """Return those of the file; the ones of always for a file from before they were written."""
     stored = found.weights.get(FLOORS)
     return SpreadFloors() if stored is None else SpreadFloors(*stored.tolist())
 
 
 def for_model(model: BaseModel, lens: str = "linear", own: Path | None = None) -> FocusScorer:
-    """What the setting `lens` names: `linear`, or `attention` (a LensNet), the lens of that kind that was trained for
-    the model, known by its embeddings, and `search` where none was; `search`, likeness to the question and the last
-    tokens; or a checkpoint's path.
+    """Return what the setting `lens` names: `linear`, or `attention` (a LensNet), the lens of that kind that was
+    trained for the model, known by its embeddings, and `search` where none was; `search`, likeness to the question and
+    the last tokens; or a checkpoint's path.
 
     own: a folder of checkpoints, which come before those that ship. Raises CheckpointError as `load_checkpoint` does.
     """

@@ -61,7 +61,7 @@ class CrossAttention(nn.Module):
         self.output = nn.Linear(hidden, hidden, bias=False)
 
     def forward(self, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-        """(m, h), (n, h) -> (m, h)."""
+        """Return (m, h), (n, h) -> (m, h)."""
         count, width = queries.shape
         q = self.query(self.query_norm(queries)).view(count, self.heads, -1).transpose(0, 1)
         k, v = self.key_value(self.key_norm(keys)).view(len(keys), 2, self.heads, -1).permute(1, 2, 0, 3)
@@ -83,7 +83,7 @@ class DualAttention(nn.Module):
         )
 
     def forward(self, entries: torch.Tensor, end: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """(N, h), (K, h) -> the same; an end of no rows is neither read nor written."""
+        """Return (N, h), (K, h) -> the same; an end of no rows is neither read nor written."""
         if len(end):
             end = self.gather(end, entries)
             entries = self.spread(entries, end)
@@ -127,7 +127,7 @@ class LensReader:
         self.question_words: Values | None = None  # (entries,) of the view read last
 
     def read(self, view: LensView) -> LensInput:
-        """The input of a view with at least one entry."""
+        """Return the input of a view with at least one entry."""
         context, tree = view.context, view.tree
         until = context.lifetime
         if self._features is None or self._features.tree is not tree:
@@ -155,7 +155,7 @@ class LensNetScorer:
         self._reader = LensReader()
 
     def score(self, view: LensView) -> Scores:
-        """Signed scores, one part for attention and one for each feature."""
+        """Return signed scores, one part for attention and one for each feature."""
         return scores_of(view, self._named(view), self.floors, self._reader.question_words)
 
     def _named(self, view: LensView) -> dict[str, Values]:
@@ -163,7 +163,7 @@ class LensNetScorer:
         return {name: summands[:, at] for at, name in enumerate(("attention", *self.net.shape.features))}
 
     def _summands(self, view: LensView) -> Values:
-        """(entries, 1 + F)."""
+        """Return (entries, 1 + F)."""
         if not view.context.entries():
             return np.zeros((0, 1 + len(self.net.shape.features)))
         device = view.tree.model.embed(torch.tensor([0])).device  # the net goes where the model is
@@ -175,8 +175,8 @@ class LensNetScorer:
 
 
 def _tail_gists(tree: LifetimeTree, until: int) -> torch.Tensor:
-    """(k, d), k <= slots * (1 + LATEST): the gists that condition the net in a lifetime that ends with a token, the
-    latest node of the highest level first, then the last of level 1, oldest to newest; (0, d) while there is none.
+    """Return (k, d), k <= slots * (1 + LATEST): the gists that condition the net in a lifetime that ends with a token,
+    the latest node of the highest level first, then the last of level 1, oldest to newest; (0, d) while there is none.
     """
     pieces = [torch.zeros(0, tree.model.card.width)]
     size = tree.block_size
@@ -190,7 +190,7 @@ def _tail_gists(tree: LifetimeTree, until: int) -> torch.Tensor:
 
 
 def _rows(context: WorkingContext, tree: LifetimeTree) -> torch.Tensor:
-    """(N, d): the first slot of each entry's gist; a block's own at level 0, and 0 for the open one."""
+    """Return (N, d): the first slot of each entry's gist; a block's own at level 0, and 0 for the open one."""
     rows = torch.zeros(len(context.entries()), tree.model.card.width)
     by_level: dict[int, list[tuple[int, int]]] = {}
     for place, entry in enumerate(context.entries()):

@@ -46,7 +46,7 @@ class LensFeatures:
         self._symbols: dict[int, bool] = {}
 
     def of(self, view: LensView) -> Values:
-        """(entries, len(NAMES)), each roughly in [0, 1]."""
+        """Return (entries, len(NAMES)), each roughly in [0, 1]."""
         context, tree = view.context, self.tree
         self._index.sync()
         entries = context.entries()
@@ -74,7 +74,7 @@ class LensFeatures:
         return np.stack([columns[name] for name in NAMES], axis=1)
 
     def _resemblance(self, tokens: Sequence[int], entries: Sequence[Entry]) -> tuple[Values, Values]:
-        """(entries,) words in common and likeness of meaning, both 0 for no tokens."""
+        """Return (entries,) words in common and likeness of meaning, both 0 for no tokens."""
         if not tokens:
             return np.zeros(len(entries)), np.zeros(len(entries))
         nodes = [entry.node for entry in entries]
@@ -82,7 +82,7 @@ class LensFeatures:
         return self._index.lexical(query, nodes), (1 + self._index.similarity(query, nodes)) / 2
 
     def _share_of_code(self, until: int) -> float:
-        """How far the last tokens before one are code, by how many of them have no letter."""
+        """Return how far the last tokens before one are code, by how many of them have no letter."""
         tree = self.tree
         tokens = tree.tokens(max(0, until - OPTIONS.latest_tokens), until).tolist()
         for token in set(tokens) - self._symbols.keys():
@@ -105,13 +105,13 @@ class LinearLens:
         self._features: LensFeatures | None = None
 
     def score(self, view: LensView) -> Scores:
-        """Signed scores, one part for each feature."""
+        """Return signed scores, one part for each feature."""
         features = self._read(view)
         words = features[:, NAMES.index("question_words")].astype(np.float64)
         return scores_of(view, self._summands(features), self.floors, words)
 
     def _read(self, view: LensView) -> Rows:
-        """(entries, len(NAMES)), in the precision that the weights were solved in."""
+        """Return (entries, len(NAMES)), in the precision that the weights were solved in."""
         if self._features is None or self._features.tree is not view.tree:
             self._features = LensFeatures(view.tree)
         if not view.context.entries():

@@ -73,7 +73,9 @@ class QuestionSearch:
         tree.vectors.sync(tree, self.encoder, progress)
 
     def find(self, tree: LifetimeTree, question: str, end: int) -> Findings:
-        """What resembles the question among the whole blocks of tokens [0, end). Forgotten ones are passed over."""
+        """Return what resembles the question among the whole blocks of tokens [0, end). Forgotten ones are passed
+        over.
+        """
         key = tree.digest(), question, end, tree.catalogue.sealed, self.options, self.encoder.name
         kept = value_of(tree.model, key, lambda: self._search(tree, question, end))
         assert isinstance(kept, Findings)
@@ -130,7 +132,9 @@ class QuestionSearch:
     def _reread(
         self, model: BaseModel, question: str, read: Sequence[tuple[float, str, list[FoundBlock]]]
     ) -> Iterator[tuple[float, list[FoundBlock]]]:
-        """Scores with what the model says of the best sentences, which stay before all others, and their blocks."""
+        """Yield scores with what the model says of the best sentences, which stay before all others, and their
+        blocks.
+        """
         told = self.options
         ordered = sorted(read, key=lambda one: -one[0])
         best = ordered[: told.reread] if told.likelihood else []
@@ -145,7 +149,7 @@ class QuestionSearch:
         return told.meaning * meaning + told.words * words + told.similar * similar
 
     def _indexed(self, tree: LifetimeTree) -> SpanIndex:
-        """The index of the lifetime's words as it is now."""
+        """Return the index of the lifetime's words as it is now."""
         if self._index is None or self._index.tree is not tree:
             self._index = SpanIndex(tree)
             self._similar = value_of(tree.model, SimilarWords, lambda: SimilarWords(tree.model))
@@ -153,7 +157,7 @@ class QuestionSearch:
         return self._index
 
     def _matches(self, tree: LifetimeTree, index: SpanIndex, question: str, blocks: int) -> WordMatches | None:
-        """Words like the question's, the rare ones of these counting most; None where there are none."""
+        """Return words like the question's, the rare ones of these counting most; None where there are none."""
         words = words_of(tree.model, question) if self.options.similar else []
         if not words or self._similar is None:
             return None
@@ -162,7 +166,7 @@ class QuestionSearch:
 
     @staticmethod
     def _words(tree: LifetimeTree, index: SpanIndex, question: str, blocks: int) -> Values:
-        """(blocks,) share of the question's words in each."""
+        """Return (blocks,) share of the question's words in each."""
         tokens = tree.model.encode(question)
         held, shares = index.search(index.query(tokens, [1.0] * len(tokens)))
         found = np.zeros(blocks)
@@ -172,7 +176,7 @@ class QuestionSearch:
 
 
 def sentences(tree: LifetimeTree, block: int, end: int, options: SearchOptions = _DEFAULT) -> list[tuple[int, int]]:
-    """Tokens [start, stop) of each sentence that stands in a block, as far as the tokens around it tell."""
+    """Return tokens [start, stop) of each sentence that stands in a block, as far as the tokens around it tell."""
     size = tree.block_size
     low, high = max(0, block * size - options.longest), min(end, (block + 1) * size + options.longest)
     pieces = [tree.model.decode([token]) for token in tree.tokens(low, high).tolist()]
@@ -193,7 +197,9 @@ def sentences(tree: LifetimeTree, block: int, end: int, options: SearchOptions =
 
 
 def _telling(tree: LifetimeTree) -> list[tuple[int, int]]:
-    """Where text stands that can answer: no question, and no heading that only a frame put over what has names."""
+    """Return where text stands that can answer: no question, and no heading that only a frame put over what has
+    names.
+    """
     spans = [span for span in tree.spans() if span.kind != "question"]
     is_named = any(span.kind == "memory" and (span.source or span.label) for span in spans)
     return [
@@ -204,19 +210,19 @@ def _telling(tree: LifetimeTree) -> list[tuple[int, int]]:
 
 
 def _blocks_of(low: int, high: int, size: int) -> range:
-    """The blocks that hold some of tokens [low, high)."""
+    """Return the blocks that hold some of tokens [low, high)."""
     return range(low // size, -(-high // size))
 
 
 def _best(scores: Values, allowed: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
-    """The blocks with the greatest scores; of equals the latest."""
+    """Return the blocks with the greatest scores; of equals the latest."""
     at = np.flatnonzero(allowed)
     chosen: NDArray[np.int64] = at[np.lexsort((-at, -scores[at]))[:most]]
     return chosen
 
 
 def _open(tree: LifetimeTree, blocks: int) -> NDArray[np.bool_]:
-    """(blocks,) whether a block's tokens may be shown."""
+    """Return (blocks,) whether a block's tokens may be shown."""
     shown = np.ones(blocks, bool)
     for run in tree.catalogue.sealed.runs:
         each = tree.block_size ** (run.level - 1) if run.level else 1
@@ -229,7 +235,7 @@ ASK = "Write a question that this text answers:\n"
 
 
 def question_likelihoods(model: BaseModel, passages: Sequence[str], question: str) -> NDArray[np.float64]:
-    """(passages,) log p(question | passage) in nats, summed over the question's tokens."""
+    """Return (passages,) log p(question | passage) in nats, summed over the question's tokens."""
     asked = model.encode(question)
     read = [[*model.encode(model.turn(f"{ASK}{passage}")), *asked] for passage in passages]
     found = np.zeros(len(read))

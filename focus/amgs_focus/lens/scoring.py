@@ -154,7 +154,7 @@ class TailSimilarity:
         return Scores(np.clip(total, -1.0, 1.0), spread, share)
 
     def _share_asked(self, view: LensView, nodes: Sequence[NodeRef]) -> float | None:
-        """How much of the question alone the best block before the tail holds."""
+        """Return how much of the question alone the best block before the tail holds."""
         if not view.question or self._index is None:
             return None
         asked = self._index.query(view.question, [1.0] * len(view.question))
@@ -207,7 +207,7 @@ class BridgedScorer:
         return replace(found, values=np.clip(found.values + spread, -1.0, 1.0), parts=parts)
 
     def _ends(self, entry: Entry, tree: LifetimeTree) -> tuple[frozenset[str], frozenset[str]]:
-        """Keys of an entry's spans that are current, and of what these have bridges to."""
+        """Return keys of an entry's spans that are current, and of what these have bridges to."""
         if entry.level > OPTIONS.coarsest_bridge:
             return frozenset(), frozenset()
         about = [tree.catalogue.about(span.start) for span in tree.sources_whole(entry.start, entry.end)]

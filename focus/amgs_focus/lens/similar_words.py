@@ -45,7 +45,7 @@ class SimilarWords:
         self._worded = np.full(vocabulary, -1, np.int8)
 
     def match(self, words: Sequence[Sequence[int]], weights: Values, tree: LifetimeTree, blocks: int) -> WordMatches:
-        """How well each of the words, given by its tokens, is matched in the first blocks. weights: (words,)."""
+        """Return how well each of the words, given by its tokens, is matched in the first blocks. weights: (words,)."""
         means = [self._embedded(torch.tensor(list(word))).mean(axis=0) for word in words]
         asked = self._unit(np.stack(means))
         levels = np.zeros((self._model.card.vocabulary, len(words)), np.uint8)
@@ -56,7 +56,7 @@ class SimilarWords:
         return WordMatches(self, levels, weights, tree, blocks)
 
     def worded(self, tokens: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        """Whether each token begins with a letter or a digit, and is more than that alone."""
+        """Return whether each token begins with a letter or a digit, and is more than that alone."""
         for token in np.unique(tokens[self._worded[tokens] < 0]).tolist():
             text = self._model.decode([token]).strip()
             self._worded[token] = len(text) > 1 and text[0].isalnum()
@@ -69,7 +69,7 @@ class SimilarWords:
         return rows
 
     def _unit(self, rows: Rows) -> Rows:
-        """(n, d) -> (n, d), each of length 1."""
+        """Return (n, d) -> (n, d), each of length 1."""
         centred = rows - self._mean
         rest = centred - (centred @ self._shared) @ self._shared.T
         unit: Rows = rest / np.maximum(np.linalg.norm(rest, axis=1, keepdims=True), 1e-9)
@@ -97,12 +97,12 @@ class WordMatches:
         self.blocks: Values = (worth - self._mean) / self._spread
 
     def span(self, start: int, end: int) -> float:
-        """The same of tokens [start, end)."""
+        """Return the same of tokens [start, end)."""
         best = self._read(start, end).max(axis=0, initial=0)
         return (float(self._summed(best[None])[0]) - self._mean) / self._spread
 
     def _halves(self, blocks: int) -> Levels:
-        """(2 blocks, words) the best match in each half block."""
+        """Return (2 blocks, words) the best match in each half block."""
         size = self._tree.block_size
         found = np.zeros((2 * blocks, self._levels.shape[1]), np.uint8)
         for first in range(0, blocks, PIECE):
@@ -113,13 +113,13 @@ class WordMatches:
         return found
 
     def _read(self, start: int, end: int) -> Levels:
-        """(tokens, words) how well each token matches each word; 0 for what is no word."""
+        """Return (tokens, words) how well each token matches each word; 0 for what is no word."""
         tokens = self._tree.tokens(start, end)
         levels: Levels = self._levels[tokens] * self._words.worded(tokens)[:, None]
         return levels
 
     def _summed(self, levels: Levels) -> Values:
-        """(n, words) -> (n,)"""
+        """Return (n, words) -> (n,)"""
         total = np.zeros(len(levels))
         for worth, column in zip(self._worth, levels.T, strict=True):
             total += worth[column]
@@ -127,7 +127,7 @@ class WordMatches:
 
 
 def words_of(model: BaseModel, text: str) -> list[list[int]]:
-    """The words of a text, each by its tokens, as they would stand within a sentence."""
+    """Return the words of a text, each by its tokens, as they would stand within a sentence."""
     words: list[list[int]] = []
     inside = False
     for token in model.encode(f" {text}"):
@@ -142,7 +142,7 @@ def words_of(model: BaseModel, text: str) -> list[list[int]]:
 
 
 def _directions(rows: Rows) -> Rows:
-    """(n, d) -> (d, SHARED): the orthonormal directions in which the rows vary most."""
+    """Return (n, d) -> (d, SHARED): the orthonormal directions in which the rows vary most."""
     found = np.random.Generator(np.random.PCG64(0)).standard_normal((rows.shape[1], SHARED)).astype(np.float32)
     for _ in range(ROUNDS):
         found, _ = np.linalg.qr(rows.T @ (rows @ found))

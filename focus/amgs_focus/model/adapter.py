@@ -70,11 +70,11 @@ class Adapter:
         self.rename("lora")
 
     def parameters(self) -> list[nn.Parameter]:
-        """The adapter's own weights, in the order of the layers."""
+        """Return the adapter's own weights, in the order of the layers."""
         return [value for name, value in self._model.module.named_parameters() if f".{_NAME}." in name]
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """Its weights by layer, as peft names them."""
+        """Return its weights by layer, as peft names them."""
         from peft import get_peft_model_state_dict
 
         found: dict[str, Any] = get_peft_model_state_dict(self._model.module, adapter_name=_NAME)
@@ -108,7 +108,7 @@ class Adapter:
 
     @contextmanager
     def disabled(self) -> Iterator[None]:
-        """The base alone, as if there were no adapter."""
+        """Yield the base alone, as if there were no adapter."""
         self._switch(False)
         try:
             yield
@@ -133,7 +133,7 @@ class Adapter:
 
 
 def attach(model: BaseModel, shape: AdapterShape, seed: int = 0) -> Adapter:
-    """A fresh adapter on a model. Raises ModelMismatchError for a model that cannot carry one."""
+    """Return a fresh adapter on a model. Raises ModelMismatchError for a model that cannot carry one."""
     if not isinstance(model, PretrainedModel):
         raise ModelMismatchError(
             f"{model.card.name} does not support adapters.", way_out="Choose a model that transformers can load."
@@ -142,7 +142,9 @@ def attach(model: BaseModel, shape: AdapterShape, seed: int = 0) -> Adapter:
 
 
 def load_adapter(model: BaseModel, path: Path) -> Adapter:
-    """A saved adapter on its model, frozen. Raises CheckpointError for a file that is none or of another model."""
+    """Return a saved adapter on its model, frozen. Raises CheckpointError for a file that is none or of another
+    model.
+    """
     found = read_adapter(path)
     found.require_base(model, "Use that model, or continue without the adapter.")
     adapter = attach(model, _shape(found.metadata))
@@ -154,7 +156,7 @@ def load_adapter(model: BaseModel, path: Path) -> Adapter:
 
 
 def read_adapter(path: Path) -> checkpoint_file.CheckpointFile:
-    """What a file that `Adapter.save` wrote says of itself, and its weights. Raises CheckpointError."""
+    """Return what a file that `Adapter.save` wrote says of itself, and its weights. Raises CheckpointError."""
     found = checkpoint_file.read(path, "adapter", "Restore the file, or continue without it.")
     try:
         _shape(found.metadata)

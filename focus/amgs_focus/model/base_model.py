@@ -29,7 +29,7 @@ class BaseModel(Protocol):
         ...
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of the tokens; incomplete characters come out as the replacement sign."""
+        """Return the text of the tokens; incomplete characters come out as the replacement sign."""
         ...
 
     def sinks(self) -> list[int]:
@@ -37,11 +37,11 @@ class BaseModel(Protocol):
         ...
 
     def turn(self, question: str) -> str:
-        """The question wrapped as this model expects a user's turn, ending where its answer begins."""
+        """Return the question wrapped as this model expects a user's turn, ending where its answer begins."""
         ...
 
     def reopen(self, *, ended: bool) -> str:
-        """The text that ends the model's turn after an answer. ended: the answer closed with a stop."""
+        """Return the text that ends the model's turn after an answer. ended: the answer closed with a stop."""
         ...
 
     @property
@@ -55,15 +55,15 @@ class BaseModel(Protocol):
         ...
 
     def embed(self, tokens: torch.Tensor) -> torch.Tensor:
-        """(…,) int64 -> (…, d): rows of the input embedding matrix."""
+        """Return (…,) int64 -> (…, d): rows of the input embedding matrix."""
         ...
 
     def new_cache(self) -> KVCache:
-        """An empty key-value cache."""
+        """Return an empty key-value cache."""
         ...
 
     def forward(self, embeddings: torch.Tensor, cache: KVCache | None = None) -> torch.Tensor:
-        """(B, W, d) -> final hidden states (B, W, d) after the last norm.
+        """Return (B, W, d) -> final hidden states (B, W, d) after the last norm.
 
         With a cache the entries continue it at the next dense positions, every row of B its own, and it grows by W.
         Gradients flow to the embeddings when the caller has enabled them; the weights never change.
@@ -71,7 +71,7 @@ class BaseModel(Protocol):
         ...
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """(N, d) -> (N, V) float32 logits. Flatten first: a batched product copies the matrix."""
+        """Return (N, d) -> (N, V) float32 logits. Flatten first: a batched product copies the matrix."""
         ...
 
 
@@ -82,7 +82,7 @@ class GatedModel(BaseModel, Protocol):
     def forward_gated(
         self, embeddings: torch.Tensor, cache: KVCache, bias: torch.Tensor, positions: torch.Tensor
     ) -> torch.Tensor:
-        """(1, W, d) -> (1, W, d) as `forward`, after what the cache holds.
+        """Return (1, W, d) -> (1, W, d) as `forward`, after what the cache holds.
 
         bias (W, held + W) is added to the attention's logits in every layer, −inf hides; it replaces the causal
         mask, so it has to hide what comes later. positions (W,) take the place of dense ones. Gradients flow to
@@ -96,7 +96,7 @@ class LayeredModel(BaseModel, Protocol):
     """A base model whose states between the layers can be read, as contextual gists do."""
 
     def states(self, embeddings: torch.Tensor, layers: int) -> torch.Tensor:
-        """(B, W, d) -> (B, W, d): the residual stream after so many layers, 1 to all, before the last norm."""
+        """Return (B, W, d) -> (B, W, d): the residual stream after so many layers, 1 to all, before the last norm."""
         ...
 
 
@@ -104,15 +104,15 @@ class RotaryModel(GatedModel, Protocol):
     """A gated model with rotary positions: a cached key can be turned to another position."""
 
     def layers_of(self, cache: KVCache) -> Layers:
-        """What a cache holds."""
+        """Return what a cache holds."""
         ...
 
     def cache_of(self, layers: Layers) -> KVCache:
-        """A cache that holds it."""
+        """Return a cache that holds it."""
         ...
 
     def turned(self, keys: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
-        """(1, heads, n, e) keys as if each had stood so many positions further on; by: (n,) int64."""
+        """Return (1, heads, n, e) keys as if each had stood so many positions further on; by: (n,) int64."""
         ...
 
 
@@ -121,7 +121,7 @@ ODDITIES = (RuntimeError, ValueError, TypeError, AttributeError, IndexError, Not
 
 
 def turns_keys(model: RotaryModel, by: int = 37) -> bool:
-    """Whether `turned` gives the keys that the model itself computes `by` positions further on, in every layer.
+    """Return whether `turned` gives the keys that the model itself computes `by` positions further on, in every layer.
 
     One token alone sees only itself, so under rotary positions nothing but its keys depends on where it stands.
     """

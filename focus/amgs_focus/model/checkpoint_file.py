@@ -46,7 +46,7 @@ class EmbeddingFingerprint:
 
     @classmethod
     def of(cls, model: BaseModel) -> Self:
-        """A model's own."""
+        """Return a model's own."""
         import torch
 
         card = model.card
@@ -58,7 +58,7 @@ class EmbeddingFingerprint:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """What `text` wrote. Raises ValueError, TypeError or KeyError for anything else."""
+        """Return what `text` wrote. Raises ValueError, TypeError or KeyError for anything else."""
         told = json.loads(text)
         return cls(int(told["vocabulary"]), int(told["width"]), str(told["signs"]))
 
@@ -66,7 +66,7 @@ class EmbeddingFingerprint:
         return json.dumps(asdict(self))
 
     def agrees(self, other: EmbeddingFingerprint) -> bool:
-        """Whether both are of one embedding matrix, as far as rounding lets them be told apart."""
+        """Return whether both are of one embedding matrix, as far as rounding lets them be told apart."""
         if (self.vocabulary, self.width) != (other.vocabulary, other.width):
             return False
         ours, theirs = (np.frombuffer(base64.b64decode(one.signs), np.uint8) for one in (self, other))
@@ -76,7 +76,7 @@ class EmbeddingFingerprint:
 
 
 def is_same_model(model: BaseModel, name: str, told: EmbeddingFingerprint | None, known: Path = KNOWN) -> bool:
-    """Whether a file that was made with the model `name`, whose fingerprint it tells, is for this one.
+    """Return whether a file that was made with the model `name`, whose fingerprint it tells, is for this one.
 
     Only where neither the file nor `known` has a fingerprint for the name do the names themselves decide, without the
     owner's.
@@ -88,7 +88,7 @@ def is_same_model(model: BaseModel, name: str, told: EmbeddingFingerprint | None
 
 
 def _bare(name: str) -> str:
-    """A model's name without its owner's, in small letters."""
+    """Return a model's name without its owner's, in small letters."""
     return name.rpartition("/")[2].casefold()
 
 
@@ -176,7 +176,7 @@ def _is_for(model: BaseModel, metadata: Mapping[str, str]) -> bool:
 
 
 def _fingerprint(metadata: Mapping[str, str]) -> EmbeddingFingerprint | None:
-    """What the file tells of its model's embeddings; None where it was written before files told."""
+    """Return what the file tells of its model's embeddings; None where it was written before files told."""
     try:
         return EmbeddingFingerprint.parse(metadata[_EMBEDDINGS])
     except (KeyError, ValueError, TypeError):

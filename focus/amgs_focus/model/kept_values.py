@@ -16,7 +16,7 @@ _KEPT: WeakKeyDictionary[Any, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
 
 
 def values_of(owner: object, keys: Sequence[Hashable], make: Callable[[list[int]], Iterable[Any]]) -> list[Any]:
-    """The value of each key, in order. make: computes those at some places, which are not kept yet."""
+    """Return the value of each key, in order. make: computes those at some places, which are not kept yet."""
     kept = _KEPT.setdefault(owner, OrderedDict())
     known = {key: kept[key] for key in keys if key in kept}
     missing = [at for at, key in enumerate(keys) if key not in known]
@@ -28,5 +28,5 @@ def values_of(owner: object, keys: Sequence[Hashable], make: Callable[[list[int]
 
 
 def value_of(owner: object, key: Hashable, make: Callable[[], Any]) -> Any:
-    """The value of one key."""
+    """Return the value of one key."""
     return values_of(owner, [key], lambda _: [make()])[0]

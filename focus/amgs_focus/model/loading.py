@@ -40,7 +40,7 @@ _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 
 def load(spec: str = PACKAGED, *, precision: str = "auto", device: str = "cpu", cache: Path | None = None) -> BaseModel:
-    """The frozen model that `spec` names: a path, "smollm2" for the packaged copy, or a cached hub id.
+    """Return the frozen model that `spec` names: a path, "smollm2" for the packaged copy, or a cached hub id.
 
     Where the packaged copy is not installed, the hub's cache may hold the same model. precision is "bf16", "fp16",
     "fp32" or "auto": bf16 where the processor multiplies it natively, else fp32. Unpacking a GGUF file takes half
@@ -75,7 +75,7 @@ def native_precision(device: str = "cpu") -> str:
 
 
 def packaged_file() -> Path | None:
-    """The GGUF file inside the packaged copy, or None when the package is not installed."""
+    """Return the GGUF file inside the packaged copy, or None when the package is not installed."""
     found = importlib.util.find_spec(PACKAGE)
     if found is None or not found.submodule_search_locations:
         return None
@@ -86,7 +86,7 @@ def packaged_file() -> Path | None:
 
 
 def _resolve(spec: str) -> tuple[str, str | None]:
-    """(folder, name of the GGUF file in it or None)."""
+    """Return (folder, name of the GGUF file in it or None)."""
     path = Path(spec).expanduser()
     if path.is_file() and path.suffix.lower() == ".gguf":
         return str(path.parent), path.name
@@ -106,7 +106,9 @@ def _resolve(spec: str) -> tuple[str, str | None]:
 
 
 def _cached(spec: str, hub_id: str) -> str:
-    """The folder of a model in the hub's cache: given a folder, no library asks the network for what is not in it."""
+    """Return the folder of a model in the hub's cache: given a folder, no library asks the network for what is not in
+    it.
+    """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
@@ -154,9 +156,9 @@ def _without_tokenizer(spec: str) -> ModelMismatchError:
 
 
 def _read_unpacked(spec: str, file: Path, precision: str, cache: Path) -> tuple[Any, Any]:
-    """The model in a GGUF file, from its unpacked copy in `cache`, which is made when it is not there yet. The copy
-    goes by the file's content, so that the same file elsewhere has it already; one of its name with another content
-    goes when it is made.
+    """Return the model in a GGUF file, from its unpacked copy in `cache`, which is made when it is not there yet. The
+    copy goes by the file's content, so that the same file elsewhere has it already; one of its name with another
+    content goes when it is made.
     """
     mark = f"{file.stat().st_size} {importlib.import_module('transformers').__version__}"
     named = f"{file.stem}-{precision}-"
@@ -258,7 +260,7 @@ def _name(place: str, gguf: str | None) -> str:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """No progress bars, notices or warnings of the loading libraries; restored afterwards."""
+    """Yield no progress bars, notices or warnings of the loading libraries; restored afterwards."""
     from transformers.utils import logging as library
 
     level, bars = library.get_verbosity(), library.is_progress_bar_enabled()
@@ -289,7 +291,7 @@ _CHUNK = 1 << 22
 
 
 def is_sound_copy(copy: Path, mark: str) -> bool:
-    """Whether a copy is there, was made from what `mark` says, and every file is as it was written."""
+    """Return whether a copy is there, was made from what `mark` says, and every file is as it was written."""
     try:
         sealed = json.loads((copy / SEAL).read_text(encoding="utf-8"))
         return bool(sealed["mark"] == mark and sealed["files"] == _files(copy))

@@ -153,7 +153,7 @@ class PretrainedModel:
         return hidden
 
     def states(self, embeddings: torch.Tensor, layers: int) -> torch.Tensor:
-        """(B, W, d) -> (B, W, d) after so many layers; those above are not computed."""
+        """Return (B, W, d) -> (B, W, d) after so many layers; those above are not computed."""
         stack = next(
             module
             for module in self._decoder.modules()
@@ -173,8 +173,8 @@ class PretrainedModel:
         raise AssertionError("the layer was not reached")
 
     def attention(self, embeddings: torch.Tensor, last: int, layers: int = 0) -> torch.Tensor:
-        """(1, W, d) -> (W,): attention of the last positions to each, averaged over heads and the last so many layers,
-        0 for all.
+        """Return (1, W, d) -> (W,): attention of the last positions to each, averaged over heads and the last so many
+        layers, 0 for all.
 
         For measuring only: the fast kernels do not keep it, so the slow one runs for this pass.
         """
@@ -188,18 +188,18 @@ class PretrainedModel:
         return torch.stack(paid).mean(dim=0)
 
     def layers_of(self, cache: KVCache) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """Keys and values of each layer, (1, heads, n, e)."""
+        """Return keys and values of each layer, (1, heads, n, e)."""
         return [(layer.keys, layer.values) for layer in cache.raw.layers]
 
     def cache_of(self, layers: list[tuple[torch.Tensor, torch.Tensor]]) -> KVCache:
-        """A cache that holds them."""
+        """Return a cache that holds them."""
         cache = self.new_cache()
         for number, (keys, values) in enumerate(layers):
             cache.raw.update(keys, values, number)
         return cache
 
     def turned(self, keys: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
-        """(1, heads, n, e) rotary keys as if each had stood so many positions further on; by: (n,)."""
+        """Return (1, heads, n, e) rotary keys as if each had stood so many positions further on; by: (n,)."""
         frequencies = self._decoder.rotary_emb.inv_freq.to(keys.device, torch.float32)
         angles = by.to(frequencies)[:, None] * frequencies  # (n, r / 2)
         cos, sin = (torch.cat([turn, turn], dim=-1) for turn in (angles.cos(), angles.sin()))
@@ -227,7 +227,7 @@ class PretrainedModel:
         return scores.float()
 
     def _choose_sinks(self) -> list[int]:
-        """Four ids that open a document and, where the model chats, the user's turn."""
+        """Return four ids that open a document and, where the model chats, the user's turn."""
         tokenizer = self._tokenizer
         newline = self.encode("\n")[-1:]
         start = [t for t in (tokenizer.bos_token_id, tokenizer.eos_token_id) if t is not None][:1]
@@ -267,7 +267,7 @@ def _is_single(tokenizer: Any, token: str) -> bool:
 
 
 def chat_template(tokenizer: Any) -> ChatTemplate | None:
-    """What the tokenizer's template puts around words; None where it has none, or one for other uses."""
+    """Return what the tokenizer's template puts around words; None where it has none, or one for other uses."""
     if not getattr(tokenizer, "chat_template", None):
         return None
     user, answer = {"role": "user", "content": ASKED}, {"role": "assistant", "content": ANSWERED}

@@ -164,17 +164,17 @@ class TinyModel:
         return hidden
 
     def layers_of(self, cache: KVCache) -> list[tuple[Tensor, Tensor]]:
-        """Keys and values of each layer, (1, heads, n, head width)."""
+        """Return keys and values of each layer, (1, heads, n, head width)."""
         return list(cache.raw)
 
     def cache_of(self, layers: list[tuple[Tensor, Tensor]]) -> KVCache:
-        """A cache that holds them."""
+        """Return a cache that holds them."""
         cache = TinyCache()
         cache.layers = list(layers)
         return cache
 
     def turned(self, keys: Tensor, by: Tensor) -> Tensor:
-        """Keys as if each had stood so many positions further on."""
+        """Return keys as if each had stood so many positions further on."""
         return _rotate(keys, by)
 
     def logits(self, hidden: Tensor) -> Tensor:
@@ -186,7 +186,7 @@ def _norm(hidden: Tensor) -> Tensor:
 
 
 def _heads(mixed: Tensor) -> Tensor:
-    """(B, W, d) -> (B, heads, W, head width)."""
+    """Return (B, W, d) -> (B, heads, W, head width)."""
     batch, width, _ = mixed.shape
     return mixed.view(batch, width, HEADS, HEAD_WIDTH).transpose(1, 2)
 

@@ -34,7 +34,7 @@ def block_utilities(
     measure: bool = True,
     progress: ProgressCallback | None = None,
 ) -> tuple[BlockUtility, ...]:
-    """The worth of every memory block in the lifetime, in order of time.
+    """Return the worth of every memory block in the lifetime, in order of time.
 
     measure: also the ΔNLL of the detail that is there, or could be, over the tokens of the answer; what comes out
     counts for forgetting too. Raises
@@ -68,7 +68,7 @@ def block_utilities(
 
 
 def before_answer(state: FocusState) -> WorkingContext:
-    """The present layout without the answer's tokens, as the model saw it when it began.
+    """Return the present layout without the answer's tokens, as the model saw it when it began.
 
     What was the tail then stands as tokens again, and of a gist over older text too, that text is left as it is one
     level finer.
@@ -142,7 +142,7 @@ def _labels(
 
 
 def _share(spans: Iterable[SpanSource], bands: Sequence[Band]) -> float:
-    """How much of a block stood as tokens."""
+    """Return how much of a block stood as tokens."""
     whole = shown = 0
     for span in spans:
         whole += span.end - span.start
@@ -153,7 +153,7 @@ def _share(spans: Iterable[SpanSource], bands: Sequence[Band]) -> float:
 def _gain(
     spans: Sequence[SpanSource], labels: Sequence[_Gain], tree: LifetimeTree
 ) -> tuple[float | None, float, float]:
-    """(ΔNLL in nats a token of the answer, its standard error, the share of the block that was measured)."""
+    """Return (ΔNLL in nats a token of the answer, its standard error, the share of the block that was measured)."""
     whole = sum(span.end - span.start for span in spans)
     gain = variance = covered = 0.0
     for label in labels:

@@ -114,7 +114,7 @@ class PrefixReader:
         return PrefixReading(self._logits, computed, elapsed)
 
     def losses(self, history: ReadHistory, tree: LifetimeTree, future: Sequence[int]) -> torch.Tensor:
-        """(H,) float64: NLL in nats of each of the tokens, were they to follow. Raises as `read` does."""
+        """Return (H,) float64: NLL in nats of each of the tokens, were they to follow. Raises as `read` does."""
         logits = [self.read(history, tree).logits[None]]
         ids = torch.tensor(list(future), dtype=torch.int64)
         with torch.no_grad():
@@ -125,8 +125,8 @@ class PrefixReader:
         return torch.nn.functional.cross_entropy(torch.cat(logits).double(), ids, reduction="none")
 
     def _resumed(self, history: ReadHistory) -> int:
-        """The number of the context to go on with: the one that the cache was filled for last, else the first, with
-        what the cache has of it exactly.
+        """Return the number of the context to go on with: the one that the cache was filled for last, else the first,
+        with what the cache has of it exactly.
         """
         contexts, number = history.contexts, len(self._before)
         if number < len(contexts) and self._before == contexts[:number]:
@@ -214,7 +214,7 @@ class PrefixReader:
             self._codes = codes
 
     def _between(self, rows: torch.Tensor, positions: Positions, held: Positions) -> torch.Tensor:
-        """(n, d) at positions among those held -> hidden states (1, n, d): each sees what stands before it."""
+        """Return (n, d) at positions among those held -> hidden states (1, n, d): each sees what stands before it."""
         model = cast(RotaryModel, self._model)
         hidden_from = torch.from_numpy(held[None, :] > positions[:, None])  # (n, held + n)
         bias = torch.zeros(hidden_from.shape, dtype=rows.dtype).masked_fill(hidden_from, -torch.inf)
@@ -254,7 +254,7 @@ class PrefixReader:
 
 
 def _rows(context: WorkingContext, tree: LifetimeTree, positions: Positions) -> torch.Tensor:
-    """(n, d): the rows of these positions, ascending."""
+    """Return (n, d): the rows of these positions, ascending."""
     cuts = [0, *(np.flatnonzero(np.diff(positions) > 1) + 1), len(positions)]
     runs = [positions[low:high] for low, high in pairwise(cuts)]
     return torch.cat([context.embeddings(tree, int(run[0]), int(run[-1]) + 1) for run in runs])

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def header_of(runtime: FocusRuntime, *, created: str = "", kept: str = "") -> TraceHeader:
-    """The header for a trace of this runtime, before anything happened in it."""
+    """Return the header for a trace of this runtime, before anything happened in it."""
     gist = runtime.tree.gist
     return TraceHeader(
         model=runtime.model.card,

@@ -260,7 +260,7 @@ class FocusRuntime:
         return self.snapshot()
 
     def branches(self) -> tuple[BranchView, ...]:
-        """All branches of this run, in the order in which they were begun."""
+        """Return all branches of this run, in the order in which they were begun."""
         return self._timeline.views()
 
     def switch(self, name: str) -> FocusView:
@@ -326,7 +326,7 @@ class FocusRuntime:
         return found
 
     def why(self, entry: int | NodeRef) -> EntryExplanation:
-        """Everything behind one entry, named by its place or its node.
+        """Return everything behind one entry, named by its place or its node.
 
         Raises FocusError when it is not in the working context.
         """
@@ -336,17 +336,17 @@ class FocusRuntime:
         return view.explain(self._state, self._tree, self._measured, prices, place)
 
     def tokens(self, start: int, end: int) -> TokenSpan:
-        """The lifetime's tokens [start, end) with their texts, as far as there are any."""
+        """Return the lifetime's tokens [start, end) with their texts, as far as there are any."""
         return view.tokens(self._tree, start, end)
 
     def snapshot(self) -> FocusView:
-        """All that a screen draws, as one frozen value."""
+        """Return all that a screen draws, as one frozen value."""
         return view.snapshot(
             self._state, self._tree, self._measured, self.branches(), scorer=self._scorer.name, head=self.steps_known
         )
 
     def place(self, entry: int | NodeRef) -> int:
-        """The place of an entry in the working context. Raises FocusError when there is none such."""
+        """Return the place of an entry in the working context. Raises FocusError when there is none such."""
         entries = self._state.context.entries()
         place = entry if isinstance(entry, int) else self._state.context.position(entry)
         if place is None or not 0 <= place < len(entries):

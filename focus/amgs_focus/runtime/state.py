@@ -52,11 +52,11 @@ class ReadHistory:
         return min([len(codes[-1]), *changes])
 
     def ended(self) -> ReadHistory:
-        """The same, with a full read next: for text that came in."""
+        """Return the same, with a full read next: for text that came in."""
         return replace(self, closed=True)
 
     def after(self, context: WorkingContext, generation: int, every: int) -> ReadHistory:
-        """The history once this context is read. every: reads after a change, of which the last is in full."""
+        """Return the history once this context is read. every: reads after a change, of which the last is in full."""
         last = self.last
         if last is None or generation != self.generation or self.closed:
             return ReadHistory((context,), generation)
@@ -69,7 +69,7 @@ class ReadHistory:
         return ReadHistory((context,), generation)
 
     def reuses(self, context: WorkingContext, generation: int, every: int) -> bool:
-        """Whether the context, were it changed by now, would be read by reusing what was read before."""
+        """Return whether the context, were it changed by now, would be read by reusing what was read before."""
         grown = self.last is not None and context.lifetime > self.last.lifetime
         return grown and not self.closed and generation == self.generation and len(self.contexts) < every
 
@@ -80,7 +80,7 @@ class ReadHistory:
         return min(common(self.last.codes(), context.codes()), self.exact, context.used - 1)
 
     def pending(self, context: WorkingContext, generation: int, every: int) -> int:
-        """Positions that reading the context would compute; 0 where it was read last."""
+        """Return positions that reading the context would compute; 0 where it was read last."""
         following = self.after(context, generation, every)
         codes = context.codes()
         if self.last is None or following.contexts == (context,):
@@ -99,7 +99,7 @@ NOTHING_READ = ReadHistory()
 
 
 def common(left: Codes, right: Codes) -> int:
-    """Positions from the front that are equal."""
+    """Return positions from the front that are equal."""
     length = min(len(left), len(right))
     differ = np.flatnonzero(left[:length] != right[:length])
     return int(differ[0]) if len(differ) else length

@@ -29,7 +29,7 @@ def refocus(
     *,
     forced: bool = False,
 ) -> tuple[FocusState, Refocus]:
-    """The state after a refocus and its record; nothing else changes.
+    """Return the state after a refocus and its record; nothing else changes.
 
     After new text there are `question_passes` passes of at most `question_n_diff` actions, else
     `refinement_passes` of at most `n_diff`; they end early when one applies nothing. While nothing is asked one pass
@@ -110,7 +110,7 @@ def refocus(
 
 
 def _parts(found: Scores, context: WorkingContext) -> dict[NodeRef, Parts]:
-    """Each entry's named summands."""
+    """Return each entry's named summands."""
     named = {name: aggregate(context, part) for name, part in found.parts.items()}
     return {
         entry.node: tuple((name, float(part[place])) for name, part in named.items())
@@ -135,7 +135,7 @@ def decode_token(
     generator: torch.Generator,
     progress: ProgressCallback | None = None,
 ) -> tuple[StepRecord, FocusState]:
-    """The record of one more token and the state after it; the tree has grown by it.
+    """Return the record of one more token and the state after it; the tree has grown by it.
 
     Times, refocus and state hash of the record are the caller's to fill in. Raises WindowBudgetError where no
     position can be made free, FocusError where the model fails, and whatever `progress` raises to cancel; the
@@ -179,7 +179,7 @@ def decode_token(
 
 
 def choose(logits: torch.Tensor, temperature: float, generator: torch.Generator) -> tuple[int, float]:
-    """(V,) -> the next token and its NLL in nats under the model itself, whatever the temperature."""
+    """Return (V,) -> the next token and its NLL in nats under the model itself, whatever the temperature."""
     log_probabilities = torch.log_softmax(logits.double(), dim=-1)
     if temperature == 0:
         token = int(logits.argmax())

@@ -77,7 +77,7 @@ class Timeline:
         return self._line.moves[-1].after.step if self._line.moves else self._start.step
 
     def ahead(self) -> Move | None:
-        """The move that was undone last."""
+        """Return the move that was undone last."""
         return self._line.moves[self._place] if self._place < len(self._line.moves) else None
 
     def add(self, move: Move) -> BranchView | None:
@@ -184,7 +184,7 @@ class Timeline:
         return self._line.moves[self._place - 1].after if self._place else self._start
 
     def views(self) -> tuple[BranchView, ...]:
-        """All branches, in the order in which they were begun."""
+        """Return all branches, in the order in which they were begun."""
         return tuple(self._view(line) for line in self._lines.values())
 
     def _free_name(self) -> str:
@@ -207,6 +207,6 @@ class Timeline:
 
 
 def _common(ours: Sequence[Move], theirs: Sequence[Move]) -> int:
-    """How many moves two branches share."""
+    """Return how many moves two branches share."""
     pairs = zip(ours, theirs, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a is not b), min(len(ours), len(theirs)))

@@ -35,7 +35,7 @@ def snapshot(
     scorer: str,
     head: int,
 ) -> FocusView:
-    """A runtime as one frozen value.
+    """Return a runtime as one frozen value.
 
     measurements: the latest of each node. scorer: its name; head: steps known on the active branch.
     """
@@ -95,7 +95,7 @@ def _text_of(entry: Entry, tree: LifetimeTree) -> str:
 
 
 def _unheld(state: FocusState, tree: LifetimeTree) -> tuple[NodeRef, ...]:
-    """The spans that were pinned and stand coarser than that."""
+    """Return the spans that were pinned and stand coarser than that."""
     pinned = [node for node, word in state.allocator.overrides.items() if word == "pin" and tree.exists(node)]
     places = {node: state.context.covering(tree.span(node)[0]) for node in pinned}
     entries = state.context.entries()
@@ -105,7 +105,7 @@ def _unheld(state: FocusState, tree: LifetimeTree) -> tuple[NodeRef, ...]:
 def explain(
     state: FocusState, tree: LifetimeTree, measurements: Measurements, prices: ReadingCosts, place: int
 ) -> EntryExplanation:
-    """Everything behind the entry at a place. prices: what reading the context costs now."""
+    """Return everything behind the entry at a place. prices: what reading the context costs now."""
     settings = state.settings
     entry = state.context.entries()[place]
     decisions = _by_node(state.last.decisions if state.last else ())
@@ -150,7 +150,7 @@ def tokens(tree: LifetimeTree, start: int, end: int) -> TokenSpan:
 
 
 def token_texts(model: BaseModel, ids: Sequence[int]) -> tuple[str, ...]:
-    """Each token's text. A character that several tokens make up stands with the last of them."""
+    """Return each token's text. A character that several tokens make up stands with the last of them."""
     texts, before = [], ""
     for place in range(1, len(ids) + 1):
         whole = model.decode(ids[:place])
@@ -220,19 +220,19 @@ def _decision_of(entry: Entry, decisions: Decisions, block_size: int) -> Decisio
 
 
 def _collapsible(entry: Entry, context: WorkingContext, tree: LifetimeTree) -> bool:
-    """Whether a complete gist outside the tail stands above the entry."""
+    """Return whether a complete gist outside the tail stands above the entry."""
     parent = parent_of(entry.node, context.block_size)
     return parent.index < tree.count(parent.level) and tree.span(parent)[1] <= context.tail_start
 
 
 def _collapse_cost(entry: Entry, context: WorkingContext) -> int:
-    """Positions that closing the entry's parent takes (negative), were all siblings at its level."""
+    """Return positions that closing the entry's parent takes (negative), were all siblings at its level."""
     siblings = 1 if entry.level == 0 else context.block_size
     return context.collapse_cost([entry] * siblings)
 
 
 def _main_source(entry: Entry, tree: LifetimeTree) -> str | None:
-    """The block that most of an entry came from; None for gists of gists of gists, which mix too many."""
+    """Return the block that most of an entry came from; None for gists of gists of gists, which mix too many."""
     if entry.level > 2:
         return None
     shares: Counter[str] = Counter()
@@ -265,7 +265,7 @@ def _sentence(decision: Decision | None, refocuses: int) -> str:
 
 
 def _would(shown: EntryView, decision: Decision | None, state: FocusState, settings: FocusSettings) -> str:
-    """What would make something happen to the entry at the next refocus."""
+    """Return what would make something happen to the entry at the next refocus."""
     if shown.protected:
         end = (shown.index + 1) * settings.block_size
         waits = end + settings.tail_blocks * settings.block_size - state.context.lifetime

@@ -192,7 +192,7 @@ class Trace:
 
 
 def outcome(refocus: Refocus | None) -> Any:
-    """What was decided, without how long it took and with scores left to the decisions that they led to."""
+    """Return what was decided, without how long it took and with scores left to the decisions that they led to."""
     if refocus is None:
         return None
     decided = [(one.level, one.index, one.kind, one.reason, one.rank) for one in refocus.decisions]

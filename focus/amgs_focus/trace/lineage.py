@@ -131,7 +131,7 @@ class Lineage:
     active: str
 
     def line(self, name: str = "") -> TraceBranch:
-        """A branch, the active one for "". Raises TraceError for one that is not there."""
+        """Return a branch, the active one for "". Raises TraceError for one that is not there."""
         if (name or self.active) not in self.lines:
             raise TraceError(
                 f"The trace has no branch {name!r}.",
@@ -169,7 +169,7 @@ def lineage(trace: Trace) -> Lineage:
 
 
 def summary(trace: Trace, path: str = "") -> TraceSummary:
-    """What the trace holds."""
+    """Return what the trace holds."""
     found = lineage(trace)
     line = found.line()
     counts = Counter(NAMES[type(event.record)] for event in trace.events)
@@ -208,8 +208,8 @@ def diff(
     headers: tuple[TraceHeader, TraceHeader] | None = None,
     names: tuple[str, str] | None = None,
 ) -> TraceDiff:
-    """Where two branches, of one trace or of two, part: the first thing done otherwise, the first decision
-    that differs, and the text after it. headers: of their traces, where they are two.
+    """Return where two branches, of one trace or of two, part: the first thing done otherwise, the first decision that
+    differs, and the text after it. headers: of their traces, where they are two.
     """
     part = next(
         (at for at, (a, b) in enumerate(zip(ours.moves, theirs.moves, strict=False)) if not _alike(a, b)),
@@ -236,7 +236,7 @@ def diff(
 
 
 def _seek(line: TraceBranch, place: int, step: int) -> int:
-    """The place in a line at which so many steps were taken, going move by move as the runtime does."""
+    """Return the place in a line at which so many steps were taken, going move by move as the runtime does."""
     taken = _steps(line.moves[:place])
     while place > 0 and taken > step:
         place -= 1
@@ -252,7 +252,7 @@ def _steps(moves: Sequence[Record]) -> int:
 
 
 def _alike(a: Record, b: Record) -> bool:
-    """Whether two moves did the same, however long they took."""
+    """Return whether two moves did the same, however long they took."""
     if isinstance(a, StepRecord) and isinstance(b, StepRecord):
         return a.token == b.token and outcome(a.refocus) == outcome(b.refocus)
     if isinstance(a, Refocus) and isinstance(b, Refocus):
@@ -269,7 +269,7 @@ def _alike(a: Record, b: Record) -> bool:
 
 
 def _first_change(ours: TraceBranch, theirs: TraceBranch) -> tuple[int, tuple[Changed, ...]]:
-    """The first refocus that decided otherwise: tokens decoded before it, and what it decided."""
+    """Return the first refocus that decided otherwise: tokens decoded before it, and what it decided."""
     for a, b in zip(ours.refocuses, theirs.refocuses, strict=False):
         if outcome(a) != outcome(b):
             return a.step, _changes(a, b)
@@ -292,7 +292,7 @@ def _reason(decision: Decision | None) -> Reason | None:
 
 
 def _what(a: Record | None, b: Record | None) -> Change:
-    """What kind of thing differs first."""
+    """Return what kind of thing differs first."""
     one = a if a is not None else b
     if one is None:
         return "nothing"
@@ -317,7 +317,7 @@ _CHANGES: tuple[tuple[type[Record], Change], ...] = (
 
 
 def _told(move: Record | None) -> str:
-    """One move as a sentence."""
+    """Return one move as a sentence."""
     if move is None:
         return "ends here"
     if isinstance(move, StepRecord):

@@ -90,7 +90,7 @@ class Telemetry:
 
 
 def telemetry(trace: Trace, line: TraceBranch) -> Telemetry:
-    """The telemetry of one branch of a trace."""
+    """Return the telemetry of one branch of a trace."""
     settings = trace.header.settings
     horizon = int(settings["horizon"])
     refocuses, steps = line.refocuses, line.steps
@@ -120,7 +120,7 @@ def to_jsonl(found: Telemetry) -> str:
 
 
 def stays(refocuses: Sequence[Refocus], settings: Mapping[str, Any]) -> Stays:
-    """How long entries outside the tail kept their level, from the entries that each refocus lists."""
+    """Return how long entries outside the tail kept their level, from the entries that each refocus lists."""
     since: dict[NodeRef, int] = {}
     ended: list[int] = []
     for at, refocus in enumerate(refocuses):
@@ -165,7 +165,9 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def begin_wandb_run(project: str, asked_by: str, **said: Any) -> Any:
-    """A run of the library; raises ConfigurationError, which names what asked for it, where it is not installed."""
+    """Return a run of the library; raises ConfigurationError, which names what asked for it, where it is not
+    installed.
+    """
     if importlib.util.find_spec("wandb") is None:
         raise ConfigurationError(
             f"{asked_by} needs Weights & Biases, but the wandb package is not installed.",

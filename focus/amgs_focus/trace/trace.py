@@ -57,7 +57,7 @@ class _HeaderLine:
 
 @cache
 def _line() -> Any:
-    """A line of a known kind with its record, as a type that JSON is read by."""
+    """Return a line of a known kind with its record, as a type that JSON is read by."""
     fields: dict[str, dict[str, Any]] = {
         name: {"kind": (Literal[name], ...), "data": (kind, ...)} for name, kind in KINDS.items()
     }
@@ -89,7 +89,7 @@ class TraceWriter:
         return self._path
 
     def raw(self) -> bytes:
-        """Everything written so far."""
+        """Return everything written so far."""
         if isinstance(self._file, io.StringIO):
             return self._file.getvalue().encode("utf-8")
         return self._path.read_bytes() if self._path is not None else b""
@@ -210,7 +210,7 @@ def read(source: Path | bytes, *, allow_incomplete: bool = False) -> Trace:
 
 
 def _checked(line: bytes, number: int, running: int) -> tuple[int, bytes]:
-    """The running checksum and the JSON of one line."""
+    """Return the running checksum and the JSON of one line."""
     given, _, body = line.partition(b" ")
     running = zlib.crc32(body, running)
     if given != f"{running:08x}".encode():
@@ -239,7 +239,7 @@ def _record(body: bytes, number: int) -> Record:
 
 
 def _what_is_wrong(body: bytes, error: ValueError) -> str:
-    """Why a line is no event that can be read."""
+    """Return why a line is no event that can be read."""
     try:
         kind = parsed(_AnyLine, body).kind
     except ValueError:

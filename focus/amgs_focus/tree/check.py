@@ -89,7 +89,7 @@ def check(
 def _checked(
     path: Path, first: CtxHeader | None, mend: bool, purged: Sequence[NodeRun]
 ) -> tuple[CtxHeader | None, FileCheck]:
-    """A file's header, and what is wrong with the file beside the lowest level's header."""
+    """Return a file's header, and what is wrong with the file beside the lowest level's header."""
     if not _LEVEL.fullmatch(path.name):
         return None, FileCheck(path.name, 0, "it is no level of a lifetime: move it away.")
     try:
@@ -119,7 +119,7 @@ def _checked_vectors(path: Path, mend: bool) -> FileCheck:
 
 
 def _holds_one(folder: Path) -> bool:
-    """Whether a lifetime lies there, whole or not. Raises CtxError for what is no path at all."""
+    """Return whether a lifetime lies there, whole or not. Raises CtxError for what is no path at all."""
     try:
         return any((folder / name).is_symlink() or (folder / name).exists() for name in ("L0.ctx", JOURNAL))
     except (OSError, ValueError) as error:
@@ -176,7 +176,9 @@ def _mended(path: Path, error: CtxError, purged: Sequence[NodeRun]) -> tuple[Ctx
 
 
 def _journal(folder: Path, first: CtxHeader | None, mend: bool) -> tuple[FileCheck, int]:
-    """The journal, and the lifetime's length as it tells. first: the header of L0.ctx, None where it cannot be read."""
+    """Return the journal, and the lifetime's length as it tells. first: the header of L0.ctx, None where it cannot be
+    read.
+    """
     count = first.count if first else 0
     journal = SpanJournal(folder, "", first.block_size if first else 0)
     try:

@@ -178,7 +178,7 @@ def plan_corpus(
 
 
 def _domains(documents: Sequence[Document], name: str) -> dict[str, str]:
-    """Each document's domain: its top folder, where that has a README, else the corpus's name."""
+    """Return each document's domain: its top folder, where that has a README, else the corpus's name."""
     own = {
         PurePosixPath(one.path).parts[0]
         for one in documents
@@ -188,7 +188,7 @@ def _domains(documents: Sequence[Document], name: str) -> dict[str, str]:
 
 
 def _rank(document: Document) -> int:
-    """The document's place in the chain from README to tests."""
+    """Return the document's place in the chain from README to tests."""
     if PurePosixPath(document.path).stem.lower() == "readme":
         return 0
     if _TESTS.search(document.path):
@@ -225,7 +225,7 @@ def _sections(document: Document, domain: str) -> list[DocumentSection]:
 
 
 def _python_cuts(text: str) -> list[tuple[int, str]]:
-    """Where each top-level function or class begins; nothing for a file that does not parse."""
+    """Return where each top-level function or class begins; nothing for a file that does not parse."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
@@ -242,7 +242,7 @@ def _python_cuts(text: str) -> list[tuple[int, str]]:
 
 
 def _margin_cuts(text: str) -> list[tuple[int, str]]:
-    """Where each definition at the margin begins, with the comment right above it."""
+    """Return where each definition at the margin begins, with the comment right above it."""
     found, at, above = [], 0, -1
     for line in text.splitlines(keepends=True):
         defined = _AT_MARGIN.match(line)
@@ -257,7 +257,7 @@ def _margin_cuts(text: str) -> list[tuple[int, str]]:
 
 
 def _heading_cuts(text: str) -> list[tuple[int, str]]:
-    """Where each heading of the first three levels begins, those inside code apart."""
+    """Return where each heading of the first three levels begins, those inside code apart."""
     found, at, fenced = [], 0, False
     for line in text.splitlines(keepends=True):
         if line.lstrip().startswith(("```", "~~~")):
@@ -270,7 +270,7 @@ def _heading_cuts(text: str) -> list[tuple[int, str]]:
 
 
 def _evened(text: str, cuts: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The cuts with a beginning, and with long stretches cut again between paragraphs."""
+    """Return the cuts with a beginning, and with long stretches cut again between paragraphs."""
     if not cuts or cuts[0][0] > 0:
         cuts = [(0, "beginning"), *cuts]
     made = []
@@ -288,7 +288,7 @@ def _evened(text: str, cuts: list[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def _thinned(sections: Sequence[DocumentSection]) -> tuple[list[DocumentSection], tuple[Dropped, ...]]:
-    """The sections without those that an earlier one says nearly word for word."""
+    """Return the sections without those that an earlier one says nearly word for word."""
     holders: defaultdict[int, list[int]] = defaultdict(list)
     kept: list[DocumentSection] = []
     dropped = []

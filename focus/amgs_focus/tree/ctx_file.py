@@ -102,7 +102,7 @@ class CtxHeader:
         return cls(level, block, width, dtype, text, gist, count)
 
     def same_layout(self, other: CtxHeader) -> bool:
-        """Whether files with the two headers hold rows of one kind, made for one model."""
+        """Return whether files with the two headers hold rows of one kind, made for one model."""
         ours, theirs = replace(self, count=0, gist_version=0), replace(other, count=0, gist_version=0)
         return ours.pack() == theirs.pack()
 
@@ -178,7 +178,7 @@ class CtxFile:
         return self._header.count
 
     def rows(self, start: int, stop: int) -> Rows:
-        """Rows [start, stop): (n,) uint32 at level 0, else (n, width) float16, or float32 from bf16.
+        """Return rows [start, stop): (n,) uint32 at level 0, else (n, width) float16, or float32 from bf16.
 
         A view of the mapped file where no conversion is needed; do not keep it across `truncate`. Raises CtxError where
         they are not what was written.
@@ -301,7 +301,7 @@ class CtxFile:
         self.close()
 
     def _mapped(self) -> Rows:
-        """The counted rows as they are stored, mapped anew after growth."""
+        """Return the counted rows as they are stored, mapped anew after growth."""
         count, width = self._header.count, self._header.width
         if self._map is None or len(self._map) < count:
             stored = np.dtype(_STORED[self._header.dtype])
@@ -387,8 +387,8 @@ def clipped(name: str) -> str:
 
 
 def is_there(path: Path) -> bool:
-    """Whether a lifetime has this file. Raises CtxError where something else lies in its place: a folder, a pipe (which
-    would keep its reader waiting), a link that leads nowhere.
+    """Return whether a lifetime has this file. Raises CtxError where something else lies in its place: a folder, a pipe
+    (which would keep its reader waiting), a link that leads nowhere.
     """
     try:
         mode = path.stat().st_mode
@@ -411,7 +411,7 @@ def _damaged(message: str) -> CtxError:
 
 
 def unwritten(path: Path, error: OSError) -> CtxError:
-    """The error for a lifetime file that the disk would not take."""
+    """Return the error for a lifetime file that the disk would not take."""
     why = error.strerror or str(error)
     return CtxError(f"{path} cannot be written ({why}).", way_out="Free some disk space; what the file held is intact.")
 

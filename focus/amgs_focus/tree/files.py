@@ -99,7 +99,7 @@ class LifetimeStore(Protocol):
     def level(self, number: int) -> RowStore: ...
 
     def levels(self) -> tuple[int, ...]:
-        """The levels that are there, lowest first."""
+        """Return the levels that are there, lowest first."""
         ...
 
     @property
@@ -108,7 +108,7 @@ class LifetimeStore(Protocol):
         ...
 
     def load(self) -> Journalled:
-        """The spans, the open block's tokens and the metadata as last recorded."""
+        """Return the spans, the open block's tokens and the metadata as last recorded."""
         ...
 
     def record(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None: ...
@@ -129,7 +129,7 @@ class LifetimeStore(Protocol):
         ...
 
     def begin_vectors(self, encoder: str, dimension: int) -> RowStore:
-        """The vectors of this encoder, empty where those that are there are another's."""
+        """Return the vectors of this encoder, empty where those that are there are another's."""
         ...
 
     def blank_vectors(self, ranges: Sequence[tuple[int, int]]) -> None:
@@ -318,7 +318,7 @@ class FolderStore:
         self._lock.close()
 
     def _name_in_files(self, base: BaseModel) -> str:
-        """The name that the files have for this model. Raises CtxError where they are another model's."""
+        """Return the name that the files have for this model. Raises CtxError where they are another model's."""
         head = first_line(self._folder)
         name, told = (head.model, head.embeddings) if head is not None else ("", None)
         if not name and is_there(self._path(0)):
@@ -333,7 +333,7 @@ class FolderStore:
         )
 
     def _left_vectors(self) -> CtxFile | None:
-        """The vectors that an earlier session made; damaged ones go, as they can be made anew."""
+        """Return the vectors that an earlier session made; damaged ones go, as they can be made anew."""
         path = self._folder / VECTORS
         if not is_there(path):
             return None

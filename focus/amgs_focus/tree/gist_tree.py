@@ -152,7 +152,7 @@ class LifetimeTree:
         return len(self._store.level(level)) if level in self._store.levels() else 0
 
     def exists(self, node: NodeRef) -> bool:
-        """Whether the node is complete; at level 0 the open block counts once it has a token."""
+        """Return whether the node is complete; at level 0 the open block counts once it has a token."""
         if node.level == 0 and node.index == self.count(0):
             return bool(self._open)
         return 0 <= node.index < self.count(node.level)
@@ -163,7 +163,7 @@ class LifetimeTree:
         return node.index * width, min((node.index + 1) * width, self.length)
 
     def is_stale(self, node: NodeRef) -> bool:
-        """Whether the node's gist was made by another version of the encoder."""
+        """Return whether the node's gist was made by another version of the encoder."""
         return node.level > 0 and self.gist_version(node.level) != self._gist.version
 
     def gist_version(self, level: int) -> int:
@@ -171,11 +171,11 @@ class LifetimeTree:
         return self._store.gist_version(level)
 
     def is_sealed(self, node: NodeRef) -> bool:
-        """Whether the node's detail was forgotten, so that it may not be expanded."""
+        """Return whether the node's detail was forgotten, so that it may not be expanded."""
         return self.catalogue.is_sealed(node)
 
     def tokens(self, start: int, end: int) -> Tokens:
-        """Token ids [start, end), a copy."""
+        """Return token ids [start, end), a copy."""
         whole = len(self._store.level(0))
         kept = self._store.level(0).rows(start, min(end, whole))
         rest = self._open[max(0, start - whole) : max(0, end - whole)]
@@ -195,7 +195,7 @@ class LifetimeTree:
         return "".join(pieces)
 
     def sources(self, start: int, end: int) -> tuple[SpanSource, ...]:
-        """Where tokens [start, end) came from: spans in order that tile it, clipped to it."""
+        """Return where tokens [start, end) came from: spans in order that tile it, clipped to it."""
         return tuple(
             replace(span, start=max(start, span.start), end=min(end, span.end))
             for span in self.sources_whole(start, end)
@@ -208,11 +208,11 @@ class LifetimeTree:
         return tuple(span for span in self._spans[first:last] if span.end > start)
 
     def spans(self) -> tuple[SpanSource, ...]:
-        """Where the whole lifetime came from, in order."""
+        """Return where the whole lifetime came from, in order."""
         return tuple(self._spans)
 
     def children(self, ref: NodeRef) -> tuple[NodeRef, ...]:
-        """What an expansion puts in its place: one block for a level-1 gist, K gists for a higher one."""
+        """Return what an expansion puts in its place: one block for a level-1 gist, K gists for a higher one."""
         if ref.level == 0:
             return ()
         if ref.level == 1:
@@ -332,7 +332,7 @@ class LifetimeTree:
         self._store.close()
 
     def _children_of(self, level: int) -> int:
-        """How many nodes of a level could be complete, given the level below."""
+        """Return how many nodes of a level could be complete, given the level below."""
         return self.count(0) if level == 1 else self.count(level - 1) // self._block_size
 
     def _missing(self) -> int:
@@ -347,7 +347,7 @@ class LifetimeTree:
         return torch.from_numpy(np.array(rows, dtype=np.float32)).view(-1, self.slots, self._width)
 
     def _encode(self, level: int, first: int, last: int) -> Rows:
-        """Gists [first, last) of a level as (n, slots * d) float16."""
+        """Return gists [first, last) of a level as (n, slots * d) float16."""
         size = self._block_size
         below = self._store.level(level - 1).rows(first * size, last * size).reshape(last - first, -1)
 

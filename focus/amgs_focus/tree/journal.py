@@ -184,17 +184,17 @@ class SpanJournal:
             self._path.unlink()
 
     def is_there(self) -> bool:
-        """Whether there is a journal; raises CtxError where something else lies in its place."""
+        """Return whether there is a journal; raises CtxError where something else lies in its place."""
         return is_there(self._path)
 
     def _whole(self) -> bytes:
-        """Its lines, without a last one that has no end."""
+        """Return its lines, without a last one that has no end."""
         raw = self._path.read_bytes()
         return raw[: raw.rfind(b"\n") + 1]
 
     def _read(self, raw: bytes, tokens: int) -> Journalled:
-        """What the lines tell. Raises CtxError for one that is damaged, and where they are not those that were written.
-        tokens: in the rows; a journal that was only begun is of none.
+        """Return what the lines tell. Raises CtxError for one that is damaged, and where they are not those that were
+        written. tokens: in the rows; a journal that was only begun is of none.
         """
         told = Journalled()
         for number, line in enumerate(raw.splitlines(), start=1):
@@ -270,7 +270,9 @@ class SpanJournal:
 
 
 def first_line(folder: Path) -> FirstLine | None:
-    """What the journal of a folder begins with; None where there is none yet. Raises CtxError for a damaged one."""
+    """Return what the journal of a folder begins with; None where there is none yet. Raises CtxError for a damaged
+    one.
+    """
     path = folder / JOURNAL
     if not is_there(path):
         return None
@@ -307,7 +309,7 @@ def add_span(spans: list[SpanSource], span: SpanSource) -> None:
 
 
 def clip(spans: list[SpanSource], length: int) -> list[SpanSource]:
-    """The spans of the first `length` tokens."""
+    """Return the spans of the first `length` tokens."""
     kept = [span for span in spans if span.start < length]
     if kept and kept[-1].end > length:
         last = kept[-1]
@@ -316,13 +318,13 @@ def clip(spans: list[SpanSource], length: int) -> list[SpanSource]:
 
 
 def journal_line(raw: bytes) -> JournalLine:
-    """A line of the journal. Raises ValueError or TypeError for one that is damaged."""
+    """Return a line of the journal. Raises ValueError or TypeError for one that is damaged."""
     line: JournalLine = parsed(_any_line(), raw)
     return line
 
 
 def changed(span_metadata: SpanMetadata, line: JournalLine, block_size: int) -> SpanMetadata:
-    """What a line of the journal makes of it. Raises ValueError for a tag or a trust that cannot be."""
+    """Return what a line of the journal makes of it. Raises ValueError for a tag or a trust that cannot be."""
     match line:
         case ActLine(act):
             return span_metadata.acted(act)
@@ -347,14 +349,14 @@ def changed(span_metadata: SpanMetadata, line: JournalLine, block_size: int) -> 
 
 
 def span_line(span: SpanSource, open_tokens: list[int], about: SpanAbout) -> dict[str, Any]:
-    """The journal's line for an append."""
+    """Return the journal's line for an append."""
     line = {**plain(span), "open": open_tokens}
     return {**line, "about": about.plain()} if about != BLANK else line
 
 
 @cache
 def _any_line() -> Any:
-    """The union of all lines, as a type that JSON is read by."""
+    """Return the union of all lines, as a type that JSON is read by."""
     lines = [Annotated[line, PydanticTag(name)] for name, line in _LINES.items()]
     return Annotated[Union[tuple(lines)], Discriminator(_kind)]  # noqa: UP007 - a union of a tuple
 

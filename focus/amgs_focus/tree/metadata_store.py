@@ -63,7 +63,9 @@ class BlockVectors:
             rows.append(made)
 
     def cosines(self, vector: NDArray[np.float32], blocks: int) -> Cosines:
-        """(d,) -> (blocks,) products with the first so many rows, a piece of them at a time; 0 for what has none."""
+        """Return (d,) -> (blocks,) products with the first so many rows, a piece of them at a time; 0 for what has
+        none.
+        """
         found = np.zeros(blocks, np.float32)
         rows = self._store.vectors
         if rows is None:
@@ -118,7 +120,7 @@ class Catalogue:
         return self.span_metadata.sealed
 
     def is_sealed(self, node: NodeRef) -> bool:
-        """Whether what lies below a gist was forgotten."""
+        """Return whether what lies below a gist was forgotten."""
         return node in self.span_metadata.sealed
 
     def begin(self, span_metadata: SpanMetadata) -> None:
@@ -128,7 +130,7 @@ class Catalogue:
             self._blank()
 
     def about(self, start: int) -> SpanAbout:
-        """What is known of the span that begins at a token."""
+        """Return what is known of the span that begins at a token."""
         return self.span_metadata.about.get(start, BLANK)
 
     def describe(self, spans: Mapping[int, SpanAbout]) -> None:
@@ -184,7 +186,7 @@ class Catalogue:
         self.usage.cut(length, self._block_size)
 
     def gone(self, level: int) -> tuple[Range, ...]:
-        """Rows of a level under or of purged nodes, in order: they cannot be made anew. At level 0 tokens."""
+        """Return rows of a level under or of purged nodes, in order: they cannot be made anew. At level 0 tokens."""
         size = self._block_size
         ranges = []
         for run in self.span_metadata.purged.runs:
@@ -222,5 +224,5 @@ def _merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
 
 
 def overlapping(ranges: Sequence[Range], start: int, end: int) -> list[Range]:
-    """What of the ranges lies in [start, end)."""
+    """Return what of the ranges lies in [start, end)."""
     return [(max(low, start), min(high, end)) for low, high in ranges if low < end and start < high]

@@ -80,13 +80,13 @@ class NodeSet:
         return self - (self - other)
 
     def within(self, length: int, block_size: int) -> NodeSet:
-        """The nodes that lie in the first `length` tokens."""
+        """Return the nodes that lie in the first `length` tokens."""
         return NodeSet.joined(
             (run.level, run.first, min(run.stop, length // block_size**run.level)) for run in self.runs
         )
 
     def levels(self) -> dict[int, int]:
-        """How many nodes of each level."""
+        """Return how many nodes of each level."""
         return {
             level: sum(run.stop - run.first for run in runs)
             for level, runs in groupby(self.runs, key=lambda run: run.level)

@@ -12,7 +12,7 @@ MOST = 16  # spans listed of a coarse gist
 
 
 def node_provenance(tree: LifetimeTree, node: NodeRef) -> NodeProvenance:
-    """How a node is kept; of a block of tokens the use and the gist are those of the gist above it."""
+    """Return how a node is kept; of a block of tokens the use and the gist are those of the gist above it."""
     start, end = tree.span(node)
     catalogue = tree.catalogue
     spans = [
@@ -35,7 +35,7 @@ def node_provenance(tree: LifetimeTree, node: NodeRef) -> NodeProvenance:
 
 
 def spread_of(tree: LifetimeTree, start: int, end: int, most: int = 256) -> float:
-    """How much the level-1 gists of tokens [start, end) differ, of at most the first `most`: their mean squared
+    """Return how much the level-1 gists of tokens [start, end) differ, of at most the first `most`: their mean squared
     distance to their mean, as a share of their mean square. Near 0 for what repeats itself.
     """
     first, last = start // tree.block_size, min(-(-end // tree.block_size), tree.count(1))

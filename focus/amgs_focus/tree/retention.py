@@ -97,7 +97,7 @@ def plan(
     limit: int | None = None,
     progress: Watch | None = None,
 ) -> ForgetPlan:
-    """What the rules would forget now, at most `limit` gists, the weakest. Nothing is changed."""
+    """Return what the rules would forget now, at most `limit` gists, the weakest. Nothing is changed."""
     weak: list[tuple[float, int, int, int]] = []  # strength, level, first token, index
     counted: Counter[tuple[int, Fate]] = Counter()
     asked = _RecentQuestions(tree)
@@ -132,7 +132,7 @@ def assess(
     now: RetentionContext,
     asked: _RecentQuestions | None = None,
 ) -> Assessment:
-    """The strength and the fate of gists [first, stop) of a level."""
+    """Return the strength and the fate of gists [first, stop) of a level."""
     size = tree.block_size
     width = size**level
     starts = np.arange(first, stop, dtype=np.int64) * width
@@ -161,7 +161,7 @@ def assess(
 
 
 def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: RetentionContext) -> ForgetPlan:
-    """A plan for gists that the operator named, with all below them, whatever their strength.
+    """Return a plan for gists that the operator named, with all below them, whatever their strength.
 
     Raises FocusError for one that may not be forgotten: not complete, in the tail, tagged, pinned.
     """
@@ -205,7 +205,7 @@ def act_of(
     by: str = "",
     why: str = "",
 ) -> Act:
-    """The next act of a lifetime."""
+    """Return the next act of a lifetime."""
     return Act(tree.catalogue.span_metadata.next_id, kind, nodes, at, by, why, record)
 
 
@@ -221,7 +221,7 @@ def require_in_reach(tree: LifetimeTree, tail_start: int) -> None:
 
 
 def freed(tree: LifetimeTree, nodes: NodeSet) -> int:
-    """Bytes of the files that purging would make empty: tokens of 4 bytes, gists of 2 a value."""
+    """Return bytes of the files that purging would make empty: tokens of 4 bytes, gists of 2 a value."""
     row = tree.slots * tree.model.card.width * 2
     return sum((run.stop - run.first) * tree.block_size * (4 if run.level == 1 else row) for run in nodes.runs)
 
@@ -236,7 +236,7 @@ class _RecentQuestions:
         self._index: SpanIndex | None = None
 
     def among(self, nodes: Sequence[NodeRef]) -> list[NodeRef]:
-        """Those of the nodes of which some block has enough of one question's words."""
+        """Return those of the nodes of which some block has enough of one question's words."""
         if not nodes or not self._questions:
             return []
         if self._index is None:
@@ -274,7 +274,7 @@ def _guard(
 
 
 def _hidden(tree: LifetimeTree, node: NodeRef) -> bool:
-    """Whether a gist or one above it is sealed."""
+    """Return whether a gist or one above it is sealed."""
     while node.level <= tree.depth:
         if tree.is_sealed(node):
             return True
@@ -285,7 +285,7 @@ def _hidden(tree: LifetimeTree, node: NodeRef) -> bool:
 def _lives(
     tree: LifetimeTree, rules: ForgetRules, starts: NDArray[np.int64], width: int
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """(n,) half-life of each gist, the longest of the spans in it; (n,) whether all of them were superseded."""
+    """Return (n,) half-life of each gist, the longest of the spans in it; (n,) whether all of them were superseded."""
     spans = tree.spans()
     if not len(starts) or not spans:
         return np.full(len(starts), float(rules.half_life)), np.zeros(len(starts), bool)
@@ -307,7 +307,7 @@ def _lives(
 
 
 def _described(tree: LifetimeTree, run: NodeRun, found: Assessment) -> Descriptor:
-    """What stays on record of a run."""
+    """Return what stays on record of a run."""
     width = tree.block_size**run.level
     start, end = run.first * width, run.stop * width
     low, high = run.first - found.first, run.stop - found.first

@@ -60,7 +60,7 @@ class RunSums:
                 self._checked.add(run)
 
     def first_difference(self, stop: int) -> int | None:
-        """Where the first run begins that is not what was written, of the bytes up to `stop`; None for none."""
+        """Return where the first run begins that is not what was written, of the bytes up to `stop`; None for none."""
         for start in range(0, stop, _RUN):
             try:
                 self.check(start, min(start + _RUN, stop))
@@ -115,7 +115,7 @@ class RunSums:
         return zlib.crc32(os.pread(file, stop - start, self._start + run * _RUN + start), so_far)
 
     def _read(self) -> list[tuple[int, int]]:
-        """The entries; none where there is no such file, or another one."""
+        """Return the entries; none where there is no such file, or another one."""
         try:
             raw = self.path.read_bytes() if self.path.is_file() else b""
         except OSError:

@@ -103,7 +103,7 @@ class BlockPostings:
         return True
 
     def counts(self) -> Numbers:
-        """(words,) in how many blocks each word stands, as of now."""
+        """Return (words,) in how many blocks each word stands, as of now."""
         return self._counts.copy()
 
     def idf(self, words: Numbers) -> NDArray[np.float64]:
@@ -114,7 +114,7 @@ class BlockPostings:
         return rare
 
     def search(self, weights: dict[int, float]) -> tuple[Numbers, NDArray[np.float64]]:
-        """(m,) blocks that hold any of the words, in order, and (m,) the summed weight of those they hold."""
+        """Return (m,) blocks that hold any of the words, in order, and (m,) the summed weight of those they hold."""
         lists: Sequence[array[int]] = [self._places.get(word, array("I")) for word in weights]
         each = [len(held) for held in lists]
         self.visited += sum(each)
@@ -193,13 +193,13 @@ class SpanIndex:
         return Query(words, pairs, total, self._centred(summed[None])[0])
 
     def rarity(self, tokens: Sequence[int]) -> Vectors:
-        """(n,) in [0, 1]: the idf of each token's word, 1 for one that the lifetime lacks."""
+        """Return (n,) in [0, 1]: the idf of each token's word, 1 for one that the lifetime lacks."""
         most = math.log(self._postings.blocks + 1)
         idf = self._postings.idf(self._postings.words_of(np.asarray(tokens, np.int64)))
         return idf / most if most else idf
 
     def similarity(self, query: Query, nodes: Sequence[NodeRef]) -> Vectors:
-        """(nodes,) cosine in [-1, 1] between the query's and each node's mean embedding; else 0."""
+        """Return (nodes,) cosine in [-1, 1] between the query's and each node's mean embedding; else 0."""
         if not nodes:
             return np.zeros(0)
         means = self._centred(np.stack([self._sum(node) for node in nodes]))
@@ -208,7 +208,7 @@ class SpanIndex:
         return cosines
 
     def lexical(self, query: Query, nodes: Sequence[NodeRef]) -> Vectors:
-        """(nodes,) in [0, 1]: the share of the query's words and pairs, by idf, in the best block of each node.
+        """Return (nodes,) in [0, 1]: the share of the query's words and pairs, by idf, in the best block of each node.
 
         Pairs are looked for in the blocks that hold most words. What is said does not end with a block: the
         blocks beside those have nearly what stands in the half block on each side of their common edge.
@@ -219,7 +219,9 @@ class SpanIndex:
         return np.array([found[low:high].max(initial=0.0) for low, high in cuts], np.float64)
 
     def search(self, query: Query) -> tuple[Numbers, Vectors]:
-        """(m,) blocks that hold something of the query, in order, some of them twice; (m,) the share they hold."""
+        """Return (m,) blocks that hold something of the query, in order, some of them twice; (m,) the share they
+        hold.
+        """
         if not query.total:
             return np.zeros(0, np.int64), np.zeros(0)
         blocks, found = self._postings.search(query.words)
@@ -229,7 +231,7 @@ class SpanIndex:
         return blocks[order], found[order] / query.total
 
     def _closely(self, query: Query, blocks: Numbers, found: Vectors) -> tuple[Numbers, Vectors]:
-        """(m,) blocks that hold most and those beside them, (m,) what the query finds in them word by word."""
+        """Return (m,) blocks that hold most and those beside them, (m,) what the query finds in them word by word."""
         size, total = self.tree.block_size, self._postings.blocks
         best = np.sort(blocks[np.lexsort((-blocks, -found))[: OPTIONS.edges_looked_at]])
         looked, held = [], []
@@ -244,7 +246,7 @@ class SpanIndex:
         return np.array(looked, np.int64), np.array(held, np.float64)
 
     def _held(self, query: Query, start: int, end: int) -> float:
-        """The weight of the query's words and pairs in tokens [start, end)."""
+        """Return the weight of the query's words and pairs in tokens [start, end)."""
         numbers = self._postings.words_of(np.asarray(self.tree.tokens(start, end), np.int64)).tolist()
         # exact sums, because word numbers, and so their order, depend on what came first
         words = math.fsum(query.words.get(word, 0.0) for word in set(numbers))
@@ -291,7 +293,7 @@ class SpanIndex:
             self._whole += self._bag(self._tokens(first, min(self._epoch, first + CHUNK)))
 
     def _weights(self, ids: Numbers) -> Vectors:
-        """The epoch's idf of each token; 0 for mere space."""
+        """Return the epoch's idf of each token; 0 for mere space."""
         words = self._postings.words_of(ids)
         known = np.zeros(len(ids), np.int64)
         inside = words < len(self._counts)
@@ -316,13 +318,13 @@ class SpanIndex:
             level += 1
 
     def _level(self, level: int) -> MemoryRows:
-        """Kept sums of the nodes of a tree level."""
+        """Return kept sums of the nodes of a tree level."""
         while len(self._sums) <= level - STORED:
             self._sums.append(MemoryRows(len(self._whole), np.float64))
         return self._sums[level - STORED]
 
     def _sum(self, node: NodeRef) -> Vectors:
-        """(d + 1,) of a node; the open block has none yet."""
+        """Return (d + 1,) of a node; the open block has none yet."""
         level, size = max(1, node.level), self.tree.block_size
         if (node.index + 1) * size ** (level - 1) > self._postings.blocks:
             return np.zeros_like(self._whole)
@@ -338,23 +340,23 @@ class SpanIndex:
         return self._fine[key]
 
     def _bag(self, ids: Numbers) -> Vectors:
-        """(n,) tokens -> (d + 1,) their weighted sum; equal tokens are looked up once."""
+        """Return (n,) tokens -> (d + 1,) their weighted sum; equal tokens are looked up once."""
         kinds, counts = np.unique(ids, return_counts=True)
         return self._summed(kinds, counts * self._weights(kinds))
 
     def _summed(self, ids: Numbers, scale: Vectors) -> Vectors:
-        """(n,), (n,) -> (d + 1,): the weighted sum of embeddings, and in the last column of the weights."""
+        """Return (n,), (n,) -> (d + 1,): the weighted sum of embeddings, and in the last column of the weights."""
         with torch.no_grad():
             rows = self.tree.model.embed(torch.from_numpy(ids)).to("cpu", torch.float64).numpy()
         return np.append(scale @ rows, scale.sum())
 
     def _tokens(self, first: int, last: int) -> Numbers:
-        """Tokens of blocks [first, last)."""
+        """Return tokens of blocks [first, last)."""
         size = self.tree.block_size
         return self.tree.tokens(first * size, last * size).astype(np.int64)
 
     def _centred(self, sums: Vectors) -> Vectors:
-        """(n, d + 1) sums -> (n, d) means less the mean of the whole lifetime; 0 where there is no weight."""
+        """Return (n, d + 1) sums -> (n, d) means less the mean of the whole lifetime; 0 where there is no weight."""
         means = [
             np.divide(rows[:, :-1], rows[:, -1:], out=np.zeros_like(rows[:, :-1]), where=rows[:, -1:] > 1e-9)
             for rows in (sums, self._whole[None])

@@ -96,11 +96,11 @@ class SpanMetadata:
         return self.acts[-1].id + 1 if self.acts else 1
 
     def in_force(self, act: Act) -> bool:
-        """Whether anything of a forgetting still is."""
+        """Return whether anything of a forgetting still is."""
         return act.kind == "forget" and bool((act.nodes & self.sealed).runs)
 
     def versions(self) -> dict[str, str]:
-        """The version of each path that was read in last."""
+        """Return the version of each path that was read in last."""
         found = {}
         for _, one in sorted(self.about.items()):
             if one.path and (one.version or one.path not in found):

@@ -48,7 +48,7 @@ class UseTable:
         self._pages: dict[int, Rows] = {}
 
     def row(self, index: int) -> Use:
-        """What is known of a node."""
+        """Return what is known of a node."""
         row = self.rows(index, index + 1)[0]
         measured = int(row["measured"])
         return Use(
@@ -61,7 +61,7 @@ class UseTable:
         )
 
     def rows(self, start: int, stop: int) -> Rows:
-        """Rows [start, stop) as a structured array, a copy."""
+        """Return rows [start, stop) as a structured array, a copy."""
         found = np.zeros(max(0, stop - start), ROW)
         if self._path is not None and self._path.exists():
             held = np.fromfile(self._path, ROW, max(0, stop - start), offset=start * ROW.itemsize)
@@ -109,7 +109,7 @@ class UseTable:
         self._pages.clear()
 
     def _at(self, index: int) -> Any:
-        """A node's row, to be changed."""
+        """Return a node's row, to be changed."""
         return self._page(index // PAGE)[index % PAGE : index % PAGE + 1]
 
     def _page(self, number: int) -> Rows:
@@ -118,7 +118,7 @@ class UseTable:
         return self._pages[number]
 
     def _mapped(self, path: Path, number: int) -> Rows:
-        """A page of the file, written before it is mapped; in memory where the disk does not take it."""
+        """Return a page of the file, written before it is mapped; in memory where the disk does not take it."""
         offset = number * PAGE * ROW.itemsize
         try:
             with path.open("r+b" if path.exists() else "w+b", buffering=0) as file:
@@ -142,7 +142,7 @@ class GistUsage:
         self._tables: dict[int, UseTable] = {}
 
     def of(self, node: NodeRef) -> Use:
-        """What is known of a gist; of a block of tokens, of the gist above it."""
+        """Return what is known of a gist; of a block of tokens, of the gist above it."""
         return self.table(max(1, node.level)).row(node.index)
 
     def table(self, level: int) -> UseTable:

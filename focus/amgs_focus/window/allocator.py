@@ -54,8 +54,8 @@ class ReadingCosts:
         return 0.0 if positions <= 0 else self.single_ms + self.each_ms * (positions - 1)
 
     def front(self, context: WorkingContext, first: int, cost: int) -> InvalidationCost:
-        """What would be computed after a change of `cost` positions at entry number `first`, with all that
-        is dirty already.
+        """Return what would be computed after a change of `cost` positions at entry number `first`, with all that is
+        dirty already.
         """
         at = context.offsets[first]
         if self.reuse:
@@ -166,7 +166,7 @@ class _Pass:
         queue.sort(key=key)
 
     def front(self, unit: Unit) -> InvalidationCost | None:
-        """What the base model would compute if the unit were carried out now; None when it cannot be."""
+        """Return what the base model would compute if the unit were carried out now; None when it cannot be."""
         place = self.now.place(unit)
         return None if place is None else self.prices.front(self.now.context, place, unit.cost)
 
@@ -202,28 +202,30 @@ class _Pass:
                 self.decide(unit, "budget", "nothing needs its room")
 
     def yielding(self, unit: Unit, spare: Sequence[Unit]) -> list[Unit]:
-        """What gives way to an expansion; its own siblings never do, one of them being itself."""
+        """Return what gives way to an expansion; its own siblings never do, one of them being itself."""
         return [one for one in spare if unit.score - one.score > self.margin]
 
     def affordable(self, unit: Unit, payers: Sequence[Unit], left: int) -> bool:
-        """Whether the collapses that still fit into this pass make room for an expansion."""
+        """Return whether the collapses that still fit into this pass make room for an expansion."""
         refunds = sum(-payer.cost for payer in payers[: left - 1])
         return self.room_for(unit) + refunds >= unit.cost
 
     def room_for(self, unit: Unit) -> int:
-        """Positions that an opening may take: what a collapse gave for it, and free ones beside those for tokens to
-        come; the operator's may take any that are free.
+        """Return positions that an opening may take: what a collapse gave for it, and free ones beside those for tokens
+        to come; the operator's may take any that are free.
         """
         return self.now.free if unit.asked else max(self.now.room, min(self.now.free, self.freed)) - self.kept(unit)
 
     def kept(self, unit: Unit) -> int:
-        """Positions that are kept from an opening: for blocks wanted more, on the way to which a gist was opened."""
+        """Return positions that are kept from an opening: for blocks wanted more, on the way to which a gist was
+        opened.
+        """
         wanted = [node for node in self.promised if self.now.inside[node] > unit.score]
         ways = [self.now.way_down(node) for node in wanted]
         return sum({node: cost for way in ways for node, cost in way.items()}.values())
 
     def free_for_it(self, unit: Unit) -> str:
-        """What an expansion may take of the free positions, in words."""
+        """Return what an expansion may take of the free positions, in words."""
         room, kept = max(0, self.now.room), self.now.context.free - max(0, self.now.room)
         told = f"{room} are free" + (f" beside the {kept} for tokens to come" if kept > 0 else "")
         below = 0 if unit.asked else self.kept(unit)
@@ -261,7 +263,7 @@ class _Pass:
         self.decide(unit, "applied", detail or ("asked for by the operator" if unit.asked else ""), front)
 
     def wanted_below(self, node: NodeRef) -> set[NodeRef]:
-        """The level-1 gists below a coarser one whose blocks are to be opened."""
+        """Return the level-1 gists below a coarser one whose blocks are to be opened."""
         if node.level < 2:
             return set()
         tau = self.now.settings.tau_expand
@@ -360,7 +362,7 @@ def allocate(
     *,
     pairs: bool = False,
 ) -> Allocation:
-    """One pass. The context must be within its window, and the result is, headroom included.
+    """Return one pass. The context must be within its window, and the result is, headroom included.
 
     Where the tokens to come need room, more than they need is made, `slack` of the window: each collapse far
     up makes the base model read what stands behind it anew, and several at once cost no more than one.

@@ -80,7 +80,9 @@ class WindowState:
         return self.free - reserve(self.context, self.settings, self.state.headroom)
 
     def units(self, scores: Mapping[NodeRef, float]) -> list[Unit]:
-        """Every unit once: entries with a score of 0 or more to expand, groups with a negative one to collapse."""
+        """Return every unit once: entries with a score of 0 or more to expand, groups with a negative one to
+        collapse.
+        """
         units = []
         for place, entry in enumerate(self.context.entries()):
             asked = self.state.overrides.get(entry.node) == "expand"
@@ -97,8 +99,8 @@ class WindowState:
         return units
 
     def way_down(self, block: NodeRef) -> dict[NodeRef, int]:
-        """What has yet to be opened before the block of a level-1 gist stands as tokens, from that gist up to the
-        entry, each with the positions that it takes; nothing where something on the way may not be opened now.
+        """Return what has yet to be opened before the block of a level-1 gist stands as tokens, from that gist up to
+        the entry, each with the positions that it takes; nothing where something on the way may not be opened now.
         """
         size, slots, way, node = self.context.block_size, self.context.slots, dict[NodeRef, int](), block
         place = self.context.covering(block.index * size)
@@ -110,7 +112,7 @@ class WindowState:
         return {} if shut else way
 
     def groups(self) -> dict[NodeRef, list[Entry]]:
-        """Entries by the gist that would stand for them."""
+        """Return entries by the gist that would stand for them."""
         groups: dict[NodeRef, list[Entry]] = {}
         for entry in self.context.entries():
             groups.setdefault(parent_of(entry.node, self.context.block_size), []).append(entry)
@@ -133,11 +135,11 @@ class WindowState:
         return units
 
     def refusal(self, unit: Unit) -> Refusal | None:
-        """Why a unit is no candidate, or None when it is one."""
+        """Return why a unit is no candidate, or None when it is one."""
         return self._opening_refusal(unit) if unit.opens else self._collapse_refusal(unit)
 
     def may_swap(self, unit: Unit) -> bool:
-        """Whether a pair may take it: nothing forbids it, and its opposite was not done lately."""
+        """Return whether a pair may take it: nothing forbids it, and its opposite was not done lately."""
         if unit.opens:
             shut = self._may_not_open(unit.node) is not None
         else:
@@ -145,7 +147,7 @@ class WindowState:
         return not shut and cooldown_left(self.state, unit.node, unit.kind, REST) < 0
 
     def cooling(self, unit: Unit) -> Refusal | None:
-        """Whether the opposite was done to it too recently."""
+        """Return whether the opposite was done to it too recently."""
         left = cooldown_left(self.state, unit.node, unit.kind, self.settings.cooldown)
         if left < 0:
             return None
@@ -154,35 +156,35 @@ class WindowState:
         return "cooldown", f"it was {done} {when}; {left} more to wait"
 
     def pinned(self, node: NodeRef) -> bool:
-        """Whether the operator pinned the node or any entry below it."""
+        """Return whether the operator pinned the node or any entry below it."""
         return any(override == "pin" and self.within(held, node) for held, override in self.state.overrides.items())
 
     def within(self, node: NodeRef, above: NodeRef) -> bool:
-        """Whether a node's span lies in another's."""
+        """Return whether a node's span lies in another's."""
         (start, end), (low, high) = self.span(node), self.span(above)
         return low <= start and end <= high
 
     def closable(self, node: NodeRef) -> bool:
-        """Whether all children of the node are entries now."""
+        """Return whether all children of the node are entries now."""
         return bool(self.context.group(node))
 
     def stale(self, node: NodeRef) -> bool:
-        """Whether a collapse would put a gist of another encoder in place."""
+        """Return whether a collapse would put a gist of another encoder in place."""
         return self.tree.is_stale(node)
 
     def valid(self, unit: Unit) -> bool:
-        """Whether earlier actions of the pass left the unit possible."""
+        """Return whether earlier actions of the pass left the unit possible."""
         return self.place(unit) is not None
 
     def place(self, unit: Unit) -> int | None:
-        """The number of the first entry that a unit would change; None when it is not possible now."""
+        """Return the number of the first entry that a unit would change; None when it is not possible now."""
         if unit.kind == "expand":
             return self.context.position(unit.node)
         group = self.context.group(unit.node)
         return self.context.position(group[0].node) if group else None
 
     def unanswerable(self, node: NodeRef, kind: Action) -> Refusal:
-        """Why an operator's `expand` or `collapse` of a node that is no unit cannot be done."""
+        """Return why an operator's `expand` or `collapse` of a node that is no unit cannot be done."""
         start, _ = self.span(node)
         place = self.context.covering(start)
         if place is None or node.index >= self.tree.count(node.level):
@@ -235,7 +237,7 @@ class WindowState:
         return None if unit.asked else self.cooling(unit)
 
     def _may_not_open(self, node: NodeRef) -> Refusal | None:
-        """Why a gist stays closed whatever its score."""
+        """Return why a gist stays closed whatever its score."""
         if self.tree.is_sealed(node):
             return "illegal_level", FORGOTTEN
         if self.state.overrides.get(node) == "forbid":
@@ -250,7 +252,7 @@ def cooldown_left(state: AllocatorState, node: NodeRef, kind: Action, cooldown: 
 
 
 def reserve(context: WorkingContext, settings: FocusSettings, headroom: int) -> int:
-    """Positions that the gists of blocks to come will take while an expansion cools down.
+    """Return positions that the gists of blocks to come will take while an expansion cools down.
 
     Without them the budget would force it closed again at once.
     """

@@ -20,7 +20,7 @@ def lay_out(
     overrides: Mapping[NodeRef, Override] = MappingProxyType({}),
     since: int = 0,
 ) -> WorkingContext:
-    """The layout that the settings ask for, with room for a cadence. Raises WindowBudgetError like `coarsest`.
+    """Return the layout that the settings ask for, with room for a cadence. Raises WindowBudgetError like `coarsest`.
 
     overrides: what the operator pinned is at least as fine as they said while there is room for it, and what they
     forbade stays closed. since: what ends before this token keeps its coarsest gists, unless everything fits.
@@ -37,7 +37,7 @@ def lay_out(
 
 
 def coarsest(tree: TreeShape, window: int, tail_blocks: int) -> WorkingContext:
-    """The cover of the whole lifetime by the fewest entries, then the tail in tokens.
+    """Return the cover of the whole lifetime by the fewest entries, then the tail in tokens.
 
     Raises WindowBudgetError when even that does not fit the window.
     """
@@ -70,7 +70,7 @@ def assemble(
     overrides: Mapping[NodeRef, Override] = MappingProxyType({}),
     since: int = 0,
 ) -> WorkingContext:
-    """The first working context: the coarsest cover, then detail from the end backwards while there is room.
+    """Return the first working context: the coarsest cover, then detail from the end backwards while there is room.
 
     The latest tokens tell most about the next ones, so what room there is goes to them first, and what stands
     before them keeps the coarsest gists. headroom: positions kept free for tokens to come. focus_share: part
@@ -98,8 +98,8 @@ def assemble(
 
 
 def open_down_to(node: NodeRef, context: WorkingContext, tree: TreeShape) -> WorkingContext:
-    """The context with a node's span at the node's level or finer, whatever the window; as it was where something on
-    the way down may not be opened.
+    """Return the context with a node's span at the node's level or finer, whatever the window; as it was where
+    something on the way down may not be opened.
     """
     start = node.index * tree.block_size ** max(1, node.level)
     found = context
@@ -131,7 +131,7 @@ def spread(tree: TreeShape, window: int, tail_blocks: int, *, headroom: int = 0)
 
 
 def too_small(context: WorkingContext) -> WindowBudgetError:
-    """The error for a window that cannot hold the sinks, the coarsest cover and the tail."""
+    """Return the error for a window that cannot hold the sinks, the coarsest cover and the tail."""
     return WindowBudgetError(
         f"{context.window} positions cannot hold {context.lifetime} tokens: even their coarsest form, with "
         f"the tail, takes {context.used}.",

@@ -120,29 +120,29 @@ class WorkingContext:
         return tail_start(self.lifetime, self.block_size, self.tail_blocks)
 
     def entries(self) -> tuple[Entry, ...]:
-        """All entries in order of time."""
+        """Return all entries in order of time."""
         return self.items
 
     def distance(self, entry: Entry) -> int:
-        """Blocks between the entry's end and the decode cursor."""
+        """Return blocks between the entry's end and the decode cursor."""
         return -(-(self.lifetime - entry.end) // self.block_size)
 
     def position(self, node: NodeRef) -> int | None:
-        """Which entry a node is, or None when it is not one."""
+        """Return which entry a node is, or None when it is not one."""
         return self._places.get(node)
 
     def covering(self, token: int) -> int | None:
-        """Which entry stands for a lifetime token."""
+        """Return which entry stands for a lifetime token."""
         if not 0 <= token < self.lifetime:
             return None
         return bisect_right(self.items, token, key=lambda entry: entry.start) - 1
 
     def bands(self) -> tuple[Band, ...]:
-        """The level-of-detail map: neighbours of one level joined. It tiles."""
+        """Return the level-of-detail map: neighbours of one level joined. It tiles."""
         return joined(tuple(Band(entry.start, entry.end, entry.level) for entry in self.items))
 
     def standing(self) -> frozenset[NodeRef]:
-        """The complete gists whose detail stands in the window, outside the tail."""
+        """Return the complete gists whose detail stands in the window, outside the tail."""
         found: set[NodeRef] = set()
         for entry in self.items:
             above = parent_of(entry.node, self.block_size)
@@ -152,7 +152,7 @@ class WorkingContext:
         return frozenset(found)
 
     def codes(self) -> Codes:
-        """(W,) what stands at each position: equal codes over one lifetime mean equal embeddings."""
+        """Return (W,) what stands at each position: equal codes over one lifetime mean equal embeddings."""
         return self._codes
 
     @cached_property
@@ -176,7 +176,7 @@ class WorkingContext:
         return self.apply(Edit(first, found, (gist_entry(node, self.block_size, self.slots),)))
 
     def group(self, node: NodeRef) -> tuple[Entry, ...]:
-        """The entries that a collapse takes away: the node's children if they are all entries, else ()."""
+        """Return the entries that a collapse takes away: the node's children if they are all entries, else ()."""
         children = self.children(gist_entry(node, self.block_size, self.slots))
         first, last = self.position(children[0].node), self.position(children[-1].node)
         if first is None or last is None:
@@ -196,7 +196,7 @@ class WorkingContext:
         return self.slots - sum(entry.cost for entry in members)
 
     def without(self, sealed: Container[NodeRef]) -> WorkingContext:
-        """The same with the coarsest sealed gist, outside the tail, in the place of what stands below it."""
+        """Return the same with the coarsest sealed gist, outside the tail, in the place of what stands below it."""
         items: list[Entry] = []
         for entry in self.items:
             found, above = entry, parent_of(entry.node, self.block_size)
@@ -208,7 +208,7 @@ class WorkingContext:
         return self._with(tuple(items), self.lifetime)
 
     def children(self, entry: Entry) -> tuple[Entry, ...]:
-        """What stands for the same span one level finer."""
+        """Return what stands for the same span one level finer."""
         if entry.level == 1:
             return (Entry(0, entry.index, entry.start, entry.end, entry.end - entry.start),)
         first = entry.index * self.block_size
@@ -224,7 +224,7 @@ class WorkingContext:
         return self._with(items, self.lifetime), edit
 
     def extended(self, lifetime: int) -> WorkingContext:
-        """The same with the lifetime grown: new tokens join the open block, then begin blocks of their own.
+        """Return the same with the lifetime grown: new tokens join the open block, then begin blocks of their own.
 
         The result may exceed the window: make room first, or collapse before `check`.
         """
@@ -249,17 +249,17 @@ class WorkingContext:
             raise _broken(f"{self.used} positions are used of {self.window}")
 
     def tail_view(self, k: int = 256) -> tuple[Entry, ...]:
-        """The last k entries, which is what a lens is told of the end."""
+        """Return the last k entries, which is what a lens is told of the end."""
         return self.items[-k:] if k > 0 else ()
 
     def to_tensors(self, tree: LifetimeTree) -> dict[str, torch.Tensor]:
-        """What the model reads: inputs_embeds (W, d), attention_mask and position_ids (W,), sinks included."""
+        """Return what the model reads: inputs_embeds (W, d), attention_mask and position_ids (W,), sinks included."""
         places = torch.arange(self.used)
         rows = self.embeddings(tree, 0, self.used)
         return {"inputs_embeds": rows, "attention_mask": torch.ones_like(places), "position_ids": places}
 
     def pack(self, tree: LifetimeTree) -> dict[str, torch.Tensor]:
-        """What a scorer reads, one row a position, sinks left out (N = W − 4).
+        """Return what a scorer reads, one row a position, sinks left out (N = W − 4).
 
         embeddings (N, d) in the model's precision; levels, span_width (lifetime tokens an entry covers) and
         distance_to_cursor (blocks), each (N,) int64.
@@ -277,7 +277,7 @@ class WorkingContext:
         return packed
 
     def embeddings(self, tree: LifetimeTree, start: int, end: int) -> torch.Tensor:
-        """(end − start, d): the rows of positions [start, end), sinks being positions 0 to 3."""
+        """Return (end − start, d): the rows of positions [start, end), sinks being positions 0 to 3."""
         model = tree.model
         sinks = model.embed(torch.tensor(model.sinks(), dtype=torch.int64))
         pieces = [sinks[start : min(end, SINKS)]]
@@ -322,7 +322,7 @@ class WorkingContext:
 
 
 def gist_entry(node: NodeRef, block_size: int, slots: int) -> Entry:
-    """The entry that a gist is."""
+    """Return the entry that a gist is."""
     width = block_size**node.level
     return Entry(node.level, node.index, node.index * width, (node.index + 1) * width, slots)
 
@@ -336,14 +336,14 @@ def token_entries(start: int, end: int, block_size: int) -> list[Entry]:
 
 
 def _runs(items: Sequence[Entry]) -> list[tuple[Entry, ...]]:
-    """Neighbours that can be fetched together: of one level and of consecutive indexes."""
+    """Return neighbours that can be fetched together: of one level and of consecutive indexes."""
     breaks = ((a.level, a.index + 1) != (b.level, b.index) for a, b in pairwise(items))
     cuts = [0, *(i + 1 for i, broken in enumerate(breaks) if broken), len(items)]
     return [tuple(items[low:high]) for low, high in pairwise(cuts) if low < high]
 
 
 def _rows(run: tuple[Entry, ...], tree: LifetimeTree) -> torch.Tensor:
-    """(cost of the run, d) embeddings of consecutive entries of one level."""
+    """Return (cost of the run, d) embeddings of consecutive entries of one level."""
     if run[0].level == 0:
         ids = tree.tokens(run[0].start, run[-1].end).astype(np.int64)
         return tree.model.embed(torch.from_numpy(ids))
@@ -376,7 +376,7 @@ class Scores:
 
 
 def aggregate(context: WorkingContext, values: Values) -> Values:
-    """(N,) scores a position -> (entries,): the mean over each entry's positions."""
+    """Return (N,) scores a position -> (entries,): the mean over each entry's positions."""
     costs = np.array([entry.cost for entry in context.entries()], dtype=np.int64)
     if not len(costs):
         return np.zeros(0)

@@ -17,7 +17,7 @@ from amgs.text.spacy_entities import missing_model, opened
 
 
 def word_set(words: str) -> frozenset[str]:
-    """Words that are written with blanks between them."""
+    """Return words that are written with blanks between them."""
     return frozenset(words.split())
 
 
@@ -115,7 +115,7 @@ class GrammarParser:
         self._lock = threading.Lock()
 
     def parse(self, turns: Sequence[tuple[str, str]], sessions: Sequence[int] = ()) -> tuple[CorefTurn, ...]:
-        """(speaker, text) in order. sessions: the one that each turn is of; none where all are of one."""
+        """Return (speaker, text) in order. sessions: the one that each turn is of; none where all are of one."""
         made, sentence = [], 0
         # What one thread reads would go from the vocabulary when another one leaves its zone.
         with self._lock, (pipeline := self._pipeline()).memory_zone():

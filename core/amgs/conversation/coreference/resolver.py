@@ -92,7 +92,7 @@ _Found = tuple[tuple[str, ...], str, float, int | None]
 def resolve(
     turns: Sequence[CorefTurn], mentions: Sequence[CorefMention], known: Iterable[str] = ()
 ) -> tuple[Resolution, ...]:
-    """One for each mention but the labels, in order. known: whole names of people who do not speak here."""
+    """Return one for each mention but the labels, in order. known: whole names of people who do not speak here."""
     reading = _Reading(turns, mentions, known)
     return tuple(reading.read(number) for number in range(len(mentions)) if mentions[number].kind is not Kind.LABEL)
 
@@ -234,7 +234,7 @@ class _Reading:
         return self.meant[best], "the nearest who fits", 1.0, best
 
     def _somebody(self, number: int, mention: CorefMention) -> list[int]:
-        """Earlier mentions of who fits: not who speaks, who is surely spoken to, or who does it to them."""
+        """Return earlier mentions of who fits: not who speaks, who is surely spoken to, or who does it to them."""
         names, cue = self._addressee(mention)
         here = {self.turns[mention.turn].speaker, *(names if cue in _SURELY else ())} - {""}
         return [
@@ -268,7 +268,7 @@ class _Reading:
         return one.word >= 0 and self.turns[one.turn].words[one.word].role in ("nsubj", "nsubjpass")
 
     def _apart(self, mention: CorefMention, other: CorefMention) -> int:
-        """Sentences from one mention to another."""
+        """Return sentences from one mention to another."""
         later, earlier = (
             words[max(0, one.word)].sentence if (words := self.turns[one.turn].words) else 0 for one in (mention, other)
         )
@@ -325,7 +325,7 @@ class _Reading:
         return next((of for start, _, of in self.turns[one.turn].names if start == one.start), "")
 
     def _pair(self, number: int) -> tuple[str, ...]:
-        """Two people who are named together: "Anna and Tom"."""
+        """Return two people who are named together: "Anna and Tom"."""
         one = self.mentions[number]
         if one.kind not in (Kind.NAME, Kind.NOUN) or one.word < 0 or one.gender is Gender.THING:
             return ()

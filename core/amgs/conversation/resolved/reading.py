@@ -205,9 +205,9 @@ class _Reading:
             yield self._tell(mention, run[0].start, run[-1].end, "concept", "concept", means, CONCEPT, "several nouns")
 
     def _type_names(self) -> dict[int, tuple[int, int, MentionType, float, str]]:
-        """(start, end, type, confidence, why) of names, without articles and possessives at their ends. A name has one
-        type throughout: that for which most speaks of what the parser takes it for at each place and of what stands
-        beside it ("lives in", "works for"). What is written mostly in small letters is none.
+        """Return (start, end, type, confidence, why) of names, without articles and possessives at their ends. A name
+        has one type throughout: that for which most speaks of what the parser takes it for at each place and of what
+        stands beside it ("lives in", "works for"). What is written mostly in small letters is none.
         """
         words = [word for turn in self.turns for word in _WORD.findall(turn.text)]
         small = Counter(word for word in words if word.islower())

@@ -46,7 +46,7 @@ def read(raw: bytes) -> ParsedDocument:
 
 
 def _of_line(said: Any, session: int) -> Iterator[Utterance]:
-    """The messages of a line. Raises UnfitError where it holds none."""
+    """Yield the messages of a line. Raises UnfitError where it holds none."""
     if not isinstance(said, Mapping):
         raise UnfitError("it is no object")
     inside = next((said[key] for key in _LISTS if isinstance(said.get(key), list)), None)
@@ -70,7 +70,7 @@ def _message(said: Mapping[str, Any], meta: Mapping[str, Any]) -> Utterance | No
 
 
 def _text(value: Any) -> str:
-    """A text, or the texts of a list of parts."""
+    """Return a text, or the texts of a list of parts."""
     if isinstance(value, list):
         return "\n".join(t for one in value if (t := _text(one.get("text") if isinstance(one, Mapping) else one)))
     return value.strip() if isinstance(value, str) else ""

@@ -114,7 +114,7 @@ def _block(found: PassageList, first: int, end: int) -> None:
 
 
 def _name(line: str) -> str:
-    """What a line at the margin defines; empty where it defines nothing."""
+    """Return what a line at the margin defines; empty where it defines nothing."""
     if not line or line[0].isspace():
         return ""
     if match := _DEFINITION.match(line):

@@ -61,7 +61,9 @@ class Converter:
         atexit.register(self.close)
 
     def convert(self, raw: bytes, ending: str) -> dict[str, str]:
-        """Text and title of a file, or the error that it ended with. Raises UnfitError for one that does not end."""
+        """Return text and title of a file, or the error that it ended with. Raises UnfitError for one that does not
+        end.
+        """
         with self._lock:
             if self._idle is not None:
                 self._idle.cancel()

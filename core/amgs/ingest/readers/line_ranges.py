@@ -84,7 +84,7 @@ class BodyText:
 
 
 def opened(given: bytes | str) -> BodyText:
-    """A file's bytes, or a text, without its front matter. Raises UnfitError for what is no text."""
+    """Return a file's bytes, or a text, without its front matter. Raises UnfitError for what is no text."""
     text, guess = decoded(given) if isinstance(given, bytes) else (unified(given), "")
     matter, body = front_matter.read(text)
     warnings = [guess] if guess else []

@@ -55,7 +55,7 @@ def document(given: bytes | str) -> ParsedDocument:
 
 @cache
 def _parser() -> MarkdownIt:
-    """Blocks only: what stands inside a paragraph makes no difference here."""
+    """Return blocks only: what stands inside a paragraph makes no difference here."""
     return MarkdownIt("commonmark").enable("table").disable("inline")
 
 
@@ -88,7 +88,7 @@ def _passages(body: str) -> Sequence[Passage]:
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[tuple[int, int, Token, Sequence[Token]]]:
-    """The outermost blocks: first line, line after the last, what opens it, and all its tokens."""
+    """Yield the outermost blocks: first line, line after the last, what opens it, and all its tokens."""
     at = 0
     while at < len(tokens):
         token, end = tokens[at], at + 1
@@ -102,7 +102,7 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[tuple[int, int, Token, Sequence
 
 
 def _items(token: Token, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """The lines of each item of a list."""
+    """Yield the lines of each item of a list."""
     starts = [t.map[0] for t in tokens if t.type == "list_item_open" and t.level == token.level + 1 and t.map]
     end = token.map[1] if token.map else 0
     yield from zip(starts, [*starts[1:], end], strict=True)
@@ -115,7 +115,7 @@ def _between(found: PassageList, first: int, end: int) -> None:
 
 
 def _title(body: str, passages: Sequence[Passage]) -> str:
-    """The only heading of the highest level; of several the first, where it opens the text."""
+    """Return the only heading of the highest level; of several the first, where it opens the text."""
     highest = min((p.level for p in passages if p.level), default=0)
     top = [p for p in passages if highest and p.level == highest]
     if not top:

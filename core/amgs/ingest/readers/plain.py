@@ -57,8 +57,8 @@ class _Numbered:
 
 
 def headings(lines: Sequence[str]) -> tuple[TextHeading, ...]:
-    """The headings of a text, in order. Underlined ones stand in each other as their signs first appear; a number says
-    by its parts how deep it is, below these; what is in capitals stands beside the least deep number.
+    """Return the headings of a text, in order. Underlined ones stand in each other as their signs first appear; a
+    number says by its parts how deep it is, below these; what is in capitals stands beside the least deep number.
     """
     found = {heading.first: heading for heading in _underlined(lines)}
     taken = {line for heading in found.values() for line in range(heading.first, heading.end)}
@@ -75,7 +75,7 @@ def headings(lines: Sequence[str]) -> tuple[TextHeading, ...]:
 
 
 def _underlined(lines: Sequence[str]) -> Iterator[TextHeading]:
-    """Lines with one of signs under them that is as long, and perhaps the same above; each style is a level."""
+    """Yield lines with one of signs under them that is as long, and perhaps the same above; each style is a level."""
     levels: dict[tuple[str, bool], int] = {}
     for i in range(len(lines) - 1):
         title, under = lines[i].strip(), lines[i + 1].rstrip()
@@ -91,7 +91,7 @@ def _underlined(lines: Sequence[str]) -> Iterator[TextHeading]:
 
 
 def _numbered(lines: Sequence[str], paragraphs: Sequence[tuple[int, int]]) -> Iterator[_Numbered]:
-    """Paragraphs that begin with a number and may be headings."""
+    """Yield paragraphs that begin with a number and may be headings."""
     for (first, end), (after, _) in pairwise([*paragraphs, (len(lines), len(lines))]):
         match = _NUMBERED.match(lines[first])
         if not match or after == len(lines):
@@ -114,7 +114,9 @@ def _numbered(lines: Sequence[str], paragraphs: Sequence[tuple[int, int]]) -> It
 
 
 def _in_order(candidates: Iterable[_Numbered]) -> list[_Numbered]:
-    """The longest chain of candidates whose numbers follow each other; none if most of it has no text under it."""
+    """Return the longest chain of candidates whose numbers follow each other; none if most of it has no text under
+    it.
+    """
     chains: list[list[_Numbered]] = []
     for heading in candidates:
         chain = next((chain for chain in reversed(chains) if _follows(chain[-1].number, heading.number)), None)
@@ -127,7 +129,7 @@ def _in_order(candidates: Iterable[_Numbered]) -> list[_Numbered]:
 
 
 def _follows(last: tuple[int, ...], number: tuple[int, ...]) -> bool:
-    """Whether a number is the next one beside, above or below another."""
+    """Return whether a number is the next one beside, above or below another."""
     if len(number) == len(last) + 1 and number[:-1] == last:
         return number[-1] in (0, 1)
     at = next((n for n, (a, b) in enumerate(zip(last, number, strict=False)) if a != b), len(last))
@@ -136,7 +138,7 @@ def _follows(last: tuple[int, ...], number: tuple[int, ...]) -> bool:
 
 
 def _in_capitals(lines: Sequence[str], paragraphs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
-    """Lines in capitals that stand alone before some text."""
+    """Yield lines in capitals that stand alone before some text."""
     for first, end in paragraphs[:-1]:
         line = lines[first].strip()
         letters = sum(map(str.isalpha, line))
@@ -184,7 +186,7 @@ _LONGEST_TITLE = 80
 
 
 def _title(found: PassageList) -> str:
-    """The heading that opens the text, else a short first line that stands alone and ends like no sentence."""
+    """Return the heading that opens the text, else a short first line that stands alone and ends like no sentence."""
     if found.made and found.made[0].heading:
         return found.made[0].path[-1]
     first = next(runs(found.lines, 0, len(found.lines)), (0, 0))

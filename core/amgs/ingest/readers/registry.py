@@ -36,7 +36,7 @@ READERS: Final[Mapping[str, Reader]] = MappingProxyType(
 
 
 def reader_of(name: str) -> Reader | None:
-    """The reader of a file by its name; None for one that is no note.
+    """Return the reader of a file by its name; None for one that is no note.
 
     A name without an ending (README, LICENSE) tells nothing: such a file is plain text where it holds text.
     """

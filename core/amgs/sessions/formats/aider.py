@@ -51,7 +51,7 @@ class _Block:
 
 
 def _blocks(path: Path) -> Iterator[_Block]:
-    """The blocks of a file. Within a fence of the model, nothing marks a line but the beginning of a session."""
+    """Yield the blocks of a file. Within a fence of the model, nothing marks a line but the beginning of a session."""
     try:
         raw_lines = path.read_bytes().splitlines(keepends=True)
     except OSError as error:
@@ -84,8 +84,8 @@ def _blocks(path: Path) -> Iterator[_Block]:
 
 
 def _speaker(line: str, fence: str, *, marked: bool) -> tuple[Speaker, str]:
-    """Whose a line is, and what it says. marked: whether it ends as the user's lines do; where an editor took the
-    blanks from the whole file, every heading counts as his.
+    """Return whose a line is, and what it says. marked: whether it ends as the user's lines do; where an editor took
+    the blanks from the whole file, every heading counts as his.
     """
     if line.startswith(_HEADING):
         return "start", line[len(_HEADING) :].strip()
@@ -98,7 +98,7 @@ def _speaker(line: str, fence: str, *, marked: bool) -> tuple[Speaker, str]:
 
 
 def _sessions(path: Path) -> dict[str, list[_Block]]:
-    """The blocks of each session, by its id: the time at which it began, and a number where two have one."""
+    """Return the blocks of each session, by its id: the time at which it began, and a number where two have one."""
     found: dict[str, list[_Block]] = {}
     own: list[_Block] | None = None
     for block in _blocks(path):
@@ -175,7 +175,9 @@ class _Reading(SessionBuilder):
 
 
 def _usage(told: str) -> Usage:
-    """The tokens of a line such as `4.2k sent, 1.1k cache hit, 310 received.`; what is sent includes the cache."""
+    """Return the tokens of a line such as `4.2k sent, 1.1k cache hit, 310 received.`; what is sent includes the
+    cache.
+    """
     found = {}
     for number, unit, what in _COUNT.findall(told):
         try:
@@ -188,12 +190,12 @@ def _usage(told: str) -> Usage:
 
 
 def sessions_in(path: Path) -> Sequence[str]:
-    """The ids of the sessions in a file, the latest first. Raises InputError for a file that cannot be read."""
+    """Return the ids of the sessions in a file, the latest first. Raises InputError for a file that cannot be read."""
     return tuple(reversed(_sessions(path)))
 
 
 def read_one(path: Path, id: str) -> Session:
-    """The session with an id; raises InputError for none, and for a file that cannot be read."""
+    """Return the session with an id; raises InputError for none, and for a file that cannot be read."""
     found = _sessions(path)
     if id not in found:
         raise no_session(path, id)
@@ -207,7 +209,7 @@ read: Final = partial(read_latest, sessions_in, read_one)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether a file has Aider's name, or begins as its histories do."""
+    """Return whether a file has Aider's name, or begins as its histories do."""
     del first
     if path.is_dir():
         return False

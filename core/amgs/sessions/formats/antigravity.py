@@ -30,7 +30,7 @@ class _Reading(RecordReading):
         """(name, id) of calls that have no result."""
 
     def kind_of(self, record: Record) -> str:
-        """Where it comes from, and its type."""
+        """Return where it comes from, and its type."""
         return ": ".join(filter(None, (text(record.get("source")), text(record.get("type")))))
 
     def record(self, record: Record, place: Place) -> None:
@@ -78,7 +78,7 @@ class _Reading(RecordReading):
 
 
 def _plain(value: Any) -> Any:
-    """An argument, which is written as JSON within JSON."""
+    """Return an argument, which is written as JSON within JSON."""
     inner = parse_object(f'{{"value": {value}}}') if isinstance(value, str) else None
     return inner["value"] if inner else value
 
@@ -87,7 +87,7 @@ read: Final = partial(read_lines, _Reading)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether lines are steps with a source and an index."""
+    """Return whether lines are steps with a source and an index."""
     del path
     return any("step_index" in one and one.get("source") in ("USER_EXPLICIT", "MODEL", "SYSTEM") for one in first)
 

@@ -147,7 +147,9 @@ def _usage(metrics: Record) -> Usage:
 
 
 def read(path: Path) -> Session:
-    """The trajectory in a file; see the module. Raises InputError for a file that cannot be read or is no JSON."""
+    """Return the trajectory in a file; see the module. Raises InputError for a file that cannot be read or is no
+    JSON.
+    """
     whole = fields(document_at(path))
     if not isinstance(whole.get("steps"), list):
         raise InputError(f"{path} has no steps.", way_out="Give a trajectory in ATIF.")
@@ -166,7 +168,7 @@ def read(path: Path) -> Session:
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether a document names itself ATIF."""
+    """Return whether a document names itself ATIF."""
     del path
     return bool(first) and text(first[0].get("schema_version")).startswith("ATIF")
 

@@ -74,7 +74,7 @@ class _Reading(SessionBuilder):
             self._answer(window, call, usage)
 
     def _window_of(self, call: BodyCall, marks: Sequence[tuple[int, int]]) -> tuple[RequestWindow, int]:
-        """The window that a request goes on with, or writes anew, and how many of its messages are the same."""
+        """Return the window that a request goes on with, or writes anew, and how many of its messages are the same."""
         body = call.request or {}
         source = "" if call.source.startswith(_MAIN) else call.source
         system = [told for part in parts_of(body.get("system")) if (told := content_text(part))]
@@ -97,7 +97,7 @@ class _Reading(SessionBuilder):
         mark: Boundary,
         place: Place,
     ) -> Sequence[int]:
-        """A request that does not begin with the one before it: results went, or the user went back, or all was
+        """Return a request that does not begin with the one before it: results went, or the user went back, or all was
         compacted. ids: become those of turns there are. Returns which messages are new.
         """
         old, asked = window.marks, window.asked
@@ -174,12 +174,12 @@ class _Reading(SessionBuilder):
 
 
 def sessions_in(path: Path) -> Sequence[str]:
-    """The ids of the sessions in a folder, the latest first. Raises InputError for one that cannot be read."""
+    """Return the ids of the sessions in a folder, the latest first. Raises InputError for one that cannot be read."""
     return tuple(body_folder(path).sessions())
 
 
 def read_one(path: Path, id: str) -> Session:
-    """The session with an id; raises InputError for none, and for a folder that cannot be read."""
+    """Return the session with an id; raises InputError for none, and for a folder that cannot be read."""
     folder = body_folder(path)
     if id not in folder.sessions():
         raise no_session(path, id)
@@ -204,7 +204,7 @@ read: Final = partial(read_latest, sessions_in, read_one)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether a path is a folder with bodies of requests."""
+    """Return whether a path is a folder with bodies of requests."""
     del first
     return has_bodies(path)
 

@@ -117,7 +117,9 @@ class ClaudeReading(RecordReading):
                 self.turn(place, role, kind, words, **common, **named | more)
 
     def _told(self, who: str, record: Record, *, side: bool) -> tuple[TurnKind | None, str, bool]:
-        """(what the text of a message is, where its record says so; whose words it is; whether a person typed it)."""
+        """Return (what the text of a message is, where its record says so; whose words it is; whether a person typed
+        it).
+        """
         if who == "assistant":
             return ("injected" if record.get("isApiErrorMessage") is True else None), "", False
         if record.get("isCompactSummary") is True:
@@ -168,7 +170,9 @@ class ClaudeReading(RecordReading):
         }
 
     def _preserved(self, about: Record) -> Iterator[str]:
-        """The ids of the records that stay: those that are named, or all from the head of a segment to its tail."""
+        """Yield the ids of the records that stay: those that are named, or all from the head of a segment to its
+        tail.
+        """
         kept, segment = fields(about.get("preservedMessages")), fields(about.get("preservedSegment"))
         yield from _names(about.get("preservedMessages"), about.get("preservedSegment"), about.get("allUuids"))
         head, tail = text(segment.get("headUuid")), text(segment.get("tailUuid"))
@@ -224,7 +228,7 @@ _OF_ATTACHMENT: Final = ("content", "prompt", "addedBlocks", "addedLines", "snip
 
 
 def _sender(record: Record) -> tuple[str, str]:
-    """(typed or sent where a person sent the words, else ""; whose words they are, where nobody did)."""
+    """Return (typed or sent where a person sent the words, else ""; whose words they are, where nobody did)."""
     given = record.get("origin")
     origin = fields(given)
     kind = text(origin.get("kind")) or text(given) or text(record.get("turnOrigin"))
@@ -240,14 +244,16 @@ def _sender(record: Record) -> tuple[str, str]:
 
 
 def _metadata(record: Record, key: str) -> Record:
-    """What a record says of a compaction, in the spelling of the file, or of what is printed: `compact_metadata`."""
+    """Return what a record says of a compaction, in the spelling of the file, or of what is printed:
+    `compact_metadata`.
+    """
     snake = re.sub(r"([A-Z])", lambda found: f"_{found[1].lower()}", key)
     told = fields(record.get(key)) or fields(record.get(snake))
     return {re.sub(r"_([a-z])", lambda found: found[1].upper(), name): value for name, value in told.items()}
 
 
 def _names(*given: Any) -> Iterator[str]:
-    """Every text in values of any shape: ids, however they are wrapped."""
+    """Yield every text in values of any shape: ids, however they are wrapped."""
     for one in given:
         if isinstance(one, str):
             yield one
@@ -265,7 +271,7 @@ read: Final = partial(read_lines, ClaudeReading)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether lines are of Claude Code: records with a `sessionId` and a `uuid` or `message`."""
+    """Return whether lines are of Claude Code: records with a `sessionId` and a `uuid` or `message`."""
     del path
     if any("parts" in fields(one.get("message")) for one in first):
         return False  # records of Qwen Code

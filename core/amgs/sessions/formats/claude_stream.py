@@ -45,7 +45,7 @@ class _Reading(ClaudeReading):
 
 
 def read(path: Path, end: int | None = None) -> Session:
-    """The session in a file; see the module. Raises InputError for a file that cannot be read."""
+    """Return the session in a file; see the module. Raises InputError for a file that cannot be read."""
     first = next((line.value for line in lines_of(path)), {})
     if first is None or "loglines" in first:
         try:
@@ -57,7 +57,7 @@ def read(path: Path, end: int | None = None) -> Session:
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether records are of a stream: with the id of a session, and messages or the beginning of one."""
+    """Return whether records are of a stream: with the id of a session, and messages or the beginning of one."""
     del path
     records = items(first[0].get("loglines")) if len(first) == 1 and "loglines" in first[0] else first
     return any(

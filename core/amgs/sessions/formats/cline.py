@@ -97,7 +97,7 @@ class _Reading(SessionBuilder):
                 self.turn(place, who, kind, words, **common, **more)
 
     def _split(self, part: Any, role: str, told: TurnKind | None, id: str) -> Iterator[PartTurn]:
-        """The turns of a part; calls and results that are text in XML are told apart from words."""
+        """Yield the turns of a part; calls and results that are text in XML are told apart from words."""
         for who, kind, words, more in turns_of_part(part, role, told):
             if kind == "result":
                 failed = more["failed"] or _FAILED.match(words) is not None
@@ -166,7 +166,9 @@ def _usage(metrics: Record) -> Usage:
 
 
 def _cuts(shown: Any, messages: int) -> dict[int, Boundary]:
-    """The compactions of Cline, from the messages that it shows: the range that a request leaves out has grown."""
+    """Return the compactions of Cline, from the messages that it shows: the range that a request leaves out has
+    grown.
+    """
     found: dict[int, Boundary] = {}
     before = None
     for one in items(shown):
@@ -182,7 +184,7 @@ def _cuts(shown: Any, messages: int) -> dict[int, Boundary]:
 
 
 def read(path: Path) -> Session:
-    """The task in a file; see the module. Raises InputError for a file that cannot be read or is no JSON."""
+    """Return the task in a file; see the module. Raises InputError for a file that cannot be read or is no JSON."""
     whole = document_at(path)
     about = fields(whole)
     messages = about.get("messages") if about else whole
@@ -206,7 +208,7 @@ def read(path: Path) -> Session:
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether a file has the name, or messages with what only these two programs put into them."""
+    """Return whether a file has the name, or messages with what only these two programs put into them."""
     if path.name == _NAME:
         return True
     inner = items(first[0].get("messages")) if len(first) == 1 else []

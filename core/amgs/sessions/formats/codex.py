@@ -264,7 +264,9 @@ class _Reading(RecordReading):
 
 
 def _output(given: Any) -> tuple[str, bool]:
-    """(text, whether it failed) of what a tool gave back: a text, parts, or a text of JSON with the exit status."""
+    """Return (text, whether it failed) of what a tool gave back: a text, parts, or a text of JSON with the exit
+    status.
+    """
     told = content_text(given)
     inner = parse_object(told) if told.startswith("{") else None
     if inner is not None and "output" in inner:
@@ -277,7 +279,7 @@ read: Final = partial(read_lines, _Reading)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether lines are of Codex: wrapped ones of its types, or the first of a file without wrappers."""
+    """Return whether lines are of Codex: wrapped ones of its types, or the first of a file without wrappers."""
     wrapped = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
     if any(one.get("type") in wrapped and isinstance(one.get("payload"), dict) for one in first):
         return True

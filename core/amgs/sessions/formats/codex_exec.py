@@ -25,7 +25,7 @@ class _Reading(RecordReading):
         self._turn, self._first = 1, 0
 
     def kind_of(self, record: Record) -> str:
-        """Its type, and that of its item."""
+        """Return its type, and that of its item."""
         return ": ".join(filter(None, (text(record.get("type")), _kind(fields(record.get("item"))))))
 
     def record(self, record: Record, place: Place) -> None:
@@ -81,7 +81,7 @@ read: Final = partial(read_lines, _Reading)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether lines are events of a thread and its items."""
+    """Return whether lines are events of a thread and its items."""
     del path
     kinds = ("thread.started", "turn.started", "turn.completed", "item.started", "item.completed")
     return any(one.get("type") in kinds for one in first)

@@ -200,7 +200,7 @@ def _usage(data: Record) -> Usage:
 
 
 def read(path: Path) -> Session:
-    """The session in a file; see the module. Raises InputError for a file that cannot be read, or is no JSON."""
+    """Return the session in a file; see the module. Raises InputError for a file that cannot be read, or is no JSON."""
     if path.suffix != ".json":
         return read_end(path, None)
     reading = _Reading(path, None)
@@ -209,12 +209,14 @@ def read(path: Path) -> Session:
 
 
 def read_end(path: Path, end: int | None) -> Session:
-    """The session in the last so many bytes of a file of events, or in all of it. Raises InputError as `read` does."""
+    """Return the session in the last so many bytes of a file of events, or in all of it. Raises InputError as `read`
+    does.
+    """
     return read_lines(_Reading, path, end)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether lines are events of Copilot CLI, or a document one of its oldest sessions."""
+    """Return whether lines are events of Copilot CLI, or a document one of its oldest sessions."""
     del path
     if len(first) == 1 and "chatMessages" in first[0]:
         return True

@@ -200,7 +200,7 @@ class _Reading(SessionBuilder):
 
 
 def _told(call: Record) -> str:
-    """What a call gave back, as text."""
+    """Return what a call gave back, as text."""
     told = [
         response_text(fields(fields(part.get("functionResponse")).get("response"))) or content_text(part)
         for part in gemini_parts(call.get("result"))
@@ -215,7 +215,7 @@ def _usage(tokens: Record) -> Usage:
 
 
 def read(path: Path) -> Session:
-    """The session in a file; see the module. Raises InputError for a file that cannot be read, or is no JSON."""
+    """Return the session in a file; see the module. Raises InputError for a file that cannot be read, or is no JSON."""
     reading = _Reading(path)
     first = [line.value for line in itertools.islice(lines_of(path), 2)]
     if path.suffix == ".jsonl" or (len(first) > 1 and first[0] is not None):
@@ -236,7 +236,7 @@ def read(path: Path) -> Session:
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether a document or first line has a session and a project's hash, or a checkpoint parts by role."""
+    """Return whether a document or first line has a session and a project's hash, or a checkpoint parts by role."""
     del path
     if first and "sessionId" in first[0] and "projectHash" in first[0]:
         return True

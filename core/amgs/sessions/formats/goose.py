@@ -38,7 +38,7 @@ class _Reading(RecordReading):
         )
 
     def kind_of(self, record: Record) -> str:
-        """Its role; of the first line, that it is the session's."""
+        """Return its role; of the first line, that it is the session's."""
         return "session" if "working_dir" in record else f"message: {text(record.get('role')) or 'without a role'}"
 
     def record(self, record: Record, place: Place) -> None:
@@ -74,12 +74,16 @@ class _Reading(RecordReading):
 
 
 def read(path: Path) -> Session:
-    """The session in a file, the latest of a database; see the module. Raises InputError for what cannot be read."""
+    """Return the session in a file, the latest of a database; see the module. Raises InputError for what cannot be
+    read.
+    """
     return read_latest(sessions_in, read_one, path) if is_sqlite(path) else read_lines(_Reading, path)
 
 
 def sessions_in(path: Path) -> Sequence[str]:
-    """The ids of the sessions in a database, the latest first; of another file, of the one. Raises InputError."""
+    """Return the ids of the sessions in a database, the latest first; of another file, of the one. Raises
+    InputError.
+    """
     if not is_sqlite(path):
         return (read(path).id,)
     with opened(path) as file:
@@ -87,7 +91,7 @@ def sessions_in(path: Path) -> Sequence[str]:
 
 
 def read_one(path: Path, id: str) -> Session:
-    """The session with an id; raises InputError for none, and for a file that cannot be read."""
+    """Return the session with an id; raises InputError for none, and for a file that cannot be read."""
     if is_sqlite(path):
         with opened(path) as file:
             if rows := file.rows("sessions", _COLUMNS, id=id):
@@ -108,7 +112,7 @@ def read_one(path: Path, id: str) -> Session:
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether a file is a database with Goose's tables, or lines that begin with a session's folder."""
+    """Return whether a file is a database with Goose's tables, or lines that begin with a session's folder."""
     if path.is_file() and is_sqlite(path):
         return {"sessions", "messages"} <= tables_named_in(path)
     header = bool(first) and "working_dir" in first[0] and "role" not in first[0]

@@ -157,7 +157,7 @@ class _Reading(SessionBuilder):
 
 
 def _is_finished_summary(info: Record) -> bool:
-    """Whether a message is the summary of a compaction that neither failed nor was broken off."""
+    """Return whether a message is the summary of a compaction that neither failed nor was broken off."""
     ended = info.get("finish") or fields(info.get("time")).get("completed")
     return info.get("summary") is True and bool(ended) and not info.get("error")
 
@@ -170,7 +170,8 @@ def usage_of(tokens: Record) -> Usage:
 
 
 def sessions_in(path: Path) -> Sequence[str]:
-    """The ids of the sessions in a database, the latest first, without those of subagents; of other files, of the one.
+    """Return the ids of the sessions in a database, the latest first, without those of subagents; of other files, of
+    the one.
 
     Raises InputError for a file that cannot be read.
     """
@@ -182,7 +183,7 @@ def sessions_in(path: Path) -> Sequence[str]:
 
 
 def read_one(path: Path, id: str) -> Session:
-    """The session with an id; raises InputError for none, and for a file that cannot be read."""
+    """Return the session with an id; raises InputError for none, and for a file that cannot be read."""
     if not is_sqlite(path):
         session = read(path)
         if session.id == id:
@@ -197,7 +198,9 @@ def read_one(path: Path, id: str) -> Session:
 
 
 def read(path: Path) -> Session:
-    """The session in a file, the latest of a database; see the module. Raises InputError for what cannot be read."""
+    """Return the session in a file, the latest of a database; see the module. Raises InputError for what cannot be
+    read.
+    """
     if is_sqlite(path):
         return read_latest(sessions_in, read_one, path)
     whole = fields(document_at(path))
@@ -214,7 +217,7 @@ def read(path: Path) -> Session:
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether a file is a database with these tables, an export, or the session of the folders."""
+    """Return whether a file is a database with these tables, an export, or the session of the folders."""
     if path.is_file() and is_sqlite(path):
         tables = tables_named_in(path)
         return {"session", "message", "part"} <= tables and "session_v2" not in tables

@@ -69,7 +69,7 @@ class _Reading(RecordReading):
             self.take(line)
 
     def kind_of(self, record: Record) -> str:
-        """The type of its row."""
+        """Return the type of its row."""
         return f"message: {record['message_type']}"
 
     def record(self, record: Record, place: Place) -> None:
@@ -128,7 +128,8 @@ def _about(file: SqliteFile, **where: str) -> list[Record]:
 
 
 def sessions_in(path: Path) -> Sequence[str]:
-    """The ids of the sessions in a database, those of version 2 first, the latest first, without those of subagents.
+    """Return the ids of the sessions in a database, those of version 2 first, the latest first, without those of
+    subagents.
 
     Raises InputError for a file that cannot be read.
     """
@@ -139,7 +140,7 @@ def sessions_in(path: Path) -> Sequence[str]:
 
 
 def read_one(path: Path, id: str) -> Session:
-    """The session with an id; raises InputError for none, and for a file that cannot be read."""
+    """Return the session with an id; raises InputError for none, and for a file that cannot be read."""
     with opened(path) as file:
         found = _about(file, id=id)
         if found:
@@ -175,7 +176,7 @@ def _has_old(path: Path) -> bool:
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether a file is a database with the tables of version 2."""
+    """Return whether a file is a database with the tables of version 2."""
     del first
     return path.is_file() and is_sqlite(path) and {"session_v2", "session_message"} <= tables_named_in(path)
 

@@ -23,7 +23,7 @@ class _Reading(RecordReading):
         super().__init__("OpenHands", "openhands", path, limit)
 
     def kind_of(self, record: Record) -> str:
-        """The kind of the event."""
+        """Return the kind of the event."""
         return text(record.get("kind"))
 
     def record(self, record: Record, place: Place) -> None:
@@ -70,7 +70,9 @@ class _Reading(RecordReading):
 
 
 def read(path: Path) -> Session:
-    """The session in a file or in a folder of events; see the module. Raises InputError for what cannot be read."""
+    """Return the session in a file or in a folder of events; see the module. Raises InputError for what cannot be
+    read.
+    """
     if not path.is_dir():
         return read_lines(_Reading, path)
     reading = _Reading(path, None)
@@ -93,7 +95,7 @@ def read(path: Path) -> Session:
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether a folder holds events, or lines are some."""
+    """Return whether a folder holds events, or lines are some."""
     if path.is_dir():
         return any(next(folder.glob("event-*.json"), None) is not None for folder in (path, path / "events"))
     kinds = ("MessageEvent", "ActionEvent", "ObservationEvent", "SystemPromptEvent", "Condensation")

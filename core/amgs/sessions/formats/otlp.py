@@ -118,9 +118,9 @@ class _Reading(SessionBuilder):
     def _take_read(
         self, place: Place, read: Sequence[Item], window: _Window, common: dict[str, Any], usage: Usage | None
     ) -> bool:
-        """What of the messages before an answer is new; and where what was held is left out of them, a compaction: not
-        where nothing new is asked, which is the same asked again, nor where all of it comes back later. Gives whether
-        it does so: the request stands aside then, and what it says is held no longer.
+        """Return what of the messages before an answer is new; and where what was held is left out of them, a
+        compaction: not where nothing new is asked, which is the same asked again, nor where all of it comes back later.
+        Gives whether it does so: the request stands aside then, and what it says is held no longer.
         """
         system = [item["role"] == "system" for item in read]
         each = [_turns(item, place) for item in read]
@@ -176,7 +176,7 @@ class _Reading(SessionBuilder):
 
 
 def _turns(item: Item, place: Place) -> tuple[str, list[Turn]]:
-    """The turns of a message, and a digest by which it is known again."""
+    """Return the turns of a message, and a digest by which it is known again."""
     turns = [turn for turn in turns_of(item, place, 1, None, lambda *_: None) if turn.words or turn.kind == "result"]
     told = "\0".join(f"{turn.role} {turn.kind} {turn.answers} {_words(turn)}" for turn in turns)
     thoughts = [text(part.get("thinking")) for part in items(item["content"]) if part.get("type") == "thinking"]
@@ -185,14 +185,14 @@ def _turns(item: Item, place: Place) -> tuple[str, list[Turn]]:
 
 
 def _words(turn: Turn) -> str:
-    """What a turn says, its arguments in one form of JSON: another library writes them with other blanks."""
+    """Return what a turn says, its arguments in one form of JSON: another library writes them with other blanks."""
     calls = [(call.name, parsed(call.arguments)) for call in turn.calls]
     return f"{turn.text.strip()}{json.dumps(calls, sort_keys=True) if calls else ''}"
 
 
 def session_of(spans: Sequence[RecordedSpan], path: Path, id: str, unread: Sequence[Line] = ()) -> Session:
-    """The session that the spans of one conversation tell of, in the order in which they began. unread: lines of the
-    file that could not be read.
+    """Return the session that the spans of one conversation tell of, in the order in which they began. unread: lines of
+    the file that could not be read.
     """
     failed = (call_of(told_by(span), "id") for span in spans if span.failed)
     calls = single_calls(spans)
@@ -211,7 +211,7 @@ def session_of(spans: Sequence[RecordedSpan], path: Path, id: str, unread: Seque
 
 
 def by_conversation(spans: Sequence[RecordedSpan]) -> dict[str, list[RecordedSpan]]:
-    """The spans of each conversation, the one that ended last first."""
+    """Return the spans of each conversation, the one that ended last first."""
     names = conversation_ids(spans)
     found: dict[str, list[RecordedSpan]] = {}
     for span in spans:
@@ -220,8 +220,8 @@ def by_conversation(spans: Sequence[RecordedSpan]) -> dict[str, list[RecordedSpa
 
 
 def _spans(path: Path) -> tuple[tuple[RecordedSpan, ...], list[Line]]:
-    """The spans of a file, and the lines that could not be read. Raises InputError for a file that cannot be read or
-    holds no OTLP.
+    """Return the spans of a file, and the lines that could not be read. Raises InputError for a file that cannot be
+    read or holds no OTLP.
     """
     contents: list[OtlpContent] = []
     unread: list[Line] = []

@@ -120,7 +120,7 @@ read: Final = partial(read_lines, _Reading)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether a header of a session or entries of a tree come first."""
+    """Return whether a header of a session or entries of a tree come first."""
     del path
     header = any(one.get("type") == "session" and "id" in one and "cwd" in one for one in first[:1])
     return header or any(

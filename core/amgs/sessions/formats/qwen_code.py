@@ -34,7 +34,7 @@ class _Reading(RecordReading):
         self._last, self._window = "", 0
 
     def kind_of(self, record: Record) -> str:
-        """Its type and subtype."""
+        """Return its type and subtype."""
         return ": ".join(filter(None, (text(record.get("type")), text(record.get("subtype")))))
 
     def record(self, record: Record, place: Place) -> None:
@@ -122,7 +122,7 @@ read: Final = partial(read_lines, _Reading)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether records are of a session, and their messages have parts."""
+    """Return whether records are of a session, and their messages have parts."""
     del path
     return any("sessionId" in one and "uuid" in one and "parts" in fields(one.get("message")) for one in first)
 

@@ -25,7 +25,7 @@ class _Reading(RecordReading):
         super().__init__("Copilot in VS Code", "vscode-chat", path)
 
     def kind_of(self, record: Record) -> str:
-        """A request, or what is none."""
+        """Return a request, or what is none."""
         return "request" if "message" in record else "request without a message"
 
     def record(self, record: Record, place: Place) -> None:
@@ -73,7 +73,7 @@ class _Reading(RecordReading):
 
 
 def _markdown(value: Any) -> str:
-    """A text, or the value of one in Markdown."""
+    """Return a text, or the value of one in Markdown."""
     if isinstance(value, str):
         return text(value)
     one = fields(value)
@@ -81,7 +81,7 @@ def _markdown(value: Any) -> str:
 
 
 def _replayed(path: Path) -> Record:
-    """The document that a log of changes makes. Raises InputError for a file that cannot be read."""
+    """Return the document that a log of changes makes. Raises InputError for a file that cannot be read."""
     whole: Any = {}
     for line in lines_of(path):
         change = line.value or {}
@@ -108,7 +108,7 @@ def _replayed(path: Path) -> Record:
 
 
 def read(path: Path) -> Session:
-    """The session in a file; see the module. Raises InputError for a file that cannot be read, or is no JSON."""
+    """Return the session in a file; see the module. Raises InputError for a file that cannot be read, or is no JSON."""
     whole = fields(document_at(path)) if path.suffix == ".json" else _replayed(path)
     if not isinstance(whole.get("requests"), list):
         raise InputError(f"{path} has no requests.", way_out="Give a chat of Copilot in VS Code.")
@@ -118,7 +118,7 @@ def read(path: Path) -> Session:
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Whether a document has requests and who answers, or a log begins with one."""
+    """Return whether a document has requests and who answers, or a log begins with one."""
     del path
     whole = fields(first[0].get("v")) if first and first[0].get("kind") == 0 else first[0] if first else {}
     known = {"responderUsername", "requesterUsername", "initialLocation", "creationDate", "lastMessageDate"}

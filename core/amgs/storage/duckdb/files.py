@@ -119,7 +119,7 @@ def _mode(path: Path) -> int:
 
 
 def _size(path: Path) -> int:
-    """Bytes at a path; 0 where there is nothing."""
+    """Return bytes at a path; 0 where there is nothing."""
     try:
         return path.stat().st_size
     except (OSError, ValueError):

@@ -62,8 +62,8 @@ class Address:
         return cls(_shown(connection, namespace), connection, namespace, "namespace" in dict(options))
 
     def with_namespace(self, namespace: str) -> Address:
-        """Another namespace of the same database; raises UsageError where this address names one, or for a name that
-        cannot be one.
+        """Return another namespace of the same database; raises UsageError where this address names one, or for a name
+        that cannot be one.
         """
         if self.named:
             raise UsageError(

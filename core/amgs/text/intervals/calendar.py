@@ -21,7 +21,7 @@ _YEARS_IN = {"decade": 10, "century": 100}
 
 
 def around(day: date, unit: str) -> Days:
-    """First and last day of the calendar unit that holds the day; a weekend is that of the day's week.
+    """Return first and last day of the calendar unit that holds the day; a weekend is that of the day's week.
 
     A season has the meteorological three months: spring begins in March, winter in December.
     Raises OverflowError or ValueError at the edge of the calendar.
@@ -43,7 +43,7 @@ def around(day: date, unit: str) -> Days:
 
 
 def shifted(day: date, count: int, unit: str) -> date:
-    """The day that many units later; a day that the month lacks becomes its last.
+    """Return the day that many units later; a day that the month lacks becomes its last.
 
     Raises OverflowError or ValueError outside the calendar.
     """
@@ -63,7 +63,7 @@ def shifted(day: date, count: int, unit: str) -> date:
 
 
 def nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:
-    """The nth such weekday of a month; -1 is the last one. Raises ValueError where the month has none."""
+    """Return the nth such weekday of a month; -1 is the last one. Raises ValueError where the month has none."""
     if nth < 0:
         end = date(year, month, monthrange(year, month)[1])
         return end - timedelta(days=(end.weekday() - weekday) % 7)

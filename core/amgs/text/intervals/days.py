@@ -19,7 +19,7 @@ _TOLD_DAYS: Mapping[str, int] = DATES["told"]
 
 
 def holiday(r: Reading, i: int) -> Found | None:
-    """A holiday, of a year where one is told."""
+    """Return a holiday, of a year where one is told."""
     return _holiday(r, i, r.side)
 
 
@@ -56,7 +56,7 @@ def named_day(r: Reading, i: int) -> Found | None:
 
 
 def pointed_weekday(r: Reading, i: int) -> Found | None:
-    """Last Friday, next Mon, this coming Sunday, Tuesday of next week, next week Monday, a week from Friday."""
+    """Return last Friday, next Mon, this coming Sunday, Tuesday of next week, next week Monday, a week from Friday."""
     j = r.skip(i, "the", "on")
     word = r.at(j)
     if word in LAST | NEXT | THIS:
@@ -77,7 +77,7 @@ def pointed_weekday(r: Reading, i: int) -> Found | None:
 
 
 def _weekday_by(r: Reading, weekday: tuple[int, int], word: str, *, of_week: bool) -> Found:
-    """The weekday that "last" and its like point to.
+    """Return the weekday that "last" and its like point to.
 
     "Last" is the nearest one before today. "Next" is that of the coming week, for the nearer one is "this". "Coming"
     is the nearest one after today, and "previous" that of the week before.
@@ -95,7 +95,7 @@ def _weekday_by(r: Reading, weekday: tuple[int, int], word: str, *, of_week: boo
 
 
 def pointed_date(r: Reading, i: int) -> Found | None:
-    """Next 6th of April, this Friday 5/12, last Christmas."""
+    """Return next 6th of April, this Friday 5/12, last Christmas."""
     word = r.at(i)
     if word not in LAST | NEXT | THIS:
         return None

@@ -37,7 +37,7 @@ _NEAR = 7
 def settled(
     fields: Fields, today: date, side: int = 0, *, after: date | None = None, pointed: bool = False
 ) -> DayInterval | None:
-    """The days that the parts mean; None where no day has them.
+    """Return the days that the parts mean; None where no day has them.
 
     after: the first day that it may be, for the end of a range; else the nearest occurrence to today, of the past
     (side -1) or the future (1). A month or weekday that holds today is that of today on either side, and so is a
@@ -78,7 +78,7 @@ def _distance(days: Days, today: date, side: int, *, near: int) -> tuple[bool, i
 
 
 def _candidates(fields: Fields, today: date) -> Iterator[Days]:
-    """The days nearest to today that have the parts, on both sides of it where the year is not written."""
+    """Yield the days nearest to today that have the parts, on both sides of it where the year is not written."""
     year, month, day, weekday = fields.year, fields.month, fields.day, fields.weekday
     if year is not None:
         if month is None:
@@ -112,7 +112,7 @@ def _candidates(fields: Fields, today: date) -> Iterator[Days]:
 
 
 def near_century(two_digits: int, near: int) -> int:
-    """A year told by its last two digits: that of the century nearest to a year."""
+    """Return a year told by its last two digits: that of the century nearest to a year."""
     year = near - near % 100 + two_digits
     return year - 100 if year > near + 50 else year + 100 if year <= near - 50 else year
 
@@ -126,7 +126,9 @@ def _exists(year: int, month: int, day: int) -> bool:
 
 
 def joined(first: Fields, last: Fields) -> tuple[Fields, Fields]:
-    """Both ends of a range, each with the parts that only the other one has ("9 to 12 June", "May 5 to 7, 2020")."""
+    """Return both ends of a range, each with the parts that only the other one has ("9 to 12 June", "May 5 to 7,
+    2020").
+    """
     begin, end = first.day, last.day
     if begin is not None and end is not None and first.weekday is None and last.weekday is None:
         if last.month is None and first.month is not None:

@@ -68,8 +68,8 @@ class DateMention:
 
 
 def dates_in(text: str, written: date | datetime) -> tuple[DateMention, ...]:
-    """The dates that a text names, told from the day it was written; of two that overlap, the one that begins first,
-    else the longer one.
+    """Return the dates that a text names, told from the day it was written; of two that overlap, the one that begins
+    first, else the longer one.
 
     What is a date only where one is expected ("may", "2.5", "the day", a bare number) is passed over. Time: linear in
     the length of the text. A text in another language has the phrases of its table.

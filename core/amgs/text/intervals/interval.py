@@ -65,7 +65,7 @@ class DayInterval:
         return around(first, self.grain)[0], around(last, self.grain)[1]
 
     def closed(self, written: date) -> tuple[date, date]:
-        """Its days with an open end closed by the day of writing: "since May" until then."""
+        """Return its days with an open end closed by the day of writing: "since May" until then."""
         if self.first is None:
             assert self.last is not None
             return min(self.last, written), self.last

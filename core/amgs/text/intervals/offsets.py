@@ -28,7 +28,7 @@ _ROUGH = 0.8
 
 
 def counted(r: Reading, i: int) -> tuple[int, list[tuple[Count, str]]] | None:
-    """(end, counts with their units) of "2 weeks and 3 days", "half a year", "a month and a half"."""
+    """Return (end, counts with their units) of "2 weeks and 3 days", "half a year", "a month and a half"."""
     if r.at(i) == "half":
         j = r.skip(i + 1, "a", "an", "-")
         half = {"year": (6, "month"), "yr": (6, "month"), "decade": (5, "year"), "century": (50, "year")}.get(r.at(j))
@@ -52,7 +52,7 @@ def counted(r: Reading, i: int) -> tuple[int, list[tuple[Count, str]]] | None:
 
 
 def _moved(day: date, told: list[tuple[Count, str]], sign: int) -> DayInterval:
-    """The day that far off; where a count is not exact, all the days it may be, and vague."""
+    """Return the day that far off; where a count is not exact, all the days it may be, and vague."""
     near = far = day
     for count, unit in told:
         near, far = shifted(near, sign * count.low, unit), shifted(far, sign * count.high, unit)
@@ -101,7 +101,7 @@ def _told_in(r: Reading, i: int) -> Found | None:
 
 
 def _from_a_day(r: Reading, i: int) -> Found | None:
-    """Two days before yesterday, 2 weeks from January 15, a week on Friday, two months from today on Tuesday."""
+    """Return two days before yesterday, 2 weeks from January 15, a week on Friday, two months from today on Tuesday."""
     j = r.skip(i, "in") if r.at(i) == "in" else i
     one = r.at(j) == "the" and r.at(j + 1) in ("day", "week", "month", "year")
     told = (j + 2, [(Count(1, 1), UNITS[r.at(j + 1)])]) if one else counted(r, j)
@@ -125,7 +125,7 @@ def _from_a_day(r: Reading, i: int) -> Found | None:
 
 
 def season_near(today: date, word: str, step: int) -> tuple[date, date]:
-    """A season: the one that holds the day or else the nearest (step 0), or the nth wholly before or after."""
+    """Return a season: the one that holds the day or else the nearest (step 0), or the nth wholly before or after."""
     starts = [
         date(year, SEASONS[word], 1) for year in range(max(today.year - 1 - abs(step), 1), today.year + 2 + abs(step))
     ]

@@ -49,7 +49,7 @@ def _finer(grain: Grain) -> str:
 
 
 def _cut(days: Days, grain: Grain, which: int, *, halves: bool) -> Days:
-    """The first (-1), middle (0) or last (1) part: halves of a week or month; of a year thirds unless halves."""
+    """Return the first (-1), middle (0) or last (1) part: halves of a week or month; of a year thirds unless halves."""
     first, last = days
     if grain is Grain.MONTH:
         return (
@@ -74,7 +74,7 @@ def _cut(days: Days, grain: Grain, which: int, *, halves: bool) -> Days:
 
 
 def _week_of(r: Reading, i: int) -> Found | None:
-    """The week of the 18th, week beginning Feb 4, w/c Feb 4, the weekend of Halloween, Labor Day weekend."""
+    """Return the week of the 18th, week beginning Feb 4, w/c Feb 4, the weekend of Halloween, Labor Day weekend."""
     j = r.skip(i, "the")
     if r.at(j) == "w" and r.at(j + 1) == "/" and r.at(j + 2) in ("c", "b", "e", "o"):
         unit, k = "week", j + 3
@@ -111,7 +111,7 @@ def _numbered_week(r: Reading, i: int) -> Found | None:
 
 
 def _nth_week(r: Reading, i: int) -> Found | None:
-    """The last week of July, 3rd week of Jan, the first weekend of August, the first 2 weeks of 2021."""
+    """Return the last week of July, 3rd week of Jan, the first weekend of August, the first 2 weeks of 2021."""
     j = r.skip(i, "the")
     ordinal = (j + 1, -1) if r.at(j) in ("last", "final") else r.ordinal(j)
     if ordinal is None:

@@ -19,7 +19,7 @@ _AMBIGUOUS_MONTHS = {"may", "march", "mar", "jan", "dec", "sep", "oct", "jun", "
 
 
 def _year_behind(r: Reading, i: int) -> tuple[int, int] | None:
-    """(end, year) of ", 2018", "of 2018", "-2018", "of 87", "'87"."""
+    """Return (end, year) of ", 2018", "of 2018", "-2018", "of 87", "'87"."""
     j = r.skip(r.skip(i, ",", "-", "/"), "of", "in")
     j = r.skip(j, "the") if r.after(j, "the year") else j
     j = r.skip(j, "year")
@@ -33,7 +33,7 @@ def _year_behind(r: Reading, i: int) -> tuple[int, int] | None:
 
 
 def _of_year(r: Reading, i: int) -> tuple[int, int, float] | None:
-    """(end, year, confidence): as written, or "of last year", "of the year", "next year", "this year"."""
+    """Return (end, year, confidence): as written, or "of last year", "of the year", "next year", "this year"."""
     year = _year_behind(r, i)
     if year is not None:
         return *year, 1.0
@@ -79,7 +79,7 @@ def _year(r: Reading, i: int) -> Found | None:
 
 
 def _decade(r: Reading, i: int) -> Found | None:
-    """The 1990s, the 90s, the nineties, the 18th century."""
+    """Return the 1990s, the 90s, the nineties, the 18th century."""
     j = r.skip(i, "the")
     tens = DECADES.get(r.at(j))
     if tens is not None:
@@ -97,7 +97,7 @@ def _decade(r: Reading, i: int) -> Found | None:
 
 
 def _latest(two_digits: int, year: int) -> int:
-    """The last year up to this one that ends with these digits: in 2026 the thirties are the 1930s."""
+    """Return the last year up to this one that ends with these digits: in 2026 the thirties are the 1930s."""
     return year - (year - two_digits) % 100
 
 
@@ -141,7 +141,7 @@ def _away(days: Days, today: date, side: int) -> tuple[bool, int]:
 
 
 def _season(r: Reading, i: int) -> Found | None:
-    """Last summer, this winter, summer 2010, the spring of 2019."""
+    """Return last summer, this winter, summer 2010, the spring of 2019."""
     j = r.skip(i, "the")
     point = r.at(j) if r.at(j) in LAST | NEXT | THIS else ""
     j += bool(point)
@@ -164,7 +164,7 @@ def _step(word: str) -> int:
 
 
 def _unit(r: Reading, i: int) -> Found | None:
-    """Last week, this month, the coming quarter, next year, the weekend, the following decade."""
+    """Return last week, this month, the coming quarter, next year, the weekend, the following decade."""
     j = r.skip(i, "the", "that")
     point = r.at(j) if r.at(j) in LAST | NEXT | THIS else ""
     strictly = point in THIS and r.at(j + 1) in NEXT | LAST
@@ -197,7 +197,7 @@ def _whole(r: Reading, end: int, unit: str, step: int, *, bare: bool) -> Found:
 
 
 def _units(r: Reading, i: int) -> Found | None:
-    """The last 3 months, the next couple weeks, 2 upcoming months, the past two quarters, within two weeks."""
+    """Return the last 3 months, the next couple weeks, 2 upcoming months, the past two quarters, within two weeks."""
     j = r.skip(r.skip(i, "over", "within"), "the")
     if r.at(j) in LAST | NEXT:
         point = r.at(j)
@@ -231,7 +231,7 @@ def run(today: date, count: int, unit: str, step: int, *, exact: bool = True) ->
 
 
 def _beyond(r: Reading, i: int) -> Found | None:
-    """The week before last, the weekend after next, the year before last."""
+    """Return the week before last, the weekend after next, the year before last."""
     j = r.skip(i, "the")
     unit = UNITS.get(r.at(j))
     if unit is None or unit == "day":

@@ -23,7 +23,7 @@ def _range(r: Reading, i: int) -> Found | None:
 
 
 def _from(r: Reading, first: Found, *, between: bool, led: bool) -> Found | None:
-    """A range that begins so. led: whether a word such as "from" leads it."""
+    """Return a range that begins so. led: whether a word such as "from" leads it."""
     k = r.skip(first.end, ",")
     if r.at(k) not in _TO | ({"and"} if between else set()):
         return None
@@ -48,7 +48,7 @@ def _from(r: Reading, first: Found, *, between: bool, led: bool) -> Found | None
 
 
 def _bare(end: Found) -> bool:
-    """Whether an end is only the number of a day."""
+    """Return whether an end is only the number of a day."""
     return isinstance(end.means, Fields) and end.means == Fields(end.means.year, day=end.means.day)
 
 
@@ -57,7 +57,9 @@ def _day_of(end: Found) -> bool:
 
 
 def _ends(r: Reading, i: int, *, behind: bool = False) -> list[Found]:
-    """What one end of a range may be: a date or period, today, or a bare day of the month (sure as an ordinal)."""
+    """Return what one end of a range may be: a date or period, today, or a bare day of the month (sure as an
+    ordinal).
+    """
     now = r.after(i, "date", "now", "present", "today") if behind else r.after(i, "now", "today")
     if now is not None:
         return [Found(now, DayInterval(r.today, r.today, Grain.DAY, Modality.ON, 0.95), True)]
@@ -99,7 +101,7 @@ def _span(r: Reading, first: Fields | DayInterval, last: Fields | DayInterval, s
 
 
 def _holds(span: DayInterval, day: date) -> bool:
-    """Whether a span is under way: then neither tense tells it from the one a year off."""
+    """Return whether a span is under way: then neither tense tells it from the one a year off."""
     return span.first is not None and span.last is not None and span.first <= day <= span.last
 
 

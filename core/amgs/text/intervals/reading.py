@@ -73,15 +73,15 @@ class Reading:
         return len(self.words)
 
     def at(self, i: int) -> str:
-        """The token in lower case; empty beyond the text."""
+        """Return the token in lower case; empty beyond the text."""
         return self.words[i] if 0 <= i < len(self.words) else ""
 
     def glued(self, i: int) -> bool:
-        """Whether nothing stands between token i and the one before it."""
+        """Return whether nothing stands between token i and the one before it."""
         return 0 < i < len(self.words) and self.starts[i] == self.ends[i - 1]
 
     def after(self, i: int, *phrases: str) -> int | None:
-        """The place behind the first of the phrases that stands at i; None where none does."""
+        """Return the place behind the first of the phrases that stands at i; None where none does."""
         for phrase in phrases:
             words = phrase.split()
             if self.words[i : i + len(words)] == words:
@@ -89,18 +89,18 @@ class Reading:
         return None
 
     def skip(self, i: int, *words: str) -> int:
-        """The place behind one of these words, or i itself."""
+        """Return the place behind one of these words, or i itself."""
         return i + 1 if self.at(i) in words else i
 
     def turned(self, side: int) -> Reading:
-        """The same tokens for a verb of another tense."""
+        """Return the same tokens for a verb of another tense."""
         if side not in self._turned:
             self._turned[side] = copy(self)
             self._turned[side].side, self._turned[side]._known = side, {}
         return self._turned[side]
 
     def parse(self, kind: str, i: int) -> Found | None:
-        """The longest that a kind of rules reads at i; of two as long, that of the earlier rule."""
+        """Return the longest that a kind of rules reads at i; of two as long, that of the earlier rule."""
         if (kind, i) in self._known:
             return self._known[kind, i]
         if self._depth >= _DEEPEST:
@@ -119,7 +119,7 @@ class Reading:
         return best
 
     def days(self, kind: str, i: int) -> Settled | None:
-        """The same with the parts that are left out settled."""
+        """Return the same with the parts that are left out settled."""
         found = self.parse(kind, i)
         if found is None:
             return None
@@ -128,7 +128,7 @@ class Reading:
         return Settled(found.end, means, found.sure) if means is not None else None
 
     def number(self, i: int) -> tuple[int, int] | None:
-        """(end, value) of a whole number in digits or words below a hundred."""
+        """Return (end, value) of a whole number in digits or words below a hundred."""
         word = self.at(i)
         if word.isdigit():
             if len(word) > 4 or (self.at(i + 1) in _SUFFIXES and self.glued(i + 1)):
@@ -142,7 +142,7 @@ class Reading:
         return (i + 1, ONES[word]) if word in ONES else None
 
     def ordinal(self, i: int) -> tuple[int, int] | None:
-        """(end, value) of "3rd", "third", "twenty-third"."""
+        """Return (end, value) of "3rd", "third", "twenty-third"."""
         word = self.at(i)
         if word.isdigit() and len(word) <= 2 and self.at(i + 1) in _SUFFIXES and self.glued(i + 1):
             return i + 2, int(word)
@@ -152,7 +152,7 @@ class Reading:
         return (i + 1, ORDINALS[word]) if word in ORDINALS else None
 
     def count(self, i: int) -> tuple[int, Count] | None:
-        """(end, how many) before a unit: "3", "a", "a couple of", "the few", "several"."""
+        """Return (end, how many) before a unit: "3", "a", "a couple of", "the few", "several"."""
         for j in (i, self.skip(i, "a", "the", "only")):
             if self.at(j) == "couple":
                 return self.skip(j + 1, "of"), Count(2, 2)
@@ -166,7 +166,7 @@ class Reading:
         return (i + 1, Count(1, 1)) if self.at(i) in ("a", "an") else None
 
     def month(self, i: int) -> tuple[int, int] | None:
-        """(end, month) of a month's name or its short form."""
+        """Return (end, month) of a month's name or its short form."""
         number = MONTHS.get(self.at(i))
         if number is None:
             return None
@@ -174,7 +174,7 @@ class Reading:
         return (self.skip(i + 1, ".") if short else i + 1), number
 
     def year(self, i: int) -> tuple[int, int] | None:
-        """(end, year) of four digits, or of a year in words."""
+        """Return (end, year) of four digits, or of a year in words."""
         word = self.at(i)
         if len(word) == 4 and word.isdigit() and 1000 <= int(word) <= 2999:
             return i + 1, int(word)

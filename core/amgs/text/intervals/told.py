@@ -66,7 +66,7 @@ _WORD = re.compile(r"\w")
 
 
 def note_date(written: str) -> datetime | None:
-    """The instant that a front matter's `date` means, with its offset; None when it cannot be read.
+    """Return the instant that a front matter's `date` means, with its offset; None when it cannot be read.
 
     Raises OverflowError for one at the edge of the calendar that has no instant in UTC.
     """
@@ -84,13 +84,13 @@ def note_date(written: str) -> datetime | None:
 
 
 def _either_way(written: str) -> bool:
-    """Whether 03/04/2026 may be in March or in April: a note's own date is not guessed."""
+    """Return whether 03/04/2026 may be in March or in April: a note's own date is not guessed."""
     found = re.search(r"\b(\d{1,2})/(\d{1,2})/\d{4}\b", written)
     return found is not None and found[1] != found[2] and int(found[1]) <= 12 and int(found[2]) <= 12
 
 
 def without_datelines(text: str) -> str:
-    """The text without its lines that hold a date, perhaps a time of day, and no other word; all of it where
+    """Return the text without its lines that hold a date, perhaps a time of day, and no other word; all of it where
     nothing else is there.
     """
     kept = [line for line in text.split("\n") if not _is_dateline(line)]

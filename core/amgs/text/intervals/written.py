@@ -30,7 +30,7 @@ _BEHIND_A_DAY = {
 
 
 def date_fields(r: Reading, i: int) -> Found | None:
-    """A date by its parts, a year or a weekday or a day of the month left out or not."""
+    """Return a date by its parts, a year or a weekday or a day of the month left out or not."""
     weekday = weekday_at(r, i)
     j = i if weekday is None else r.skip(r.skip(weekday[0], ","), "the")
     best: Found | None = None
@@ -202,7 +202,7 @@ def _short_year(r: Reading, i: int, *, joined: bool) -> tuple[int, int] | None:
 
 
 def _clock(r: Reading, i: int) -> int:
-    """The place behind a time of day, or i."""
+    """Return the place behind a time of day, or i."""
     if not (r.at(i).isdigit() and r.at(i + 1) == ":" and r.at(i + 2).isdigit()):
         return i
     j = i + 3
@@ -212,7 +212,7 @@ def _clock(r: Reading, i: int) -> int:
 
 
 def _day_of_month(r: Reading, i: int) -> Found | None:
-    """The 18th; behind a weekday also 31 or "the eleventh"."""
+    """Return the 18th; behind a weekday also 31 or "the eleventh"."""
     j = r.skip(i, "the")
     day = r.ordinal(j)
     if day is None and weekday_at(r, i - 1) is not None and r.at(i).isdigit():

@@ -121,7 +121,8 @@ class Packs:
     # --- looking ---------------------------------------------------------------------------------------------
 
     def list(self, *, retired: bool = False, keep: int | None = None) -> tuple[PackUsage, ...]:
-        """The latest version of each pack, by name, with what its log says and how likely it is read within 30 days.
+        """Return the latest version of each pack, by name, with what its log says and how likely it is read within 30
+        days.
 
         retired: those that are retired, too. keep: mark those to do without so that the others take at most so many
         tokens, the least needed first. Writes nothing.
@@ -144,8 +145,8 @@ class Packs:
         )
 
     def show(self, pack: str) -> PackContent:
-        """A pack, `NAME` or `NAME@VERSION`, with its members as they are now, its readings, and what ties it to other
-        packs.
+        """Return a pack, `NAME` or `NAME@VERSION`, with its members as they are now, its readings, and what ties it to
+        other packs.
         """
         with self._context.storage.snapshot():
             found = keeping.find(self._packs, pack)
@@ -168,7 +169,7 @@ class Packs:
         )
 
     def _members(self, packs: Mapping[str, Pack]) -> dict[str, Members]:
-        """What of each pack the memory still holds and uses, with vectors."""
+        """Return what of each pack the memory still holds and uses, with vectors."""
         held = self._context.storage.blocks.get(
             {block for pack in packs.values() for block in pack.blocks}, embeddings=True
         )
@@ -191,7 +192,7 @@ class Packs:
         attention: Attention | None = None,
         log: bool = True,
     ) -> PackAssembly:
-        """The packs as one text for a question, in at most `budget` tokens (2,048 unless given).
+        """Return the packs as one text for a question, in at most `budget` tokens (2,048 unless given).
 
         Packs are chosen within four times as many, and the sentences of their members written that answer it. What
         stands in several packs is read once. Each layer that is switched on says what it did.
@@ -320,7 +321,7 @@ class Packs:
         )
 
     def _votes(self, uses: Sequence[PackUse]) -> dict[int, dict[str, float]]:
-        """How far each agent votes for what was read, by the number of the reading."""
+        """Return how far each agent votes for what was read, by the number of the reading."""
         found: dict[int, dict[str, float]] = {}
         picks: dict[str, Mapping[str, Sequence[str]]] = {}
         for use in uses:
@@ -338,7 +339,8 @@ class Packs:
     # --- operations ------------------------------------------------------------------------------------------
 
     def proposals(self) -> tuple[PackProposal, ...]:
-        """What could be done with packs, what is worth most first, without what was decided of the same versions.
+        """Return what could be done with packs, what is worth most first, without what was decided of the same
+        versions.
 
         MERGE: two packs whose members are the same. UPDATE: members that were superseded. DELETE: packs that are hardly
         needed any more. ADD: packs that sessions read together become one. Changes nothing.
@@ -367,7 +369,7 @@ class Packs:
         return views
 
     def _heir(self, block: Block) -> Block | None:
-        """The live block that holds in its place; None where none took it."""
+        """Return the live block that holds in its place; None where none took it."""
         seen, at = {block.id}, block
         for _ in range(_LONGEST):
             after = next((str(at.meta[key]) for key in _SUCCESSORS if at.meta.get(key)), "")

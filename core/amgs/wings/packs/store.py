@@ -71,7 +71,7 @@ class PackStorage(StoragePart):
         )
 
     def versions(self, name: str) -> tuple[Pack, ...]:
-        """The versions of a name, the oldest first, retired ones too."""
+        """Return the versions of a name, the oldest first, retired ones too."""
         rows = self._rows(f"SELECT {_COLUMNS} FROM {_STANDING} WHERE name = ? ORDER BY version", [name])
         return tuple(map(_pack, rows))
 
@@ -81,12 +81,12 @@ class PackStorage(StoragePart):
         return as_utc(rows[0][0])
 
     def latest(self) -> tuple[Pack, ...]:
-        """The latest version of each name, by name, retired ones too."""
+        """Return the latest version of each name, by name, retired ones too."""
         rows = self._rows(f"SELECT DISTINCT ON (name) {_COLUMNS} FROM {_STANDING} ORDER BY name, version DESC")
         return tuple(map(_pack, rows))
 
     def log(self, pack: Pack, at: datetime, query: str, session: str, tokens: int, blocks: Sequence[str]) -> int:
-        """Log that a pack was read; returns the number of the row."""
+        """Return log that a pack was read; returns the number of the row."""
         number = int(self._value("SELECT coalesce(max(number), 0) + 1 FROM pack_uses"))
         self._execute(
             "INSERT INTO pack_uses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
@@ -105,7 +105,7 @@ class PackStorage(StoragePart):
                 )
 
     def votes(self) -> tuple[tuple[str, float, float], ...]:
-        """How far agents had voted for what was read, each with the outcome of that."""
+        """Return how far agents had voted for what was read, each with the outcome of that."""
         rows = self._rows(
             f"SELECT v.model, v.credit, c.credit FROM {_CREDITED} v JOIN {_LATEST_OUTCOME} c ON c.number = v.number "
             "WHERE starts_with(v.model, 'agent ') ORDER BY v.credited_by, v.number, v.model"
@@ -113,7 +113,7 @@ class PackStorage(StoragePart):
         return tuple((str(agent).partition(" ")[2], float(vote), float(outcome)) for agent, vote, outcome in rows)
 
     def uses(self, name: str | None = None) -> tuple[PackUse, ...]:
-        """What was read, of one name when it is given, the newest first."""
+        """Return what was read, of one name when it is given, the newest first."""
         where = "" if name is None else " WHERE u.name = ?"
         rows = self._rows(
             f"SELECT {_USES} FROM pack_uses u LEFT JOIN {_LATEST_OUTCOME} c ON c.number = u.number{where} "
@@ -146,7 +146,7 @@ class PackStorage(StoragePart):
         )
 
     def decided(self) -> tuple[PackDecision, ...]:
-        """The proposals with a verdict that stands, in the order of the verdicts."""
+        """Return the proposals with a verdict that stands, in the order of the verdicts."""
         rows = self._rows(
             "SELECT p.action, p.packs::VARCHAR, p.name, p.features::VARCHAR, p.verdict, p.found_at "
             "FROM pack_proposals p JOIN operations v ON v.id = p.decided_by AND NOT v.undone ORDER BY p.number"

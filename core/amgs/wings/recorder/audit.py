@@ -62,7 +62,7 @@ class Audit:
     recalls: int
 
     def of(self, reason: Reason) -> list[AuditFinding]:
-        """Those for one reason."""
+        """Return those for one reason."""
         return [one for one in self.findings if one.reason == reason]
 
 
@@ -80,7 +80,7 @@ def audit(memory: ForeignMemory, now: datetime, days: int) -> Audit:
 
 
 def _duplicates(records: Sequence[ForeignRecord]) -> Iterator[AuditFinding]:
-    """All but one of records that say the same: the one that was recalled most often, or the latest."""
+    """Yield all but one of records that say the same: the one that was recalled most often, or the latest."""
     seen: dict[tuple[str, str], ForeignRecord] = {}
     kept: list[ForeignRecord] = []
     for one in sorted(records, key=lambda one: (len(one.recalls), one.since), reverse=True):
@@ -99,7 +99,7 @@ def _duplicates(records: Sequence[ForeignRecord]) -> Iterator[AuditFinding]:
 
 
 def _conflicts(records: Sequence[ForeignRecord]) -> Iterator[AuditFinding]:
-    """The older of two records that cannot both be right."""
+    """Yield the older of two records that cannot both be right."""
     blocks = {id(one): _block(one, number) for number, one in enumerate(records)}
     words = Words.of(blocks.values())
     for later, one in _pairs(sorted(records, key=lambda one: one.since, reverse=True)):
@@ -110,7 +110,7 @@ def _conflicts(records: Sequence[ForeignRecord]) -> Iterator[AuditFinding]:
 
 
 def _pairs(records: Sequence[ForeignRecord]) -> Iterator[tuple[ForeignRecord, ForeignRecord]]:
-    """(a record, one further on) of one store that share two words which few records hold."""
+    """Yield (a record, one further on) of one store that share two words which few records hold."""
     held: dict[tuple[str, str], list[int]] = {}
     for place, one in enumerate(records):
         for word in stems(one.content):
@@ -125,7 +125,7 @@ def _block(one: ForeignRecord, number: int) -> Block:
 
 
 def _unused(memory: ForeignMemory, now: datetime, days: int) -> Iterator[AuditFinding]:
-    """What no search found, though there were searches since."""
+    """Yield what no search found, though there were searches since."""
     searches = sorted(one.at for one in memory.searches())
     limit = earlier(now, timedelta(days=days))
     for one in memory.present:

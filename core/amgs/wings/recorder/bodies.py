@@ -47,8 +47,8 @@ def unpacked(body: bytes, encoding: str) -> bytes:
 
 
 def read_body(form: Form, body: bytes) -> OtlpContent:
-    """What is in a body. Raises BodyError for one that is not of that form, and MissingExtraError for protobuf where
-    the package that reads it is not installed.
+    """Return what is in a body. Raises BodyError for one that is not of that form, and MissingExtraError for protobuf
+    where the package that reads it is not installed.
     """
     try:
         match form:
@@ -66,7 +66,7 @@ def read_body(form: Form, body: bytes) -> OtlpContent:
 
 
 def contents_of(entries: Iterator[SpanBody]) -> Iterator[OtlpContent]:
-    """What is in entries; those that cannot be read any more are left out."""
+    """Yield what is in entries; those that cannot be read any more are left out."""
     for entry in entries:
         try:
             yield read_body(entry.form, entry.body)
@@ -116,7 +116,7 @@ def import_file(
 
 
 def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
-    """The bodies of a file: requests of OTLP as they stand, rows by the hundreds."""
+    """Yield the bodies of a file: requests of OTLP as they stand, rows by the hundreds."""
     check_ends(path)
     try:
         whole = path.read_bytes() if path.stat().st_size <= LARGEST_UNPACKED else b""

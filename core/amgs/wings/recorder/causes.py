@@ -47,7 +47,7 @@ class MissedCause:
 
 
 def beside(memory: ForeignMemory, search: MemoryOperation, most: int = _NEAR) -> list[LaidBeside]:
-    """What else lay in the store at a search, nearest to its query's words first."""
+    """Return what else lay in the store at a search, nearest to its query's words first."""
     there = [
         (one, told)
         for one in memory.records
@@ -59,7 +59,9 @@ def beside(memory: ForeignMemory, search: MemoryOperation, most: int = _NEAR) ->
 
 
 def why_missed(memory: ForeignMemory, search: MemoryOperation, fact: str) -> MissedCause:
-    """What became of a fact at a search. fact: in the words of its record; most of them and all its numbers do."""
+    """Return what became of a fact at a search. fact: in the words of its record; most of them and all its numbers
+    do.
+    """
     own = [one for one in memory.records if one.store == search.store]
     said = [one for one in own if any(says(told, fact) for _, told in one.versions)]
     recalled = len(search.records)

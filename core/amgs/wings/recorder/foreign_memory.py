@@ -115,7 +115,7 @@ class ForeignRecord:
         return self.versions[0][0]
 
     def content_at(self, at: datetime) -> str | None:
-        """What it said then; None where it was not there."""
+        """Return what it said then; None where it was not there."""
         if self.deleted is not None and self.deleted <= at:
             return None
         return next((told for since, told in reversed(self.versions) if since <= at), None)
@@ -146,7 +146,7 @@ class ForeignMemory:
         return [one for one in self.records if one.deleted is None]
 
     def searches(self) -> list[MemoryOperation]:
-        """The searches that did not fail, in order."""
+        """Return the searches that did not fail, in order."""
         return [one for one in self.operations if one.act == "search" and not one.failed]
 
     def take(self, one: MemoryOperation) -> None:
@@ -166,7 +166,7 @@ class ForeignMemory:
                     self._put(one, each, written=True)
 
     def _put(self, one: MemoryOperation, each: RecalledRecord, *, written: bool) -> ForeignRecord:
-        """The record that is told of, with what it says now."""
+        """Return the record that is told of, with what it says now."""
         id = each.id or (one.record if len(one.records) == 1 else "")
         found = self._by_id.get((one.store, id)) if id else None
         if found is None:
@@ -194,7 +194,7 @@ class ForeignMemory:
 
 
 def act_of(span: RecordedSpan) -> Act | None:
-    """What a memory was asked to do; None for a span that asks none."""
+    """Return what a memory was asked to do; None for a span that asks none."""
     operation = operation_of(span)
     if operation == "execute_tool" and span.attributes.get("gen_ai.tool.name") in _RECALLING:
         return "search"
@@ -202,7 +202,7 @@ def act_of(span: RecordedSpan) -> Act | None:
 
 
 def memory_of(spans: Sequence[RecordedSpan]) -> ForeignMemory:
-    """What spans, in the order in which they began, tell of memories and of answers."""
+    """Return what spans, in the order in which they began, tell of memories and of answers."""
     made, names = ForeignMemory(), conversation_ids(spans)
     for span in single_calls(spans):
         if operation_of(span) in ANSWERS:
@@ -238,13 +238,13 @@ def _operation(place: int, act: Act, span: RecordedSpan, conversation: str) -> M
 
 
 def _asked(given: Mapping[str, Any]) -> str:
-    """What a retriever was asked."""
+    """Return what a retriever was asked."""
     told = next((parsed(given[name]) for name in _ASKED if name in given), "")
     return text(fields(told).get("query")) if isinstance(told, dict) else text(told)
 
 
 def _records(given: Mapping[str, Any], names: Sequence[str]) -> list[RecalledRecord] | None:
-    """The records that a span tells of under one of the names; None where it tells of none."""
+    """Return the records that a span tells of under one of the names; None where it tells of none."""
     for name in names:
         found = listed(given, name) or parsed(given.get(name))
         if found is None or found == {}:
@@ -272,7 +272,7 @@ def _record(one: Any) -> RecalledRecord:
 
 
 def content_of(value: Any) -> str:
-    """The content of a record as a text: that of an object which holds one text, else as JSON."""
+    """Return the content of a record as a text: that of an object which holds one text, else as JSON."""
     if isinstance(value, str):
         inner = parsed(value)
         if not isinstance(inner, dict):
@@ -288,7 +288,7 @@ def content_of(value: Any) -> str:
 
 
 def of_store(memory: ForeignMemory, store: str) -> ForeignMemory:
-    """What is told of one store alone; all of it for "". Answers stay."""
+    """Return what is told of one store alone; all of it for "". Answers stay."""
     if not store:
         return memory
     return ForeignMemory(

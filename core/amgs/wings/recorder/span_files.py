@@ -141,12 +141,12 @@ def _write(file: int, data: bytes) -> None:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The files of a folder, in the order in which they were begun; none where there is no folder."""
+    """Return the files of a folder, in the order in which they were begun; none where there is no folder."""
     return sorted(path for path in folder.glob(f"*{ENDING}") if path.stem.isdecimal())
 
 
 def sizes_in(folder: Path) -> dict[Path, int]:
-    """The files of a folder with their bytes: other ones where anything came since."""
+    """Return the files of a folder with their bytes: other ones where anything came since."""
     found = {}
     for path in files_in(folder):
         with suppress(FileNotFoundError):  # the oldest goes while others are written
@@ -167,7 +167,7 @@ class SpanReader:
         self._places: dict[Path, int] = {}
 
     def new(self) -> Iterator[SpanBody]:
-        """The entries that came since the last call."""
+        """Yield the entries that came since the last call."""
         self.torn = 0
         for path in files_in(self.folder):
             with suppress(FileNotFoundError), path.open("rb") as file:

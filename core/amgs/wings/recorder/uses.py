@@ -61,7 +61,7 @@ class ScoreReview:
 
 
 def uses_of(memory: ForeignMemory, only: MemoryOperation | None = None) -> list[RecordUse]:
-    """What became of every record that was recalled, as far as it can be told. only: by this search."""
+    """Return what became of every record that was recalled, as far as it can be told. only: by this search."""
     answers: dict[str, list[tuple[float, str]]] = {}
     for answer in memory.answers:
         answers.setdefault(answer.conversation, []).append((answer.at.timestamp(), answer.words))
@@ -78,8 +78,8 @@ def uses_of(memory: ForeignMemory, only: MemoryOperation | None = None) -> list[
 
 
 def _between(answers: Sequence[tuple[float, str]], searches: Sequence[float], one: MemoryOperation) -> list[str]:
-    """What was answered from a search to the next later one; where that is nothing, the next answer: several searches
-    may serve one.
+    """Return what was answered from a search to the next later one; where that is nothing, the next answer: several
+    searches may serve one.
     """
     at = one.at.timestamp()
     first = bisect_left(answers, (at, ""))
@@ -89,7 +89,7 @@ def _between(answers: Sequence[tuple[float, str]], searches: Sequence[float], on
 
 
 def _another(others: Sequence[tuple[str, str]], conversation: str, number: int) -> str | None:
-    """An answer of another conversation, another for each search."""
+    """Return an answer of another conversation, another for each search."""
     for step in range(len(others)):
         name, words = others[(number + step) % len(others)]
         if name != conversation:
@@ -108,7 +108,7 @@ def _judged(one: MemoryOperation, told: str, other: str | None) -> Iterator[Reco
 
 
 def review_scores(memory: ForeignMemory) -> ScoreReview:
-    """What the scores of a memory are worth, by what was used later."""
+    """Return what the scores of a memory are worth, by what was used later."""
     uses = uses_of(memory)
     recalled = sum(len(one.records) for one in memory.searches())
     apart = [one.elsewhere >= USED for one in uses if one.elsewhere is not None]
@@ -136,7 +136,9 @@ def review_scores(memory: ForeignMemory) -> ScoreReview:
 
 
 def auroc(ups: Sequence[float], downs: Sequence[float]) -> float | None:
-    """The chance that one of the first scores over one of the second, ties by halves; None where one side is empty."""
+    """Return the chance that one of the first scores over one of the second, ties by halves; None where one side is
+    empty.
+    """
     if not ups or not downs:
         return None
     ordered = sorted(downs)

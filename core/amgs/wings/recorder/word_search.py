@@ -18,7 +18,7 @@ class WordSearch:
         self._bm25 = TextBm25([self._words(text) for text in texts]) if texts else None
 
     def ranked(self, query: str) -> list[int]:
-        """The places of the texts that hold a word of the query, the best first."""
+        """Return the places of the texts that hold a word of the query, the best first."""
         if self._bm25 is None:
             return []
         scores = self._bm25.scores(self._words(query))

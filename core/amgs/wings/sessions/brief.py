@@ -51,8 +51,8 @@ class SessionBrief:
 def write_brief(
     session: Session, budget: int, turns: Sequence[Turn] | None = None, *, mask: Callable[[str], str] = mask_secrets
 ) -> SessionBrief:
-    """A hand-over of at most so many tokens. turns: of them; else all of the main conversation. mask: takes secrets out
-    of a text, before it is cut.
+    """Return a hand-over of at most so many tokens. turns: of them; else all of the main conversation. mask: takes
+    secrets out of a text, before it is cut.
     """
     chosen = [turn for turn in (session.main if turns is None else turns) if not turn.copied]
     head = f"# Hand-over of {session.agent} session {session.id}\n"
@@ -92,7 +92,7 @@ def write_brief(
 
 
 def as_first_message(brief: str, program: Program) -> str:
-    """A brief as the first message of a program's session: a line of its file; Markdown as it is."""
+    """Return a brief as the first message of a program's session: a line of its file; Markdown as it is."""
     if program == "markdown":
         return brief
     if program == "codex":
@@ -106,7 +106,7 @@ def _line(item: BriefItem) -> str:
 
 
 def _items(session: Session, section: str, turns: Sequence[Turn], mask: Callable[[str], str]) -> Iterator[BriefItem]:
-    """What a part may hold, the most needed first."""
+    """Yield what a part may hold, the most needed first."""
     found: Iterable[tuple[int, str]]
     match section:
         case "Task":
@@ -142,7 +142,7 @@ def _findings(turns: Sequence[Turn], kind: str) -> Iterator[tuple[int, str]]:
 
 
 def _plans(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
-    """What the agent said last, and the steps of its latest plan that are not done."""
+    """Yield what the agent said last, and the steps of its latest plan that are not done."""
     last = next((turn for turn in reversed(turns) if turn.kind == "said" and turn.role == "assistant"), None)
     if last is not None:
         yield last.number, last.text
@@ -161,7 +161,7 @@ def _plans(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
 
 
 def _files(turns: Sequence[Turn], kind: str) -> Iterator[tuple[int, str]]:
-    """Files by how often and how late they were read or changed; of one that was changed, what became of it."""
+    """Yield files by how often and how late they were read or changed; of one that was changed, what became of it."""
     used: dict[str, list[Turn]] = {}
     for turn in turns:
         action = action_of(turn)
@@ -220,7 +220,7 @@ def _mended(after: Sequence[Turn], action: object, calls: dict[str, Turn]) -> st
 
 
 def _told_last(session: Session, turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
-    """What was said, the latest first: sentences with numbers, names of files or demands before others."""
+    """Yield what was said, the latest first: sentences with numbers, names of files or demands before others."""
     for turn in reversed(turns):
         if turn.kind in ("said", "summary"):
             findings = [each.text for each in findings_in(turn)]

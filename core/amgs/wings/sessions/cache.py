@@ -70,7 +70,7 @@ class CacheLine:
 
 
 def cache_line(session: Session) -> CacheLine:
-    """The cache of the main conversation's requests."""
+    """Return the cache of the main conversation's requests."""
     every = requests(session)
     used = [one.usage for one in every]
     return CacheLine(
@@ -96,7 +96,9 @@ def _misses(session: Session, every: Sequence[Request]) -> Iterator[CacheMiss]:
 
 
 def _cause(session: Session, before: Request, after: Request, pause: float | None) -> tuple[CacheCause, int | None]:
-    """What the file shows between two requests that explains why the second did not find the prefix of the first."""
+    """Return what the file shows between two requests that explains why the second did not find the prefix of the
+    first.
+    """
     between = [turn for turn in session.turns[before.first : after.first] if not turn.agent]
     boundary = next((turn for turn in between if turn.boundary is not None), None)
     if boundary is not None:
@@ -110,7 +112,7 @@ def _cause(session: Session, before: Request, after: Request, pause: float | Non
 
 
 def _caches(every: Sequence[Request]) -> bool:
-    """Whether the file counts a cache at all."""
+    """Return whether the file counts a cache at all."""
     return any(one.usage.cached for one in every)
 
 

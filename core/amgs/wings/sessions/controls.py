@@ -56,7 +56,7 @@ class KindRate:
 
 
 def by_kind(session: Session, found: Sequence[Regret], *, places: int = PLACES, seed: int = 7) -> tuple[KindRate, ...]:
-    """Each kind of regret that was found after a compaction or at other places of the session."""
+    """Return each kind of regret that was found after a compaction or at other places of the session."""
     dropped = dropped_tokens(session)
     anyway, stood = elsewhere(session, places=places, seed=seed)
     rows = []
@@ -78,12 +78,12 @@ def dropped_tokens(session: Session) -> int:
 
 
 def counted(found: Sequence[Regret]) -> list[Regret]:
-    """The regrets of the kinds that compactions cause."""
+    """Return the regrets of the kinds that compactions cause."""
     return [one for one in found if one.kind in CAUSED]
 
 
 def elsewhere(session: Session, *, places: int = PLACES, seed: int = 7) -> tuple[list[Regret], int]:
-    """The same rule at places drawn where nothing was compacted: what was done again there, of what stood in the
+    """Return the same rule at places drawn where nothing was compacted: what was done again there, of what stood in the
     window, within as many turns as the session's compactions are followed by; and how many tokens stood there.
     """
     length = max((len(after_boundary(session, boundary)) for boundary in session.boundaries), default=_FOLLOWING)

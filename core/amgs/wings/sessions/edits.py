@@ -20,8 +20,8 @@ _UNIFIED = re.compile(r"^(?:@@|--- )", re.MULTILINE)
 
 
 def diff_of(turn: Turn) -> tuple[str, ...]:
-    """The lines of what a call changes: `+` added, `-` taken away, a blank unchanged, other signs head a part. None for
-    a turn that changes no file, or tells not what.
+    """Return the lines of what a call changes: `+` added, `-` taken away, a blank unchanged, other signs head a part.
+    None for a turn that changes no file, or tells not what.
     """
     action = action_of(turn)
     if action is None:
@@ -37,7 +37,7 @@ def diff_of(turn: Turn) -> tuple[str, ...]:
 
 
 def _changes(given: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """The lines of each change that the arguments of a call tell."""
+    """Yield the lines of each change that the arguments of a call tell."""
     for edit in (given, *items(given.get("edits")), *items(given.get("replacements"))):
         old, new = (next((edit[key] for key in keys if isinstance(edit.get(key), str)), None) for keys in (_OLD, _NEW))
         if old is not None or new is not None:
@@ -51,11 +51,11 @@ def _changes(given: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def _between(old: str, new: str) -> tuple[str, ...]:
-    """The lines of a diff between two texts, without the heads of its files."""
+    """Return the lines of a diff between two texts, without the heads of its files."""
     return tuple(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
 
 
 def _texts(given: Mapping[str, Any]) -> str:
-    """The texts among the arguments of a call, those in lists too."""
+    """Return the texts among the arguments of a call, those in lists too."""
     flat = [one for value in given.values() for one in (value if isinstance(value, list) else [value])]
     return "\n".join(one for one in flat if isinstance(one, str))

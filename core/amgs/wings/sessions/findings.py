@@ -98,7 +98,7 @@ class AgentAction:
 
 
 def action_of(turn: Turn) -> AgentAction | None:
-    """What the call in a turn does; None for a turn that calls nothing."""
+    """Return what the call in a turn does; None for a turn that calls nothing."""
     if not turn.calls:
         return None
     call = turn.calls[0]
@@ -132,7 +132,7 @@ def action_of(turn: Turn) -> AgentAction | None:
 
 
 def _of_commands(tool: str, given: Record, told: str) -> AgentAction:
-    """What a command does, or those that a script of Codex's `exec` calls."""
+    """Return what a command does, or those that a script of Codex's `exec` calls."""
     folder = _first(given, "workdir", "cwd", "working_directory", "dir_path", "directory")
     scripts = [] if given else [*_scripted(told)]
     uses = [use_of(command, within or folder) for command, within in scripts or [(told, folder)]]
@@ -154,7 +154,7 @@ _FOLDER = re.compile(r"(?:\bworkdir|\"workdir\")\s*:\s*(\"(?:[^\"\\]|\\.)*\"|'[^
 
 
 def _scripted(script: str) -> Iterator[tuple[str, str]]:
-    """(command, folder) of each call of a shell in a script."""
+    """Yield (command, folder) of each call of a shell in a script."""
     places = [*_CALLED.finditer(script)]
     for number, found in enumerate(places):
         end = places[number + 1].start() if number + 1 < len(places) else len(script)
@@ -164,7 +164,7 @@ def _scripted(script: str) -> Iterator[tuple[str, str]]:
 
 
 def _quoted(told: str) -> str:
-    """What a string of a script says."""
+    """Return what a string of a script says."""
     try:
         return text(json.loads(told)) if told[0] == '"' else told[1:-1].replace("\\n", "\n")
     except ValueError:
@@ -172,7 +172,7 @@ def _quoted(told: str) -> str:
 
 
 def findings_in(turn: Turn) -> Iterator[SessionFinding]:
-    """The findings of a turn, each once."""
+    """Yield the findings of a turn, each once."""
     seen: set[tuple[str, str]] = set()
     for kind, told in _found(turn):
         plain = " ".join(told.split()).strip(" .,;:`'\"()")
@@ -221,7 +221,7 @@ def paths_in(said: str) -> Iterator[str]:
 
 
 def numbers_in(said: str) -> Iterator[str]:
-    """Numbers that say something: of three digits or more, with a unit or a fraction; no years."""
+    """Yield numbers that say something: of three digits or more, with a unit or a fraction; no years."""
     for found in _NUMBER.finditer(_HEADING.sub("", said)):
         digits = re.sub(r"\D", "", found[0])
         if (len(digits) >= 3 or not found[0].isdigit()) and len(digits) > 1 and not _YEAR.fullmatch(found[0]):
@@ -229,12 +229,12 @@ def numbers_in(said: str) -> Iterator[str]:
 
 
 def sentences_in(said: str) -> Iterator[str]:
-    """The sentences and lines of a text."""
+    """Return the sentences and lines of a text."""
     return (found[0].strip() for found in _SENTENCE.finditer(said))
 
 
 def is_constraint(sentence: str) -> bool:
-    """Whether a sentence asks for something to be so, always or never."""
+    """Return whether a sentence asks for something to be so, always or never."""
     return _CONSTRAINT.search(sentence) is not None
 
 

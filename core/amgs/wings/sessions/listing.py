@@ -110,9 +110,9 @@ def list_sessions(
     seconds: float = SECONDS,
     limit: int | None = None,
 ) -> SessionListing:
-    """The session files below a home folder, the newest first. project: those whose folder's name holds it. agent: the
-    key of a format. subagents: those of subagents too, which have files of their own. limit: how many are looked into;
-    of the others it is told how many they are.
+    """Return the session files below a home folder, the newest first. project: those whose folder's name holds it.
+    agent: the key of a format. subagents: those of subagents too, which have files of their own. limit: how many are
+    looked into; of the others it is told how many they are.
     """
     end = monotonic() + seconds
     files = sorted(_files(home, agent), key=lambda file: file[2], reverse=True)
@@ -151,7 +151,7 @@ def _with_needs(form: SessionFormat, row: ListedSession) -> ListedSession:
 
 
 def _unread(home: Path) -> Iterator[tuple[str, str]]:
-    """(program, where) of what lies here and is not read."""
+    """Yield (program, where) of what lies here and is not read."""
     for program, where in NOT_READ:
         if (home / where).exists():
             yield program, str(home / where)
@@ -191,8 +191,8 @@ class FoundTurns:
 
 
 def search_sessions(home: Path, words: str, *, limit: int = 20, progress: Progress | None = None) -> FoundTurns:
-    """The latest turns of sessions below a home folder that hold all words, newest file first. What a tool gave back
-    and what the program put in is left out: it is found in too many places. Raises Cancelled.
+    """Return the latest turns of sessions below a home folder that hold all words, newest file first. What a tool gave
+    back and what the program put in is left out: it is found in too many places. Raises Cancelled.
     """
     wanted = words.lower().split()
     files = sorted(_files(home, ""), key=lambda one: one[2], reverse=True)
@@ -213,7 +213,7 @@ def search_sessions(home: Path, words: str, *, limit: int = 20, progress: Progre
 
 
 def _holds(path: Path, words: Sequence[str]) -> bool:
-    """Whether a file holds all words, in any case; a word may be written with escapes, so plain letters alone
+    """Return whether a file holds all words, in any case; a word may be written with escapes, so plain letters alone
     decide.
     """
     try:
@@ -225,7 +225,7 @@ def _holds(path: Path, words: Sequence[str]) -> bool:
 
 
 def has_sessions(home: Path) -> bool:
-    """Whether any session file lies below a home folder."""
+    """Return whether any session file lies below a home folder."""
     return next(_files(home, ""), None) is not None
 
 
@@ -234,8 +234,8 @@ LATEST: Final = "last"
 
 
 def find_session(home: Path, name: str) -> tuple[Path, str | None]:
-    """The file of a session by its id or the beginning of it, or the one that was written last; and its id where the
-    file holds many. Raises InputError where none or several have it.
+    """Return the file of a session by its id or the beginning of it, or the one that was written last; and its id where
+    the file holds many. Raises InputError where none or several have it.
     """
     if name == LATEST:
         latest = list_sessions(home, seconds=0).sessions
@@ -260,7 +260,7 @@ def find_session(home: Path, name: str) -> tuple[Path, str | None]:
 
 
 def _inside(form: SessionFormat, path: Path) -> Iterator[tuple[str, Path, str | None]]:
-    """(id, file, id) of the sessions in a file that holds many."""
+    """Yield (id, file, id) of the sessions in a file that holds many."""
     own = _format_of(form, path)
     if own.inside is not None:
         with suppress(AmgsError):
@@ -282,8 +282,8 @@ _BETWEEN: Final = ("logs", ".system_generated", "chats")
 
 
 def _id_of(form: SessionFormat, path: Path, head: bytes) -> str:
-    """The id by which a session is opened: of its file's name, where it has one of its own, else of the folder that
-    holds it, or what its first line says.
+    """Return the id by which a session is opened: of its file's name, where it has one of its own, else of the folder
+    that holds it, or what its first line says.
     """
     name = path.name
     for end in _ENDS:
@@ -297,7 +297,7 @@ def _id_of(form: SessionFormat, path: Path, head: bytes) -> str:
 
 
 def _head(path: Path) -> bytes:
-    """The beginning of a file."""
+    """Return the beginning of a file."""
     try:
         with open_unpacked(path) as file:
             return file.read(_HEAD)
@@ -306,8 +306,8 @@ def _head(path: Path) -> bytes:
 
 
 def _files(home: Path, agent: str) -> Iterator[tuple[SessionFormat, Path, float, int]]:
-    """(format, path, when it was written, bytes) of each file where sessions lie. Of one that lies there packed, too,
-    the one that is not.
+    """Yield (format, path, when it was written, bytes) of each file where sessions lie. Of one that lies there packed,
+    too, the one that is not.
     """
     for form in FORMATS:
         if agent and form.key != agent:
@@ -324,14 +324,16 @@ def _files(home: Path, agent: str) -> Iterator[tuple[SessionFormat, Path, float,
 
 
 def session_files(home: Path) -> Iterator[tuple[SessionFormat, Path]]:
-    """(format, path) of each file where sessions lie, each once, the oldest first."""
+    """Yield (format, path) of each file where sessions lie, each once, the oldest first."""
     found = {path: (form, at) for form, path, at, _ in _files(home, "")}
     for path, (form, _) in sorted(found.items(), key=lambda one: one[1][1]):
         yield _format_of(form, path), path
 
 
 def _format_of(form: SessionFormat, path: Path) -> SessionFormat:
-    """The format of a file that lies where one's files do: of two with the same folder, the one that it is of."""
+    """Return the format of a file that lies where one's files do: of two with the same folder, the one that it is
+    of.
+    """
     try:
         return format_of(path)
     except AmgsError:
@@ -356,7 +358,7 @@ def _listed(form: SessionFormat, path: Path, changed: float, size: int, *, count
 
 
 def _is_side(form: SessionFormat, path: Path, head: bytes) -> bool:
-    """Whether a file is a subagent's, by its place and its first line."""
+    """Return whether a file is a subagent's, by its place and its first line."""
     if path.name.startswith("agent-") or "subagents" in path.parts:
         return True
     side = form.marks.side if form.marks else None
@@ -366,7 +368,9 @@ def _is_side(form: SessionFormat, path: Path, head: bytes) -> bool:
 def _of_bytes(
     row: ListedSession, marks: ListMarks, data: mmap.mmap | bytes, head: bytes, tail: bytes, *, counted: bool
 ) -> ListedSession:
-    """The row with what bytes tell: those of the whole file where it is counted, else of its beginning and end."""
+    """Return the row with what bytes tell: those of the whole file where it is counted, else of its beginning and
+    end.
+    """
     first = _AT.search(head)
     last = next((found[-1] for part in (tail[-_END:], tail) if (found := _AT.findall(part))), None)
     by_hand, *others = [*marks.titles, None]  # the one that counts is looked for in all of the file
@@ -412,7 +416,7 @@ def _of_reading(row: ListedSession, session: Session) -> ListedSession:
 
 
 def _last(pattern: re.Pattern[bytes], data: mmap.mmap | bytes) -> str:
-    """The last string of JSON that a pattern finds; "" for none."""
+    """Return the last string of JSON that a pattern finds; "" for none."""
     found = b""
     for found in (match[1] for match in pattern.finditer(data)):  # noqa: B007 - the last one counts
         pass
@@ -420,8 +424,8 @@ def _last(pattern: re.Pattern[bytes], data: mmap.mmap | bytes) -> str:
 
 
 def _typed(line: bytes) -> tuple[bool, str]:
-    """(whether a person typed it, words) of a line of the user; of what a program put in, its command or whose words
-    they are.
+    """Return (whether a person typed it, words) of a line of the user; of what a program put in, its command or whose
+    words they are.
     """
     record = parse_object(line.decode("utf-8", "replace")) or {}
     inner = next((one for key in ("message", "payload", "data") if (one := fields(record.get(key)))), record)
@@ -436,20 +440,20 @@ def _typed(line: bytes) -> tuple[bool, str]:
 
 
 def _failures(data: mmap.mmap | bytes, failed: re.Pattern[bytes], side: re.Pattern[bytes] | None) -> int:
-    """How many results tell of a failure, without those of subagents."""
+    """Return how many results tell of a failure, without those of subagents."""
     found = failed.finditer(data)
     return sum(1 for one in found if side is None or not side.search(data, *_line_at(data, one.start())))
 
 
 def _line_at(data: mmap.mmap | bytes, place: int) -> tuple[int, int]:
-    """Where the line that holds a place begins and ends."""
+    """Return where the line that holds a place begins and ends."""
     end = data.find(b"\n", place)
     return data.rfind(b"\n", 0, place) + 1, end if end >= 0 else len(data)
 
 
 @contextmanager
 def _bytes_of(path: Path, *, whole: bool) -> Iterator[mmap.mmap | bytes]:
-    """The bytes of a file; of a packed one all only where that is asked."""
+    """Yield the bytes of a file; of a packed one all only where that is asked."""
     if is_packed(path):
         with open_unpacked(path) as file:
             yield file.read() if whole else file.read(_HEAD)
@@ -459,7 +463,7 @@ def _bytes_of(path: Path, *, whole: bool) -> Iterator[mmap.mmap | bytes]:
 
 
 def _prompts(data: mmap.mmap | bytes, marks: ListMarks) -> Iterator[tuple[int, int]]:
-    """Where each line with words of the user begins and ends."""
+    """Yield where each line with words of the user begins and ends."""
     for found in marks.prompt.finditer(data):
         start, end = _line_at(data, found.start())
         if marks.other is None or not marks.other.search(data, start, end):
@@ -467,7 +471,7 @@ def _prompts(data: mmap.mmap | bytes, marks: ListMarks) -> Iterator[tuple[int, i
 
 
 def _last_window(tail: bytes) -> int | None:
-    """Tokens of the last request that the end of a file counts."""
+    """Return tokens of the last request that the end of a file counts."""
     lines: Sequence[bytes] = tail.split(b"\n")
     for line in reversed(lines):
         told = {name: int(number) for name, number in _USAGE.findall(line)}

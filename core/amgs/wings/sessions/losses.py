@@ -68,12 +68,12 @@ class Loss:
 
 
 def losses(session: Session) -> tuple[Loss, ...]:
-    """What each compaction of the main conversation threw away, in order."""
+    """Return what each compaction of the main conversation threw away, in order."""
     return tuple(loss_at(session, boundary) for boundary in session.boundaries)
 
 
 def loss_at(session: Session, boundary: Turn) -> Loss:
-    """What one compaction threw away; see `Loss`."""
+    """Return what one compaction threw away; see `Loss`."""
     dropped, opening = dropped_at(session, boundary), opening_after(session, boundary)
     mark = boundary.boundary
     return Loss(
@@ -108,9 +108,9 @@ class LossReason:
 
 
 def explain(session: Session, boundary: Turn, told: str) -> LossReason | None:
-    """Why something that stood in the window before a compaction is there after it or not: the finding of the dropped
-    turns that says it or, best one that is gone, holds it, else the words themselves; None where no dropped turn holds
-    them.
+    """Return why something that stood in the window before a compaction is there after it or not: the finding of the
+    dropped turns that says it or, best one that is gone, holds it, else the words themselves; None where no dropped
+    turn holds them.
     """
     dropped, wanted = dropped_at(session, boundary), _plain(told)
     window = "\n".join(turn.words for turn in opening_after(session, boundary))
@@ -147,17 +147,17 @@ def explain(session: Session, boundary: Turn, told: str) -> LossReason | None:
 
 
 def _plain(told: str) -> str:
-    """A text in small letters on one line."""
+    """Return a text in small letters on one line."""
     return " ".join(told.lower().split())
 
 
 def sentences_of(window: str) -> list[str]:
-    """The sentences and lines of a window."""
+    """Return the sentences and lines of a window."""
     return re.split(r"(?<=[.!?])\s+|\n", window)
 
 
 def classes_of(dropped: Sequence[Turn], window: str) -> tuple[LostClass, ...]:
-    """What became of the findings in turns, given the text of the window that follows them."""
+    """Return what became of the findings in turns, given the text of the window that follows them."""
     latest: dict[tuple[FindingClass, str], SessionFinding] = {}
     for turn in dropped:
         for one in findings_in(turn):
@@ -198,13 +198,13 @@ def fate_of(one: SessionFinding, window: str, sentences: Sequence[frozenset[str]
 
 
 def words_of(told: str) -> list[str]:
-    """The words of a text that say something, in small letters and without their endings in -s, -ed and -ing."""
+    """Return the words of a text that say something, in small letters and without their endings in -s, -ed and -ing."""
     found = (word.lower().strip(".-") for word in _WORD.findall(told))
     return [re.sub(r"(?<=\w{3})(?:ing|ed|es|s)$", "", word) for word in found if word and word not in _COMMON]
 
 
 def stands_in(window: str, told: str) -> bool:
-    """Whether a text stands in another and is not only a part of a longer word or number."""
+    """Return whether a text stands in another and is not only a part of a longer word or number."""
     at = window.find(told) if told else -1
     while at >= 0:
         before, after = window[at - 1 : at], window[at + len(told) : at + len(told) + 1]

@@ -71,7 +71,7 @@ def _broken(session: Session) -> Iterator[BrokenRule]:
 
 
 def _forbidden(turn: Turn) -> Iterator[tuple[str, str]]:
-    """(sentence, command that it forbids) of what a user says."""
+    """Yield (sentence, command that it forbids) of what a user says."""
     for sentence in sentences_in(turn.text[:4_000]):
         found = _FORBIDS.search(sentence)
         if found is None:
@@ -85,5 +85,5 @@ def _forbidden(turn: Turn) -> Iterator[tuple[str, str]]:
 
 
 def _does(commands: Iterable[Sequence[str]], what: str) -> bool:
-    """Whether one of some commands is what was forbidden, or begins with it."""
+    """Return whether one of some commands is what was forbidden, or begins with it."""
     return any(f"{' '.join(words)} ".startswith(f"{what} ") for words in commands)

@@ -59,7 +59,9 @@ class Outlook:
 
 
 def look_ahead(session: Session, number: int | None = None) -> Outlook:
-    """What a compaction at a turn, the last one unless given, would drop. Raises IndexError for a number of no turn."""
+    """Return what a compaction at a turn, the last one unless given, would drop. Raises IndexError for a number of no
+    turn.
+    """
     at = number if number is not None else (session.main[-1].number if session.main else len(session.turns))
     window = window_at(session, at)
     asked = [
@@ -75,7 +77,7 @@ def look_ahead(session: Session, number: int | None = None) -> Outlook:
 
 
 def files_at_risk(session: Session, turns: Sequence[Turn]) -> list[FileAtRisk]:
-    """The files that turns read or wrote, those that were spoken of last first."""
+    """Return the files that turns read or wrote, those that were spoken of last first."""
     results = {turn.answers: turn for turn in turns if turn.kind == "result"}
     used: dict[str, list[Turn]] = {}
     for turn in turns:

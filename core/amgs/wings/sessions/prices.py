@@ -17,7 +17,7 @@ _DATED: Final = re.compile(r"(?:-\d{8}|-\d{4}-\d\d-\d\d|-latest|\[[^\]]*\]|[@:].
 
 @cache
 def price_table() -> dict[str, Any]:
-    """The table. checked: the day on which it was last held against the providers' pages."""
+    """Return the table. checked: the day on which it was last held against the providers' pages."""
     found: dict[str, Any] = json.loads(Path(__file__).with_name("prices.json").read_text("utf-8"))
     return found
 

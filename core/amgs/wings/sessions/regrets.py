@@ -97,7 +97,7 @@ class AgentStep:
 
 
 def regrets(session: Session, progress: Progress | None = None) -> tuple[Regret, ...]:
-    """What each compaction of the main conversation dropped and the window after it needed again, in order.
+    """Return what each compaction of the main conversation dropped and the window after it needed again, in order.
 
     Raises Cancelled.
     """
@@ -170,7 +170,7 @@ def _needed(
     changed: set[str],
     settled: int,
 ) -> tuple[RegretKind | None, int]:
-    """What a step after a compaction needed again, and the number of the turn that had it before; (None, 0) for
+    """Return what a step after a compaction needed again, and the number of the turn that had it before; (None, 0) for
     nothing.
 
     known: the steps before that did the same. own: lines that the agent wrote into the same files before, of each.
@@ -197,7 +197,7 @@ def _needed(
 def _of_words(
     session: Session, boundary: int, lost: Sequence[Turn], later: Sequence[Turn], window: str
 ) -> Iterable[Regret]:
-    """What the user said again: a constraint or correction whose words are those of one before."""
+    """Return what the user said again: a constraint or correction whose words are those of one before."""
     said = [
         (turn, sentence, frozenset(words_of(sentence)))
         for turn in lost
@@ -244,7 +244,7 @@ def _seconds(start: datetime | None, end: datetime | None) -> float | None:
 
 
 def steps_of(session: Session, turns: Sequence[Turn]) -> list[AgentStep]:
-    """The calls among turns, each with its result."""
+    """Return the calls among turns, each with its result."""
     results = {turn.answers: turn for turn in turns if turn.kind == "result"}
     made = []
     for turn in turns:
@@ -257,7 +257,7 @@ def steps_of(session: Session, turns: Sequence[Turn]) -> list[AgentStep]:
 
 
 def _targets(session: Session, action: AgentAction) -> tuple[str, ...]:
-    """What a step does something to: files by their whole paths, as far as the session tells its folder."""
+    """Return what a step does something to: files by their whole paths, as far as the session tells its folder."""
     if action.kind in ("read", "write"):
         files = (posixpath.join(session.project, file) for file in action.targets if file)
         return tuple(posixpath.normpath(file) for file in files)
@@ -265,7 +265,7 @@ def _targets(session: Session, action: AgentAction) -> tuple[str, ...]:
 
 
 def _lines_of(session: Session, number: int) -> tuple[str, ...]:
-    """The lines of the result in a turn; each is asked for once for every place that is looked at."""
+    """Return the lines of the result in a turn; each is asked for once for every place that is looked at."""
     known = _known_lines(session)
     if number not in known:
         known[number] = _lines(session.text(session.turn(number)))
@@ -274,24 +274,24 @@ def _lines_of(session: Session, number: int) -> tuple[str, ...]:
 
 @once_a_session
 def _known_lines(session: Session) -> dict[int, tuple[str, ...]]:
-    """What `_lines_of` has read of a session, by turn."""
+    """Return what `_lines_of` has read of a session, by turn."""
     del session
     return {}
 
 
 def _lines(told: str) -> tuple[str, ...]:
-    """The lines of a result that say something, without their numbers and what the program puts around."""
+    """Return the lines of a result that say something, without their numbers and what the program puts around."""
     plain = (_LINE_NUMBER.sub("", line).strip() for line in _AROUND.sub("", told).split("\n"))
     return tuple(line for line in plain if len(line) >= 12)
 
 
 def share_known(lines: Sequence[str], known: set[str]) -> float:
-    """The share of lines that are known, from 0 to 1."""
+    """Return the share of lines that are known, from 0 to 1."""
     return sum(line in known for line in lines) / len(lines) if lines else 0.0
 
 
 def _written(call: Turn) -> str:
-    """What a call writes into a file, as its arguments say."""
+    """Return what a call writes into a file, as its arguments say."""
     told = call.calls[0].arguments if call.calls else ""
     given = parse_object(told)
     if given is None:
@@ -310,7 +310,7 @@ def _several(value: object) -> list[object]:
 
 
 def _changes(action: AgentAction) -> bool:
-    """Whether a step may change files, so that running a command again is to see what came of it."""
+    """Return whether a step may change files, so that running a command again is to see what came of it."""
     return action.kind == "write" or (action.kind == "run" and _CHANGES.search(action.target) is not None)
 
 

@@ -177,7 +177,7 @@ def review(session: Session, progress: Progress | None = None) -> SessionReview:
 
 
 def facts_of(session: Session) -> SessionFacts:
-    """What a session is, counted."""
+    """Return what a session is, counted."""
     kinds = Counter(turn.kind for turn in session.main)
     return SessionFacts(
         session.agent,
@@ -210,8 +210,8 @@ def facts_of(session: Session) -> SessionFacts:
 
 
 def fills_of(session: Session) -> tuple[FillPoint, ...]:
-    """The window over the session: a point a request and a compaction, in order. Without counts of the file, a point
-    at every so many turns, estimated.
+    """Return the window over the session: a point a request and a compaction, in order. Without counts of the file, a
+    point at every so many turns, estimated.
     """
     limit = session.window
     points = [

@@ -48,7 +48,7 @@ class CommandUse:
 
 
 def use_of(told: str, folder: str = "") -> CommandUse:
-    """What a command does: it runs something, where any part of it does; else it writes, reads or searches."""
+    """Return what a command does: it runs something, where any part of it does; else it writes, reads or searches."""
     commands = tuple(commands_in(told, folder))
     if files := patched_in(told):
         return CommandUse("write", tuple(_below(folder, file) for file in files), commands)
@@ -61,12 +61,12 @@ def use_of(told: str, folder: str = "") -> CommandUse:
 
 
 def patched_in(told: str) -> list[str]:
-    """The files that a patch in the form of `apply_patch` names, also where it stands in a text as JSON."""
+    """Return the files that a patch in the form of `apply_patch` names, also where it stands in a text as JSON."""
     return list(dict.fromkeys(_PATCHED.findall(told))) if "*** " in told else []
 
 
 def commands_in(told: str, folder: str = "") -> Iterator[Command]:
-    """The simple commands of a command, those within `bash -c` too; nothing where it cannot be split."""
+    """Yield the simple commands of a command, those within `bash -c` too; nothing where it cannot be split."""
     lexer = shlex.shlex(_HEREDOC.sub(r" \3\n", told), posix=True, punctuation_chars=";&|<>()\n")
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
     try:
@@ -97,7 +97,9 @@ def commands_in(told: str, folder: str = "") -> Iterator[Command]:
 
 
 def _unwrapped(words: tuple[str, ...], folder: str, written: tuple[str, ...], piped: bool) -> Iterator[Command]:
-    """A command without variables and programs in front of it, and those within the text that a shell is given."""
+    """Yield a command without variables and programs in front of it, and those within the text that a shell is
+    given.
+    """
     while words and (words[0] in _WRAPPERS or re.match(r"\w+=", words[0])):
         words = words[1:]
         while words and (words[0].startswith("-") or re.fullmatch(r"[\d.]+[smh]?", words[0])):
@@ -112,7 +114,7 @@ def _unwrapped(words: tuple[str, ...], folder: str, written: tuple[str, ...], pi
 
 
 def _one_use(command: Command) -> tuple[Kind, list[str]]:
-    """What a simple command does, and to which files."""
+    """Return what a simple command does, and to which files."""
     program, *rest = command.words
     if program == "git":
         return _git_use(command, rest)
@@ -142,7 +144,9 @@ def _git_use(command: Command, rest: Sequence[str]) -> tuple[Kind, list[str]]:
 
 
 def _files_of(program: str, rest: Sequence[str]) -> list[str]:
-    """The files among the words of a program that shows some: no options with their values, and no script of sed."""
+    """Return the files among the words of a program that shows some: no options with their values, and no script of
+    sed.
+    """
     files: list[str] = []
     scripts = program == "sed" and not any(word.startswith(("-e", "--expression", "-f")) for word in rest)
     skip = False
@@ -159,5 +163,5 @@ def _files_of(program: str, rest: Sequence[str]) -> list[str]:
 
 
 def _below(folder: str, path: str) -> str:
-    """A path as it is in a folder."""
+    """Return a path as it is in a folder."""
     return posixpath.normpath(posixpath.join(folder, path)) if path else path

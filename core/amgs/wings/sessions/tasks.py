@@ -68,7 +68,7 @@ class UseSum:
     unpriced: int = 0
 
     def plus(self, one: CountedRequest) -> UseSum:
-        """The sum with one request more."""
+        """Return the sum with one request more."""
         return replace(
             self,
             requests=self.requests + 1,
@@ -114,8 +114,8 @@ class SessionUsage:
 
 
 def use_of(session: Session) -> SessionUse:
-    """The requests that a session tells, those of its subagents and those that were taken back too; what it copied
-    from another is that one's.
+    """Return the requests that a session tells, those of its subagents and those that were taken back too; what it
+    copied from another is that one's.
     """
     groups: dict[tuple[str, str], list[Turn]] = {}
     for turn in session.turns:
@@ -138,7 +138,7 @@ def use_of(session: Session) -> SessionUse:
 
 
 def sum_of(name: str, requests: Sequence[CountedRequest]) -> UseSum:
-    """The sum of the requests of one session."""
+    """Return the sum of the requests of one session."""
     total = UseSum(name, 1)
     for request in requests:
         total = total.plus(request)
@@ -160,14 +160,14 @@ def _counted(session: Session, request: str, turns: Sequence[Turn]) -> CountedRe
 
 
 def first_words(session: Session) -> str:
-    """What its user said first, as far as a line shows it."""
+    """Return what its user said first, as far as a line shows it."""
     own = (turn for turn in session.main if not turn.copied)
     said = next((turn for turn in own if turn.kind == "said" and turn.role == "user"), None)
     return " ".join(said.text[:200].split())[:80] if said else ""
 
 
 def read_uses(home: Path, progress: Progress | None = None) -> tuple[list[SessionUse], int]:
-    """(the sessions below a home folder, how many files could not be read). Raises Cancelled."""
+    """Return (the sessions below a home folder, how many files could not be read). Raises Cancelled."""
     files = [*session_files(home)]
     found: list[SessionUse] = []
     failed = 0
@@ -190,7 +190,7 @@ def _sessions(form: SessionFormat, path: Path) -> Iterator[Session]:
 
 
 def trees_of(uses: Sequence[SessionUse]) -> tuple[TreeRow, ...]:
-    """The trees that sessions make; in each, a request counts for the first that tells it."""
+    """Return the trees that sessions make; in each, a request counts for the first that tells it."""
     order = sorted(uses, key=_when)
     owner: dict[tuple[object, ...], int] = {}
     for number, use in enumerate(order):
@@ -219,12 +219,12 @@ def trees_of(uses: Sequence[SessionUse]) -> tuple[TreeRow, ...]:
 
 
 def _when(use: SessionUse) -> tuple[bool, float, bool, str]:
-    """Sessions in order; of two that begin at once, the one that names another comes after it."""
+    """Return sessions in order; of two that begin at once, the one that names another comes after it."""
     return (use.started is None, use.started.timestamp() if use.started else 0.0, bool(use.parent), use.path)
 
 
 def _parent(order: Sequence[SessionUse], number: int, owner: dict[tuple[object, ...], int]) -> int:
-    """The place of the session that one came from; -1 for none. It comes earlier, so that there is no circle."""
+    """Return the place of the session that one came from; -1 for none. It comes earlier, so that there is no circle."""
     use = order[number]
     named = [
         place
@@ -239,7 +239,7 @@ def _parent(order: Sequence[SessionUse], number: int, owner: dict[tuple[object, 
 
 
 def _leads(order: Sequence[SessionUse], place: int, use: SessionUse) -> bool:
-    """Whether a session names one as what it came from, straight or over others."""
+    """Return whether a session names one as what it came from, straight or over others."""
     seen: set[int] = set()
     while place not in seen:
         seen.add(place)
@@ -253,8 +253,8 @@ def _leads(order: Sequence[SessionUse], place: int, use: SessionUse) -> bool:
 
 
 def tree_at(home: Path, path: Path | None = None, progress: Progress | None = None) -> SessionTree:
-    """The trees of the sessions below a home folder, or the one that holds a file. Raises Cancelled, and InputError for
-    a file that cannot be read.
+    """Return the trees of the sessions below a home folder, or the one that holds a file. Raises Cancelled, and
+    InputError for a file that cannot be read.
     """
     uses, _ = read_uses(home, progress)
     if path is not None and not any(Path(use.path) == path for use in uses):
@@ -269,7 +269,7 @@ def tree_at(home: Path, path: Path | None = None, progress: Progress | None = No
 
 
 def _beside(path: Path) -> Iterator[SessionUse]:
-    """A file that lies elsewhere, and those of its format beside and below it."""
+    """Yield a file that lies elsewhere, and those of its format beside and below it."""
     from amgs.sessions.opening import format_of
 
     yield use_of(format_of(path).read(path))
@@ -285,8 +285,8 @@ def _beside(path: Path) -> Iterator[SessionUse]:
 def usage_of_sessions(
     home: Path, by: SumBy, *, project: str = "", agent: str = "", progress: Progress | None = None
 ) -> SessionUsage:
-    """What the requests of all sessions below a home folder took, each once. project: those whose folder holds it;
-    agent: the key of a format. Raises Cancelled.
+    """Return what the requests of all sessions below a home folder took, each once. project: those whose folder holds
+    it; agent: the key of a format. Raises Cancelled.
     """
     uses, failed = read_uses(home, progress)
     rows = trees_of(uses)

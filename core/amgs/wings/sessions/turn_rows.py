@@ -32,7 +32,7 @@ class TurnRow:
 
 
 def row_of(session: Session, turn: Turn) -> TurnRow:
-    """A turn as a list shows it."""
+    """Return a turn as a list shows it."""
     action = action_of(turn)
     told = f"[{turn.speaker}] {turn.text}" if turn.kind == "injected" and turn.speaker else turn.text
     if turn.calls:

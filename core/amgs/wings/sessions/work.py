@@ -92,7 +92,7 @@ class LongWait:
 
 
 def shares_of(session: Session) -> tuple[WindowShare, ...]:
-    """What came into the window of the main conversation, by class, the largest first."""
+    """Return what came into the window of the main conversation, by class, the largest first."""
     standing = {turn.number for turn in window_at(session, session.main[-1].number).turns} if session.main else set()
     tools = {turn.calls[0].id: turn.calls[0].name for turn in session.main if turn.calls}
     groups: dict[tuple[TurnKind, str, Role | Literal[""]], list[Turn]] = defaultdict(list)
@@ -110,7 +110,7 @@ def shares_of(session: Session) -> tuple[WindowShare, ...]:
 
 
 def largest_results(session: Session) -> tuple[LargeResult, ...]:
-    """The results that took most of the window, the largest first."""
+    """Return the results that took most of the window, the largest first."""
     calls = {turn.calls[0].id: turn for turn in session.main if turn.calls}
     sized = [(tokens_of(session, turn), turn) for turn in session.main if turn.kind == "result"]
     sized.sort(key=lambda pair: (-pair[0], pair[1].number))
@@ -120,7 +120,7 @@ def largest_results(session: Session) -> tuple[LargeResult, ...]:
 
 
 def what_of(call: Turn | None, result: Turn | None = None) -> str:
-    """A step in words: its tool, and the file, command or words that it was called with."""
+    """Return a step in words: its tool, and the file, command or words that it was called with."""
     action = action_of(call) if call is not None else None
     if call is None or action is None:
         return " ".join(mask((result.text if result is not None else "")[:_READ])[:_SAID].split())
@@ -129,7 +129,7 @@ def what_of(call: Turn | None, result: Turn | None = None) -> str:
 
 
 def files_of(session: Session) -> tuple[FileUse, ...]:
-    """The files that the main conversation read or changed: those that were read again first, then by tokens."""
+    """Return the files that the main conversation read or changed: those that were read again first, then by tokens."""
     used: dict[str, list[AgentStep]] = defaultdict(list)
     for step in steps_of(session, session.main):
         if step.action.kind in ("read", "write") and not step.fell_through:
@@ -150,7 +150,7 @@ def files_of(session: Session) -> tuple[FileUse, ...]:
 
 
 def failures_of(session: Session) -> tuple[FailedStep, ...]:
-    """The steps of the main conversation that failed, the most frequent first."""
+    """Return the steps of the main conversation that failed, the most frequent first."""
     same: dict[str, list[tuple[Turn, Turn]]] = defaultdict(list)
     calls = {turn.calls[0].id: turn for turn in session.main if turn.calls}
     for turn in session.main:
@@ -168,14 +168,16 @@ def failures_of(session: Session) -> tuple[FailedStep, ...]:
 
 
 def _says(result: Turn) -> str:
-    """What a failed result says: its first line of an error, else how it begins."""
+    """Return what a failed result says: its first line of an error, else how it begins."""
     errors = (finding.text for finding in findings_in(result) if finding.kind == "error")
     told = next(errors, "") or result.text.partition("\nOutput:\n")[2] or result.text
     return " ".join(mask(told[:_READ])[:_SAID].split())
 
 
 def waits_of(session: Session) -> tuple[LongWait, ...]:
-    """What the main conversation waited for longer than a moment, the longest first; not its user's own pauses."""
+    """Return what the main conversation waited for longer than a moment, the longest first; not its user's own
+    pauses.
+    """
     return tuple(sorted(_waits(session), key=lambda wait: -wait.seconds))
 
 

@@ -78,7 +78,7 @@ class AnthropicMessages:
 
 
 def _changed(item: dict[str, Any], changes: Sequence[tuple[Spoken, MessageChange | None]]) -> dict[str, Any]:
-    """The item with what becomes of its messages; the very item where nothing does."""
+    """Return the item with what becomes of its messages; the very item where nothing does."""
     if all(change is None for _, change in changes):
         return item
     content = item.get("content")
@@ -101,7 +101,7 @@ def _changed(item: dict[str, Any], changes: Sequence[tuple[Spoken, MessageChange
 
 
 def _noted(note: str, content: Any) -> list[Any]:
-    """A content with a note; results of tools have to stay in front of every text."""
+    """Return a content with a note; results of tools have to stay in front of every text."""
     parts = with_note(note, content)
     results = [part for part in items(parts) if part.get("type") == "tool_result"]
     return [*results, *(part for part in parts if part not in results)]

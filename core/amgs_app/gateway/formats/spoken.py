@@ -51,7 +51,9 @@ class Format(Protocol):
     """Where messages stand in the requests and answers of one interface."""
 
     def read(self, request: Body) -> list[Spoken] | None:
-        """The messages of a request in order; None where they are not all there, so that nothing may be left out."""
+        """Return the messages of a request in order; None where they are not all there, so that nothing may be left
+        out.
+        """
         ...
 
     def write(self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]) -> dict[str, Any]:
@@ -62,16 +64,16 @@ class Format(Protocol):
         ...
 
     def answer(self, answer: Body) -> Sequence[Spoken]:
-        """What the model said in a whole answer; nothing for one of another form."""
+        """Return what the model said in a whole answer; nothing for one of another form."""
         ...
 
     def collected(self, events: Sequence[Body]) -> Sequence[Spoken]:
-        """What the model said in the events of a streamed answer, as far as they came."""
+        """Return what the model said in the events of a streamed answer, as far as they came."""
         ...
 
 
 def spoken_in(item: Body, place: int) -> list[Spoken]:
-    """The messages of an item at a place of a request's list; at least one."""
+    """Return the messages of an item at a place of a request's list; at least one."""
     return [
         Spoken(
             each.role or "assistant",
@@ -87,7 +89,7 @@ def spoken_in(item: Body, place: int) -> list[Spoken]:
 
 
 def one_each(items: Any) -> list[Spoken] | None:
-    """The messages of items that hold one each; None for anything else."""
+    """Return the messages of items that hold one each; None for anything else."""
     if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
         return None
     found = [each for place, one in enumerate(items) for each in spoken_in(one, place)]
@@ -95,18 +97,18 @@ def one_each(items: Any) -> list[Spoken] | None:
 
 
 def with_note(note: str, content: Any, kind: str = "text") -> list[Any]:
-    """A content with a part before it."""
+    """Return a content with a part before it."""
     parts = content if isinstance(content, list) else [{"type": kind, "text": content}] if content else []
     return [{"type": kind, "text": note}, *parts]
 
 
 def string(value: Any) -> str:
-    """The text itself; "" for anything else."""
+    """Return the text itself; "" for anything else."""
     return value if isinstance(value, str) else ""
 
 
 def answer_said(form: Format, content: bytes, *, streamed: bool) -> Sequence[Spoken]:
-    """The messages of an answer, whole or in server-sent events; nothing for one that cannot be read."""
+    """Return the messages of an answer, whole or in server-sent events; nothing for one that cannot be read."""
     if streamed:
         return form.collected(_events(content))
     whole = body_of(content)
@@ -128,7 +130,7 @@ def usage_in(content: bytes, *, streamed: bool) -> Usage | None:
 
 
 def _usage(told: Body) -> Usage:
-    """The counts of one `usage`. Anthropic's three of the input exclude each other; in chat completions and in
+    """Return the counts of one `usage`. Anthropic's three of the input exclude each other; in chat completions and in
     responses what came from the cache is among all that was read.
     """
     apart = usage_of(told)
@@ -140,7 +142,7 @@ def _usage(told: Body) -> Usage:
 
 
 def _events(content: bytes) -> list[Body]:
-    """The JSON objects of server-sent events (WHATWG HTML, 9.2), in order."""
+    """Return the JSON objects of server-sent events (WHATWG HTML, 9.2), in order."""
     found = []
     text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
     for block in text.split("\n\n"):
@@ -152,7 +154,7 @@ def _events(content: bytes) -> list[Body]:
 
 
 def body_of(content: bytes) -> Body | None:
-    """The JSON object in the bytes; None for anything else."""
+    """Return the JSON object in the bytes; None for anything else."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):

@@ -98,7 +98,7 @@ class Holding:
         self._namespaces.close()
 
     async def who_asks(self, headers: Headers) -> Asked:
-        """The client of this process, whatever it says of itself."""
+        """Return the client of this process, whatever it says of itself."""
         del headers
         if self.space is None:
             raise UnreachableError("The store is not open here.", way_out="Start again.")

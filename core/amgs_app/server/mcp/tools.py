@@ -58,14 +58,14 @@ class Quoted:
 
     @classmethod
     def of(cls, block: Block, text: str | None = None) -> Quoted:
-        """A block, or a passage of it."""
+        """Return a block, or a passage of it."""
         remark = "superseded" if block.superseded else "" if block.status == "consolidated" else block.status
         source = str(block.meta.get("source", ""))
         return cls(block.id[:12], block.content if text is None else text, source, block.created_at, remark)
 
 
 def quote(notes: Sequence[Quoted], budget: int, count: Callable[[str], int], *, note: str = "") -> str:
-    """The notes between marks, the first that fit; the next is cut where that leaves room for some of it.
+    """Return the notes between marks, the first that fit; the next is cut where that leaves room for some of it.
 
     budget: tokens by `count` that the whole answer may have. note: a line of the program's own
     below the opening. Raises BudgetError for a budget that holds no answer.
@@ -175,7 +175,7 @@ class Tools:
     async def assemble(
         self, ctx: Context, query: Query, frame: str = "SESSION", budget: Budget = 1500, **switches: bool
     ) -> str:
-        """The text of a frame, or of the source that a switch names."""
+        """Return the text of a frame, or of the source that a switch names."""
         source = next((name for name in _SOURCES if switches.get(name)), "")
         asked = await self._asked(ctx)
         count = asked.namespace.engine.count_tokens
@@ -279,7 +279,7 @@ def _passage(hit: Candidate) -> str | None:
 
 
 def _of_frame(frame: Frame) -> list[Quoted]:
-    """What a frame shows of each block, in its order; its template's own words are left out."""
+    """Return what a frame shows of each block, in its order; its template's own words are left out."""
     blocks = {each.block.id: each.block for each in frame.selected}
     return [
         Quoted.of(blocks[span.block_id], frame.text[span.start : span.end].strip())
@@ -298,7 +298,7 @@ def _instant(text: str) -> datetime | None:
 
 
 def make_server(tools: Tools) -> MCPServer:
-    """An MCP server with the tools."""
+    """Return an MCP server with the tools."""
     made = []
     for name, (_, description) in TOOLS.items():
         function = _in_words(getattr(tools, name))
@@ -312,7 +312,7 @@ def make_server(tools: Tools) -> MCPServer:
 
 
 def _with_switches(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with a switch for each source in its signature, in place of `**switches`."""
+    """Return the function with a switch for each source in its signature, in place of `**switches`."""
     own = inspect.signature(function, eval_str=True)
     given = [one for one in own.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
     for name, source in _SOURCES.items():
@@ -323,7 +323,7 @@ def _with_switches(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _hints(name: str) -> ToolAnnotations:
-    """What the operation's marks say of the tool."""
+    """Return what the operation's marks say of the tool."""
     reads = not standard()[TOOLS[name][0]].writes
     return ToolAnnotations(
         read_only_hint=reads, destructive_hint=False, idempotent_hint=reads or name == "ingest", open_world_hint=False
@@ -331,7 +331,9 @@ def _hints(name: str) -> ToolAnnotations:
 
 
 def _untitled(schema: Any) -> Any:
-    """A schema without its titles, which repeat the names and take a third of an agent's window for the tools."""
+    """Return a schema without its titles, which repeat the names and take a third of an agent's window for the
+    tools.
+    """
     if isinstance(schema, dict):
         return {key: _untitled(each) for key, each in schema.items() if not (key == "title" and isinstance(each, str))}
     return [_untitled(each) for each in schema] if isinstance(schema, list) else schema

@@ -17,7 +17,7 @@ _WINDOW = 768
 
 
 def attention_of(engine: Engine) -> Attention | None:
-    """What the language model of a session pays; None where none is there, or one that does not tell."""
+    """Return what the language model of a session pays; None where none is there, or one that does not tell."""
     try:
         model = engine.load_model()
     except AmgsError:
@@ -30,8 +30,8 @@ def attention_of(engine: Engine) -> Attention | None:
 
 
 def attend(model: PretrainedModel, question: str, sentences: Sequence[str]) -> list[float]:
-    """The mean attention to a token of each sentence from those of the question, which follows them, by the mean of its
-    window: windows of other lengths share it among more or fewer tokens.
+    """Return the mean attention to a token of each sentence from those of the question, which follows them, by the mean
+    of its window: windows of other lengths share it among more or fewer tokens.
     """
     import torch
 

@@ -128,7 +128,7 @@ def assemble(
 
 
 def read_layers(line: str) -> tuple[PackLayer, ...]:
-    """The layers that a line names; raises UsageError for one that there is not."""
+    """Return the layers that a line names; raises UsageError for one that there is not."""
     from amgs.errors import UsageError
     from amgs.wings.packs.values import LAYERS
 

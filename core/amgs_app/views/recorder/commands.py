@@ -243,7 +243,7 @@ def _read(folder: Path) -> Everything:
 
 @lru_cache(maxsize=1)
 def _parsed(folder: Path, sizes: tuple[tuple[Path, int], ...]) -> Everything:
-    """What lies in a folder; sizes: of its files, which tell whether it is still the same."""
+    """Return what lies in a folder; sizes: of its files, which tell whether it is still the same."""
     from amgs.sessions.spans import joined
     from amgs.wings.recorder.bodies import contents_of
     from amgs.wings.recorder.foreign_memory import memory_of
@@ -256,7 +256,7 @@ def _parsed(folder: Path, sizes: tuple[tuple[Path, int], ...]) -> Everything:
 
 
 def _search(memory: ForeignMemory, number: int | None) -> MemoryOperation:
-    """A search by its number, or the latest; raises UsageError for none."""
+    """Return a search by its number, or the latest; raises UsageError for none."""
     found = [one for one in memory.searches() if number in (None, one.number)]
     if not found:
         told = "No search was recorded." if number is None else f"Operation {number} is no search."

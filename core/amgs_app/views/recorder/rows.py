@@ -74,7 +74,7 @@ def _traffic_told(result: MemoryTraffic) -> str:
 
 
 def asked(one: MemoryOperation) -> str:
-    """What an operation was about: its query, else its records, else the id of one."""
+    """Return what an operation was about: its query, else its records, else the id of one."""
     told = one.query or " · ".join(each.content or each.id for each in one.records[:3]) or one.record
     return " ".join(told.split())
 
@@ -206,7 +206,7 @@ def memory_audit(result: MemoryAudit) -> RowList[AuditRow]:
 
 
 def draw_scores(operator: Operator | None, result: RecallScores, canvas: Canvas) -> Text:
-    """What scores are worth, as a diagram under the notes; the notes alone where there is no table."""
+    """Return what scores are worth, as a diagram under the notes; the notes alone where there is no table."""
     from amgs_app.calibration.figure import draw_diagram
     from amgs_app.render.canvas import Figure, clean, ink
     from amgs_app.render.glyphs import wrap

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def show_traffic(
     memory: ForeignMemory, find: str, limit: int, spans: Sequence[RecordedSpan], torn: int, folder: Path
 ) -> MemoryTraffic:
-    """What the memory was asked to do, that holds words."""
+    """Return what the memory was asked to do, that holds words."""
     words = find.lower().split()
     passing = [
         one
@@ -57,7 +57,7 @@ def show_traffic(
 
 
 def show_recall(memory: ForeignMemory, search: MemoryOperation) -> RecallShown:
-    """One search, with what it brought and what else lay there."""
+    """Return one search, with what it brought and what else lay there."""
     from amgs.wings.recorder.causes import beside
     from amgs.wings.recorder.uses import uses_of
 
@@ -71,7 +71,7 @@ def show_recall(memory: ForeignMemory, search: MemoryOperation) -> RecallShown:
 
 
 def show_records(memory: ForeignMemory, find: str, limit: int, out: Path | None) -> MemoryRecords:
-    """What is there now, that holds words; written to a file where that is asked."""
+    """Return what is there now, that holds words; written to a file where that is asked."""
     words = find.lower().split()
     found = [one for one in memory.present if all(word in one.content.lower() for word in words)]
     rows = [RecordRow(one.store, one.id, one.content, one.since, len(one.versions), len(one.recalls)) for one in found]
@@ -85,8 +85,8 @@ def show_records(memory: ForeignMemory, find: str, limit: int, out: Path | None)
 
 
 def show_audit(memory: ForeignMemory, now: datetime, days: int, limit: int, out: Path | None) -> MemoryAudit:
-    """What is of no use, or cannot be right. now: when the last span ended, whenever it is looked at. limit: how many
-    records are shown of each reason.
+    """Return what is of no use, or cannot be right. now: when the last span ended, whenever it is looked at. limit: how
+    many records are shown of each reason.
     """
     from amgs.wings.recorder import audit as auditing
 
@@ -123,7 +123,7 @@ def show_audit(memory: ForeignMemory, now: datetime, days: int, limit: int, out:
 
 
 def show_why(memory: ForeignMemory, search: MemoryOperation, fact: str) -> MissedFact:
-    """What became of a fact at a search."""
+    """Return what became of a fact at a search."""
     from amgs.wings.recorder.causes import MEANT, why_missed
 
     told = why_missed(memory, search, fact)
@@ -134,7 +134,7 @@ def show_why(memory: ForeignMemory, search: MemoryOperation, fact: str) -> Misse
 
 
 def show_conversations(spans: Sequence[RecordedSpan], find: str, limit: int, out: Path | None) -> RecordedConversations:
-    """What was said, that holds words; written to a file where that is asked."""
+    """Return what was said, that holds words; written to a file where that is asked."""
     from amgs.sessions.formats.otlp import by_conversation, session_of
     from amgs.sessions.span_calls import single_calls
     from amgs.sessions.span_messages import ANSWERS, kinds_unread, messages_of, operation_of

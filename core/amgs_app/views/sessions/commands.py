@@ -259,7 +259,7 @@ def _path_of(name: str) -> Path:
 
 
 def _place_of(name: str) -> tuple[Path, str | None]:
-    """The file of a session, and its id where the file holds many."""
+    """Return the file of a session, and its id where the file holds many."""
     from amgs.wings.sessions.listing import find_session
 
     if name == SAMPLE:
@@ -317,7 +317,7 @@ def _no_boundary(opened: Session, at: int) -> None:
 
 
 def _turns(opened: Session, find: str, at: int | None, limit: int) -> SessionTurns:
-    """Turns that hold words, or those around one, or the last."""
+    """Return turns that hold words, or those around one, or the last."""
     from amgs.wings.sessions.review import facts_of
     from amgs.wings.sessions.turn_rows import row_of
 
@@ -336,7 +336,7 @@ def _turns(opened: Session, find: str, at: int | None, limit: int) -> SessionTur
 
 
 def _why(opened: Session, at: int | None, told: str) -> SessionWhy:
-    """What became of one thing at a compaction, the last one that dropped it unless given."""
+    """Return what became of one thing at a compaction, the last one that dropped it unless given."""
     from amgs.wings.sessions.losses import explain
     from amgs.wings.sessions.regrets import regrets
     from amgs.wings.sessions.review import facts_of

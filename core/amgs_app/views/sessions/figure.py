@@ -45,12 +45,12 @@ _NEAR = 0.8
 
 
 def overview(result: SessionReview, canvas: Canvas) -> Text:
-    """The whole session: the strip of the window, then its first page."""
+    """Return the whole session: the strip of the window, then its first page."""
     return page(canvas, result, overview_rows(result, canvas.palette, canvas.width), None).render()
 
 
 def head(region: Region, result: SessionReview, view: str) -> int:
-    """Who and when, what it is made of, what went wrong, and the tabs: gives the line below them."""
+    """Return who and when, what it is made of, what went wrong, and the tabs: gives the line below them."""
     facts, palette = result.facts, region.palette
     x = region.put(1, 0, f"{facts.agent} ", ink(palette.accent, bold=True))
     region.put(
@@ -71,7 +71,7 @@ def head(region: Region, result: SessionReview, view: str) -> int:
 
 
 def tab_places() -> dict[str, tuple[int, int]]:
-    """Where each tab stands in its line: from which cell to which."""
+    """Return where each tab stands in its line: from which cell to which."""
     places, x = {}, 2
     for name in TABS:
         places[name] = (x, x + len(name))
@@ -80,7 +80,7 @@ def tab_places() -> dict[str, tuple[int, int]]:
 
 
 def tab_at(x: int, y: int) -> str | None:
-    """The tab at a place of the picture; None where there is none."""
+    """Return the tab at a place of the picture; None where there is none."""
     return next((name for name, (start, end) in tab_places().items() if start <= x < end), None) if y == 3 else None
 
 
@@ -107,7 +107,7 @@ def _facts(facts: SessionFacts) -> list[str]:
 
 
 def _use_told(result: SessionReview) -> list[str]:
-    """Its compactions, requests, cache and cost, each in a few words."""
+    """Return its compactions, requests, cache and cost, each in a few words."""
     used = result.used
     told = [plural(len(result.losses), "compaction") if result.losses else "never compacted"]
     if used.requests:
@@ -152,7 +152,7 @@ def _columns(fills: Sequence[FillPoint], width: int) -> list[Sequence[FillPoint]
 
 
 def _columns_of(fills: Sequence[FillPoint], width: int) -> int:
-    """How many columns a point has at most."""
+    """Return how many columns a point has at most."""
     return max(1, -(-width // len(fills)))
 
 
@@ -189,7 +189,7 @@ def page(
     at: int | None = None,
     view: str = TABS[0],
 ) -> Figure:
-    """The head, the strip, and the rows of a view. at: the turn that the strip marks."""
+    """Return the head, the strip, and the rows of a view. at: the turn that the strip marks."""
     sheet = Figure(canvas)
     body = sheet.part(0, head(sheet, result, view))
     tall = _strip_height(canvas)
@@ -206,7 +206,7 @@ def page(
 
 
 def _strip_height(canvas: Canvas) -> int:
-    """Rows of the strip: a fourth of what is below the head, so that a list has the rest."""
+    """Return rows of the strip: a fourth of what is below the head, so that a list has the rest."""
     return max(2, min(12, (canvas.height - _HEAD) // 4))
 
 
@@ -214,7 +214,7 @@ def _strip_height(canvas: Canvas) -> int:
 
 
 def overview_rows(result: SessionReview, palette: Palette, width: int) -> list[SessionRow]:
-    """The first page, part by part: below each compaction what is left of each class."""
+    """Return the first page, part by part: below each compaction what is left of each class."""
     losses = {loss.boundary: loss for loss in result.losses}
     rows: list[SessionRow] = []
     part = ""
@@ -258,7 +258,7 @@ def _lost_row(lost: SessionFinding, boundary: int, palette: Palette) -> SessionR
 
 
 def lost_rows(losses: Sequence[Loss], palette: Palette, width: int) -> list[SessionRow]:
-    """What each compaction dropped and the window does not hold, by class."""
+    """Return what each compaction dropped and the window does not hold, by class."""
     rows: list[SessionRow] = []
     for loss in losses:
         rows.append(SessionRow(_loss_pieces(loss, palette), loss.boundary, loss.boundary))
@@ -293,7 +293,9 @@ def turn_rows(turns: Sequence[TurnRow], palette: Palette) -> list[SessionRow]:
 
 
 def regret_rows(regrets: Sequence[Regret], palette: Palette, kinds: Sequence[KindRate]) -> list[SessionRow]:
-    """What was needed again, one a line, and whether each kind stands out. kinds: marks those that are not counted."""
+    """Return what was needed again, one a line, and whether each kind stands out. kinds: marks those that are not
+    counted.
+    """
     counted = {row.kind for row in kinds if row.counted}
     note: Piece = (", not counted", ink(palette.faint))
     rows = []
@@ -304,7 +306,7 @@ def regret_rows(regrets: Sequence[Regret], palette: Palette, kinds: Sequence[Kin
 
 
 def cache_rows(cache: CacheLine, palette: Palette) -> list[SessionRow]:
-    """The requests whose prefix was read again, one a line."""
+    """Return the requests whose prefix was read again, one a line."""
     rows = []
     for one in cache.missed:
         pause = "" if one.seconds is None else f" after {one.seconds:,.0f} s"
@@ -362,7 +364,7 @@ def _regret_pieces(one: Regret, palette: Palette) -> tuple[Piece, ...]:
 
 
 def outlook_rows(outlook: Outlook | None, palette: Palette) -> list[SessionRow]:
-    """What a compaction now would drop, one a line."""
+    """Return what a compaction now would drop, one a line."""
     if outlook is None:
         return [SessionRow((("It holds no turns.", ink(palette.muted)),))]
     full = "" if outlook.fill is None else f", {outlook.fill:.0%} of it"
@@ -376,7 +378,7 @@ def outlook_rows(outlook: Outlook | None, palette: Palette) -> list[SessionRow]:
 
 
 def rules_rows(result: SessionReview, palette: Palette) -> list[SessionRow]:
-    """What the user forbade and was done, then the instructions that were loaded, one a line."""
+    """Return what the user forbade and was done, then the instructions that were loaded, one a line."""
     rows = [row for row in rows_of(result) if row.part in ("broken rules", "rules loaded")]
     nothing = "No command did what the user had forbidden, and the file does not say which instructions were loaded."
     shown = [SessionRow(_page_pieces(row, palette), row.turn) for row in rows]

@@ -53,7 +53,7 @@ class PageRow:
 
 
 def rows_of(review: SessionReview) -> tuple[PageRow, ...]:
-    """All rows, part by part: what went wrong before what there was."""
+    """Return all rows, part by part: what went wrong before what there was."""
     return (
         *_broken(review),
         *_compactions(review),
@@ -69,7 +69,7 @@ def rows_of(review: SessionReview) -> tuple[PageRow, ...]:
 
 
 def shown_rows(rows: Sequence[PageRow]) -> Iterator[tuple[object, ...]]:
-    """The cells that people see, the name of each part in a line of its own."""
+    """Yield the cells that people see, the name of each part in a line of its own."""
     part = ""
     for row in rows:
         if row.part != part:
@@ -97,7 +97,7 @@ def _compactions(review: SessionReview) -> Iterator[PageRow]:
 
 
 def rate_told(row: KindRate) -> str:
-    """How much was needed again, beside other places of the session, and whether that stands out."""
+    """Return how much was needed again, beside other places of the session, and whether that stands out."""
     anyway = "" if row.elsewhere is None else f", {row.elsewhere:,.1f} elsewhere"
     return f"{row.rate:,.1f} tokens for 1,000 dropped{anyway}: {row.standing}"
 
@@ -193,6 +193,6 @@ def _rules(review: SessionReview) -> Iterator[PageRow]:
 
 
 def _short(review: SessionReview, what: str) -> str:
-    """What is told without the folder of the session's project."""
+    """Return what is told without the folder of the session's project."""
     folder = review.facts.project.rstrip("/")
     return what.replace(f"{folder}/", "") if folder else what

@@ -20,7 +20,7 @@ _CLOSED = "Words and paths of the session are left out."
 
 
 def of_session(result: SessionReview, palettes: tuple[Palette, Palette], *, redacted: bool) -> str:
-    """The page of one session: the window, what compactions threw away, what was needed again, and the cache."""
+    """Return the page of one session: the window, what compactions threw away, what was needed again, and the cache."""
     facts = result.facts
     title = f"A session of {facts.agent}" if redacted else f"{facts.agent}: {facts.title or facts.project}"
     sections = [
@@ -34,7 +34,7 @@ def of_session(result: SessionReview, palettes: tuple[Palette, Palette], *, reda
 
 
 def _window(result: SessionReview) -> tuple[str, ...]:
-    """The fill of the window over the turns of the session; none where the file counts no tokens."""
+    """Return the fill of the window over the turns of the session; none where the file counts no tokens."""
     fills = result.fills
     if len(fills) < 2:
         return ()

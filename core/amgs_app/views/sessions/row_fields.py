@@ -38,7 +38,7 @@ LISTING: Final = SESSIONS.listing
 
 
 def list_found(result: SessionListing) -> RowList[tuple[ListedSession, str]]:
-    """The sessions that lie here, each with as much of its id as opens it."""
+    """Return the sessions that lie here, each with as much of its id as opens it."""
     from amgs.wings.sessions.listing import short_ids
 
     rows = zip(result.sessions, short_ids(result.sessions), strict=True)
@@ -51,7 +51,7 @@ CELLS: Final = "when id project* agent? took:n turns:n tokens:n ▼:n errors:n a
 
 
 def cells_of(sessions: Sequence[ListedSession], now: datetime) -> list[tuple[str, ...]]:
-    """What people see of sessions, a cell a column."""
+    """Return what people see of sessions, a cell a column."""
     from amgs.wings.sessions.listing import short_ids
 
     return [

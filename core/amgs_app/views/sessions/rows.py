@@ -134,7 +134,7 @@ def session_usage(result: SessionUsage) -> ResultTable:
 
 
 def _tokens(told: UseSum) -> tuple[Any, ...]:
-    """The tokens of a sum, and its cost, marked where a part of it has no known price."""
+    """Return the tokens of a sum, and its cost, marked where a part of it has no known price."""
     cost = f"{told.cost:,.2f}" if told.unpriced < told.requests else "–"
     more = "+" if 0 < told.unpriced < told.requests else ""
     return told.fresh, told.written, told.cached, told.output, f"{cost}{more}" if told.requests else ""
@@ -207,7 +207,7 @@ def _facts_told(facts: SessionFacts) -> Iterator[str]:
 
 
 def _aside(facts: SessionFacts) -> str:
-    """Which of the turns are not of the main conversation, or were taken back."""
+    """Return which of the turns are not of the main conversation, or were taken back."""
     told = [f"{facts.side:,} of {plural(facts.subagents, 'subagent')}"] if facts.side else []
     told += [f"{facts.abandoned:,} taken back"] if facts.abandoned else []
     told += [f"{facts.copied:,} copied from another session"] if facts.copied else []

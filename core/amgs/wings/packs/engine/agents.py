@@ -31,7 +31,7 @@ def _recency(task: PackTask, name: str) -> float:
 
 
 def _domain(task: PackTask, name: str) -> float:
-    """The share of the question's words that the pack's name, title, query and keywords hold."""
+    """Return the share of the question's words that the pack's name, title, query and keywords hold."""
     pack, asked = task.usages[name].pack, task.stems(task.query)
     held = task.stems(" ".join((pack.name, pack.title, pack.query, *pack.keywords)))
     return (0.1 + len(asked & held)) / (0.1 + len(asked))
@@ -48,7 +48,7 @@ ROLES: Mapping[str, Callable[[PackTask, str], float]] = {
 
 
 def pick_packs(task: PackTask) -> dict[str, list[str]]:
-    """What each agent chooses after three rounds, the best first; writes its rationale."""
+    """Return what each agent chooses after three rounds, the best first; writes its rationale."""
     candidates = task.ranked()[:_CANDIDATES]
     scores = {
         agent: _scaled({name: task.worth[name] * role(task, name) for name in candidates})
@@ -73,7 +73,9 @@ def _best(scores: Mapping[str, float]) -> list[str]:
 
 
 def _votes(picks: Mapping[str, Sequence[str]], accuracy: Mapping[str, float] = NOBODY_KNOWN) -> dict[str, float]:
-    """The votes for each pack: a vote is smaller the later a pack is chosen, and the less often its agent was right."""
+    """Return the votes for each pack: a vote is smaller the later a pack is chosen, and the less often its agent was
+    right.
+    """
     votes: dict[str, float] = defaultdict(float)
     for agent, own in picks.items():
         for rank, name in enumerate(own):
@@ -117,7 +119,9 @@ def agree_on_packs(task: PackTask) -> str:
 
 
 def accuracies(votes: Sequence[tuple[str, float, float]]) -> dict[str, float]:
-    """How often each agent was right: the mean outcome of what it voted for, by its votes; .5 where nothing tells."""
+    """Return how often each agent was right: the mean outcome of what it voted for, by its votes; .5 where nothing
+    tells.
+    """
     weighed: dict[str, list[float]] = {agent: [0.5, 1.0] for agent in ROLES}
     for agent, vote, outcome in votes:
         if agent in weighed:

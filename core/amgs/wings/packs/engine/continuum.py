@@ -28,7 +28,7 @@ _FORGOTTEN, _ASSOCIATED = 0.1, 0.1
 
 
 def needed(readings: int, last: float, age: float, horizon: float) -> float:
-    """How likely a pack is read within the next `horizon` days.
+    """Return how likely a pack is read within the next `horizon` days.
 
     readings: so far. last: days from when it was kept to the last reading, 0 for none. age: days since it was kept.
     """
@@ -41,8 +41,9 @@ def needed(readings: int, last: float, age: float, horizon: float) -> float:
 
 
 def forget_packs(usages: Sequence[PackUsage], tokens: int) -> list[str]:
-    """The names of those to do without so that the others take at most `tokens`: the least likely needed for the square
-    root of their size first. What went and still fits once a larger one has gone stays, the likeliest needed first.
+    """Return the names of those to do without so that the others take at most `tokens`: the least likely needed for the
+    square root of their size first. What went and still fits once a larger one has gone stays, the likeliest needed
+    first.
     """
     held, gone = sum(one.pack.tokens for one in usages), list[PackUsage]()
     for one in sorted(usages, key=lambda one: (one.needed / max(one.pack.tokens, 1) ** 0.5, one.pack.name)):
@@ -82,7 +83,7 @@ def find_combinations(sessions: Sequence[Iterable[str]]) -> list[ReadTogether]:
 
 
 def associations(uses: Sequence[PackUse]) -> Counter[tuple[str, str]]:
-    """How many sessions read both of two packs, each pair in both orders."""
+    """Return how many sessions read both of two packs, each pair in both orders."""
     counts: Counter[tuple[str, str]] = Counter()
     for chain in session_chains(uses):
         counts.update(permutations(sorted({use.name for use in chain}), 2))

@@ -31,7 +31,9 @@ _WHY = re.compile(r"\b(?:why|because|caus\w+|lead\w*|led|result\w*|work(?:s|ed)|
 def build_graphs(
     packs: Mapping[str, Pack], members: Mapping[str, Sequence[tuple[PackRole, Block]]], uses: Sequence[PackUse]
 ) -> dict[PackGraph, Graph]:
-    """The four graphs of packs. members: with vectors, as far as they have one. uses: the log, the newest first."""
+    """Return the four graphs of packs. members: with vectors, as far as they have one. uses: the log, the newest
+    first.
+    """
     semantic: dict[str, dict[str, float]] = {}
     centres = {name: centre for name in packs if (centre := _centre(members[name])) is not None}
     if len(centres) > 1:
@@ -62,13 +64,13 @@ def _centre(members: Iterable[tuple[PackRole, Block]]) -> np.ndarray | None:
 
 
 def entities_of(pack: Pack, blocks: Iterable[Block]) -> frozenset[str]:
-    """The keywords of a pack, and the names in its members, in small letters."""
+    """Return the keywords of a pack, and the names in its members, in small letters."""
     names = (str(entity) for block in blocks for entity in block.meta.get("entities") or ())
     return frozenset(word.lower() for word in (*pack.keywords, *names))
 
 
 def transitions(uses: Sequence[PackUse]) -> Graph:
-    """How likely each pack was read right after another, by what sessions read."""
+    """Return how likely each pack was read right after another, by what sessions read."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for chain in session_chains(uses):
         for first, then in pairwise(chain):
@@ -78,8 +80,8 @@ def transitions(uses: Sequence[PackUse]) -> Graph:
 
 
 def _causes(uses: Sequence[PackUse]) -> Graph:
-    """The mean outcome of each pack where another was read before it in a session; packs that led to nothing useful
-    are led to by none.
+    """Return the mean outcome of each pack where another was read before it in a session; packs that led to nothing
+    useful are led to by none.
     """
     outcomes: dict[tuple[str, str], list[float]] = defaultdict(list)
     for chain in session_chains(uses):
@@ -95,8 +97,8 @@ def _causes(uses: Sequence[PackUse]) -> Graph:
 
 
 def intents_of(query: str, names: Iterable[str]) -> tuple[PackGraph, ...]:
-    """The graphs that a question asks for: temporal for a time, causal for a reason, entity where it names one of the
-    names that packs hold, semantic for anything else.
+    """Return the graphs that a question asks for: temporal for a time, causal for a reason, entity where it names one
+    of the names that packs hold, semantic for anything else.
     """
     low = " ".join(_WORD.findall(query.lower()))
     named = any(name and f" {name.lower()} " in f" {low} " for name in names)
@@ -127,7 +129,7 @@ def retrieve_by_graphs(task: PackTask) -> str:
 
 
 def _seeds(task: PackTask, intent: PackGraph) -> dict[str, float]:
-    """Where a walk begins, and how surely."""
+    """Return where a walk begins, and how surely."""
     if intent == "semantic":
         best = task.ranked()[:_NEAREST]
         return {name: task.worth[name] / task.worth[best[0]] for name in best}
@@ -147,7 +149,9 @@ def _seeds(task: PackTask, intent: PackGraph) -> dict[str, float]:
 
 
 def walk(seeds: Mapping[str, float], graph: Graph, least: float = 0.0) -> dict[str, float]:
-    """What is reached from seeds within two steps along edges above a weight, each as surely as its best path."""
+    """Return what is reached from seeds within two steps along edges above a weight, each as surely as its best
+    path.
+    """
     reached = dict(seeds)
     border = dict(seeds)
     for _ in range(_DEPTH):
@@ -162,6 +166,6 @@ def walk(seeds: Mapping[str, float], graph: Graph, least: float = 0.0) -> dict[s
 
 
 def links_of(name: str, graphs: Mapping[PackGraph, Graph]) -> tuple[PackLink, ...]:
-    """What ties a pack to others, by name, then by graph."""
+    """Return what ties a pack to others, by name, then by graph."""
     found = [PackLink(o, graph, w) for graph in GRAPHS for o, w in graphs[graph].get(name, {}).items() if w >= 0.01]
     return tuple(sorted(found, key=lambda link: (link.name, GRAPHS.index(link.graph))))

@@ -36,7 +36,7 @@ def pack_id(title: str, keywords: Sequence[str], members: Sequence[PackMember]) 
 
 
 def next_version(versions: Sequence[Pack], pack: Pack) -> Pack:
-    """A pack with its id, as the version after these of its name; the last of them where that says the same."""
+    """Return a pack with its id, as the version after these of its name; the last of them where that says the same."""
     own = pack_id(pack.title, pack.keywords, pack.members)
     if versions and versions[-1].id == own and not versions[-1].retired:
         return versions[-1]
@@ -77,7 +77,7 @@ def find(storage: PackStorage, reference: str) -> Pack:
 
 
 def usage(pack: Pack, uses: Sequence[PackUse], born: datetime, now: datetime, weight: float = 0.5) -> PackUsage:
-    """A pack with what its log says. uses: of its name, the newest first. born: when it was kept first."""
+    """Return a pack with what its log says. uses: of its name, the newest first. born: when it was kept first."""
     age = max(hours_between(born, now), 0.0) / 24.0
     last = min(max(hours_between(born, uses[0].at), 0.0) / 24.0, age) if uses else 0.0
     judged = [use.outcome for use in reversed(uses) if use.outcome is not None]
@@ -97,12 +97,12 @@ def usage(pack: Pack, uses: Sequence[PackUse], born: datetime, now: datetime, we
 
 
 def failures(outcomes: Sequence[float]) -> int:
-    """How many of the latest outcomes are nearer to useless; the oldest first."""
+    """Return how many of the latest outcomes are nearer to useless; the oldest first."""
     return sum(outcome < 0.5 for outcome in outcomes[-_LATELY:])
 
 
 def names_of(references: Sequence[str]) -> list[str]:
-    """The names in `NAME@VERSION`."""
+    """Return the names in `NAME@VERSION`."""
     return [reference.rpartition("@")[0] for reference in references]
 
 
@@ -125,7 +125,7 @@ _WORD = re.compile(r"[^\W\d_][\w'’-]{2,}")
 
 
 def keywords(texts: Sequence[str], index: LexicalIndex) -> tuple[str, ...]:
-    """The words that stand in most of the texts and in few others, the best first: texts with it times its idf.
+    """Return the words that stand in most of the texts and in few others, the best first: texts with it times its idf.
 
     A word is written as it is most often; equal ones in alphabetical order.
     """

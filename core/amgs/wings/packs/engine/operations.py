@@ -63,7 +63,7 @@ class PackView:
         return self.usage.pack
 
     def features(self, similarity: float = 0.0) -> tuple[float, ...]:
-        """What the policy sees of it. similarity: to another pack."""
+        """Return what the policy sees of it. similarity: to another pack."""
         one = self.usage
         return features(one.age, one.uses, one.success, one.failures, one.pack.tokens, similarity)
 
@@ -71,7 +71,7 @@ class PackView:
 def features(
     age: float, uses: int, success: float | None, failures: int, tokens: int, similarity: float = 0.0
 ) -> tuple[float, ...]:
-    """The state of a pack as FEATURES name it. age: in days."""
+    """Return the state of a pack as FEATURES name it. age: in days."""
     known = 0.5 if success is None else success
     return (1.0, age / 365, uses / 100, known, similarity, failures / 10, tokens / 1000, float(similarity >= _ALIKE))
 
@@ -91,7 +91,7 @@ class PackPolicy:
             self.weights[action] += _RATE * reward * (float(action == taken) - chance) * np.array(seen)
 
     def sure(self, one: PackProposal) -> float:
-        """How likely an action is right rather than leaving the packs, given how sure the rule is."""
+        """Return how likely an action is right rather than leaving the packs, given how sure the rule is."""
         ruled = min(max(one.sure, _LEAST), 1 - _LEAST)
         learned = float((self.weights[one.action] - self.weights["NOOP"]) @ np.array(one.features))
         return sigmoid(log(ruled / (1 - ruled)) + learned)
@@ -129,7 +129,7 @@ def learn_policy(uses: Sequence[PackUse], decisions: Sequence[PackDecision], vie
 
 
 def candidates(views: Sequence[PackView], read_together: Sequence[ReadTogether]) -> list[PackProposal]:
-    """Everything that may be done, each as sure as the rule is."""
+    """Return everything that may be done, each as sure as the rule is."""
     named = {view.pack.name: view for view in views}
     found = [one for a, b in combinations(views, 2) if (one := _merge(a, b)) is not None]
     found += [make_proposal("UPDATE", [view], _SURE) for view in views if view.heirs]
@@ -181,7 +181,7 @@ def _delete(view: PackView) -> PackProposal:
 def make_proposal(
     action: PackAction, views: Sequence[PackView], sure: float = 1.0, because: str = "", similarity: float = 0.0
 ) -> PackProposal:
-    """What an action comes to for packs; the first stays, but for ADD."""
+    """Return what an action comes to for packs; the first stays, but for ADD."""
     first, names = views[0], [view.pack.name for view in views]
     come: dict[str, None] = {}
     gone: tuple[str, ...] = ()

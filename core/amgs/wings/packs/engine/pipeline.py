@@ -73,7 +73,7 @@ def run_pipeline(task: PackTask, layers: Collection[PackLayer], title: str) -> P
 
 
 def _measure(task: PackTask, unit: str) -> tuple[int, int]:
-    """How many there are, and their tokens."""
+    """Return how many there are, and their tokens."""
     if unit == "packs":
         return len(task.chosen), sum(map(task.tokens, task.chosen))
     return len(task.sentences), sum(task.count_tokens(sentence.text) for sentence in task.sentences)
@@ -103,7 +103,7 @@ def _choose(task: PackTask) -> str:
 
 
 def _gain(task: PackTask, name: str, covered: Collection[str]) -> float:
-    """The worth of a pack, less the part that the members chosen before it cover."""
+    """Return the worth of a pack, less the part that the members chosen before it cover."""
     own = {block.id: task.likely.get(block.id, 0.0) for _, block in task.members[name]}
     every = sum(own.values())
     fresh = sum(likely for block, likely in own.items() if block not in covered)
@@ -111,7 +111,7 @@ def _gain(task: PackTask, name: str, covered: Collection[str]) -> float:
 
 
 def _join(task: PackTask) -> list[tuple[PackRole, Block]]:
-    """The members of the chosen packs, those that stand in several once."""
+    """Return the members of the chosen packs, those that stand in several once."""
     found = {block.id: (role, block) for name in reversed(task.chosen) for role, block in task.members[name][::-1]}
     order = dict.fromkeys(block.id for name in task.chosen for _, block in task.members[name])
     return [found[block] for block in order]

@@ -42,7 +42,7 @@ _TITLES: Mapping[PackRole, str] = {"learning": "Learnings", "source": "Sources"}
 
 
 def evidence_of(query: str, numbers: Mapping[str, int], sources: Sources) -> dict[str, float]:
-    """The search's linear score of each member, under that of the best; numbers: by id, as the store counts."""
+    """Return the search's linear score of each member, under that of the best; numbers: by id, as the store counts."""
     within = tuple(sorted(set(numbers.values())))
     request = RetrievalRequest(query, BlockFilter(statuses=STATUSES), within=within, present=within, most=0)
     found = gather(request, sources).evidence if within and any(c.isalnum() for c in query) else None
@@ -54,7 +54,7 @@ def evidence_of(query: str, numbers: Mapping[str, int], sources: Sources) -> dic
 
 
 def likely_of(evidence: Mapping[str, float]) -> dict[str, float]:
-    """How likely each member is the one that answers, for the likeliest of them; together 1."""
+    """Return how likely each member is the one that answers, for the likeliest of them; together 1."""
     best = sorted(evidence, key=lambda block: -evidence[block])[:_MOST]
     powers = {block: exp(evidence[block]) for block in best}
     every = sum(powers.values())
@@ -62,12 +62,12 @@ def likely_of(evidence: Mapping[str, float]) -> dict[str, float]:
 
 
 def sentences_of(members: Sequence[tuple[PackRole, Block]]) -> list[PackSentence]:
-    """The sentences of members, in order."""
+    """Return the sentences of members, in order."""
     return [PackSentence(block, start, end) for _, block in members for start, end in units(block.content)]
 
 
 def stems_of(text: str, index: LexicalIndex) -> list[str]:
-    """The words of a text that mean something, as the index reads them."""
+    """Return the words of a text that mean something, as the index reads them."""
     words = (word for word in _WORD.findall(text.lower()) if word not in COMMON_WORDS)
     return [stem for word in words for stem in index.stems(word)]
 
@@ -75,7 +75,7 @@ def stems_of(text: str, index: LexicalIndex) -> list[str]:
 def worth_of_sentences(
     query: str, sentences: Sequence[PackSentence], evidence: Mapping[str, float], index: LexicalIndex
 ) -> Floats:
-    """(n,) the higher, the more a sentence helps to answer; falling in their order where nothing is asked."""
+    """Return (n,) the higher, the more a sentence helps to answer; falling in their order where nothing is asked."""
     asked = stems_of(query, index)
     if not sentences or not any(c.isalnum() for c in query):
         return -np.arange(len(sentences), dtype=np.float64)
@@ -121,8 +121,8 @@ class WrittenText:
 
 
 def write_text(task: PackTask, title: str, members: Sequence[tuple[PackRole, Block]]) -> WrittenText:
-    """The sentences of a task, in falling worth, while they fit into its budget: the learnings, then the sources, each
-    by day and source under one heading, in the order of time; " … " where something is left out.
+    """Return the sentences of a task, in falling worth, while they fit into its budget: the learnings, then the
+    sources, each by day and source under one heading, in the order of time; " … " where something is left out.
 
     A sentence costs its tokens, the first of a member what cites it as well, and that of a group its heading.
     """
@@ -160,13 +160,13 @@ def write_text(task: PackTask, title: str, members: Sequence[tuple[PackRole, Blo
 
 
 def _opening_cost(task: PackTask, template: Template, block: Block) -> int:
-    """Tokens of the words around a member."""
+    """Return tokens of the words around a member."""
     empty = Candidate(block, ScoreParts(), 0.0, passage=PassageSpan(0, 0))
     return task.count_tokens("".join(piece.text for piece in template.block(empty, lambda _: ())))
 
 
 def _sections(members: Sequence[tuple[PackRole, Block]], cut: Mapping[str, PassageSpan] = {}) -> list[FrameSection]:
-    """One without a title; one for each role where there are both."""
+    """Return one without a title; one for each role where there are both."""
     roles = [role for role in _TITLES if any(own == role for own, _ in members)]
     return [
         FrameSection(
@@ -193,7 +193,9 @@ def _write(
 
 
 def _extract(kept: Sequence[PackSentence]) -> tuple[TextSpan, ...]:
-    """Sentences of one member as spans that cite it, and a mark where something before, between or after is not."""
+    """Return sentences of one member as spans that cite it, and a mark where something before, between or after is
+    not.
+    """
     block = kept[0].block
     runs: list[tuple[int, int]] = []
     for sentence in kept:

@@ -75,26 +75,26 @@ class PackTask:
         return REACH * self.budget
 
     def size(self, block: Block) -> int:
-        """Tokens of a member."""
+        """Return tokens of a member."""
         if block.id not in self._sizes:
             self._sizes[block.id] = self.count_tokens(block.content)
         return self._sizes[block.id]
 
     def tokens(self, name: str) -> int:
-        """Tokens of what is read of a pack."""
+        """Return tokens of what is read of a pack."""
         return sum(self.size(block) for _, block in self.members[name])
 
     def cost(self, name: str) -> int:
-        """What a pack takes of the reach."""
+        """Return what a pack takes of the reach."""
         return min(self.tokens(name), self.reach)
 
     def ranked(self) -> list[str]:
-        """The packs that hold anything that answers, the worthiest first; equal ones by name."""
+        """Return the packs that hold anything that answers, the worthiest first; equal ones by name."""
         return sorted((name for name, worth in self.worth.items() if worth > 0), key=lambda n: (-self.worth[n], n))
 
 
 def session_chains(uses: Sequence[PackUse]) -> list[list[PackUse]]:
-    """The readings of each session, the oldest first. uses: the log, the newest first."""
+    """Return the readings of each session, the oldest first. uses: the log, the newest first."""
     chains: dict[str, list[PackUse]] = {}
     for use in reversed(uses):
         if use.session:

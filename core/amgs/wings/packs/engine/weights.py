@@ -19,8 +19,8 @@ def sigmoid(value: float) -> float:
 
 
 def train_weights(uses: Sequence[PackUse]) -> dict[str, float]:
-    """The weight of each pack that was judged, in (0, 1): one step of gradient descent on the cross entropy for each
-    outcome. Where all packs of a session had one outcome it is theirs together, and each learns its part of it.
+    """Return the weight of each pack that was judged, in (0, 1): one step of gradient descent on the cross entropy for
+    each outcome. Where all packs of a session had one outcome it is theirs together, and each learns its part of it.
     uses: the newest first.
     """
     packs: dict[str, set[str]] = {}
@@ -39,7 +39,7 @@ def train_weights(uses: Sequence[PackUse]) -> dict[str, float]:
 
 
 def _together(use: PackUse) -> str:
-    """What readings for one task have in common."""
+    """Return what readings for one task have in common."""
     return use.session or use.at.isoformat()
 
 

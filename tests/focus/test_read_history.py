@@ -61,7 +61,7 @@ def test_what_is_kept_is_what_the_history_says_whatever_was_done(every: int, doi
 
 def test_a_refocus_computes_only_what_is_new_and_every_nth_in_full() -> None:
     runtime = reading(3)
-    changed = [record for record in runtime.decode(60) if record.refocus and record.refocus.applied]
+    changed = [record for record in runtime.decode(96) if record.refocus and record.refocus.applied]
     assert len(changed) > 8
     assert all(record.refocus and record.dirty == record.refocus.dirty for record in changed)
     few = [record.dirty for record in changed if record.dirty < record.used // 2]

@@ -250,7 +250,7 @@ def test_bodies_hold_none_in_json_however_deep_and_in_other_forms() -> None:
         ["session", "FILE", "--view", "text", "--at", "3"],
         ["session", "FILE", "--view", "turns", "--format", "json"],
         ["session", "FILE", "--view", "window"],
-        ["report", "session", "FILE", "--out", "OUT"],
+        ["session", "FILE", "--html", "OUT"],
     ],
 )
 def test_no_view_of_a_session_shows_one(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,7 +29,7 @@ def status(amgs: Amgs) -> object:
         (["block", "show", "'; DROP TABLE memory_blocks; --"], 2, "DROP"),
         (["block", "set", "goat.md", "--confidence", "1.5"], 2, "confidence"),
         (["block", "set", "goat.md", "--lambda", "-1"], 2, "--lambda"),
-        (["block", "set", "goat.md", "--lambda", "inf"], 2, "finite"),
+        (["block", "set", "goat.md", "--lambda", "inf"], 2, "number"),
         (["block", "set", "goat.md", "--lambda", "nan"], 2, "--lambda"),
         (["block", "set", "goat.md", "--category", "two\nlines"], 2, "one line"),
         (["search", "x", "--limit", "-1"], 2, "limit"),

@@ -80,7 +80,8 @@ class Erasure(MemoryPart):
         file beside the store that nobody but its owner reads. Raises StoreError where that cannot be written.
         """
         context = self._context
-        context.searches.write(context.settings.retrieval.searches, most=None)
+        with context.storage.transaction():
+            context.searches.write(context.settings.retrieval.searches, most=None)
         done = masking.apply(context.storage, context.clock.now())
         if done.operation is not None:
             self.finish()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from amgs.clock import FixedClock
-from amgs.graph.traversal import inside, louvain
+from amgs.graph.traversal import find_communities, inside
 from amgs.memory import Memory
 from tests.engine.memory_world import NOW, write_notes
 from tests.engine.retrieval_world import Link
@@ -42,8 +42,8 @@ def test_two_cliques_with_one_thread_between_them_are_two_communities() -> None:
     cliques = [[1, 2, 3, 4], [5, 6, 7, 8]]
     links = [Link(a, b) for part in cliques for a in part for b in part if a < b] + [Link(4, 5, weight=0.1)]
     seen = view(links, 9)
-    found = louvain(seen)
+    found = find_communities(seen)
     assert [sorted(int(seen.nodes[i]) for i in part) for part in found.parts] == cliques
     assert 0.3 < found.modularity < 0.6
     assert inside(seen, found.parts[0]) > 0.95
-    assert louvain(view([], 3)).parts == ()
+    assert find_communities(view([], 3)).parts == ()

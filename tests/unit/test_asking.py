@@ -14,7 +14,7 @@ from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.render.catalogue import table_of
 from amgs_app.session.operator import Operator
-from amgs_app.shell.output import agreed
+from amgs_app.shell.output import ask_first
 
 
 class Terminal(io.StringIO):
@@ -38,7 +38,7 @@ def test_at_a_terminal_it_says_what_and_asks(
     monkeypatch.setattr("sys.stderr", said)
     call = standard().parse("undo")
     assert call is not None
-    assert (agreed(session, call) is call) is goes_on
+    assert (ask_first(session, call) is call) is goes_on
     assert "Undo #1: ingest 1 block" in said.getvalue()
     assert ("Nothing was changed." in said.getvalue()) is not goes_on
 
@@ -50,9 +50,9 @@ def test_a_new_frame_of_which_only_the_name_is_given_is_asked_for(
     monkeypatch.setattr("sys.stderr", said)
     call = standard().parse("frame define RESEARCH")
     assert call is not None
-    assert agreed(session, call) is call  # a script
+    assert ask_first(session, call) is call  # a script
     monkeypatch.setattr("sys.stdin", Terminal("WORLD\nWhat is known\nfact note\nmany\n300\n\n"))
-    filled = agreed(session, call)
+    filled = ask_first(session, call)
     assert filled is not None
     frame = session.run(filled)
     assert (frame.name, frame.purpose, frame.budget) == ("RESEARCH", "What is known", 300)
@@ -61,9 +61,9 @@ def test_a_new_frame_of_which_only_the_name_is_given_is_asked_for(
     assert said.getvalue().count("Token budget (N)") == 2  # `many` is no number
     whole = standard().parse("frame define RESEARCH --budget 400")
     assert whole is not None
-    assert agreed(session, whole) is whole
+    assert ask_first(session, whole) is whole
     monkeypatch.setattr("sys.stdin", Terminal("WORLD\n"))
-    assert agreed(session, call) is None
+    assert ask_first(session, call) is None
 
 
 def test_a_dry_run_says_what_would_be_undone_and_the_sentences_name_the_operation(session: Operator) -> None:

@@ -111,7 +111,7 @@ class Graph(MemoryPart):
         central = bounds.count("The number of central blocks", central)
         with self._context.derived.reading() as state:
             view, measures = state.graph.view(), state.graph.measures()
-            parted = traversal.louvain(view)
+            parted = traversal.find_communities(view)
             rank = measures.pagerank
             rows = []
             for number, members in enumerate(parted.parts[:limit], start=1):

@@ -72,7 +72,7 @@ def fill(definition: FrameDefinition, budget: int, pools: Pools, known: Definiti
         parts.append(replace(filled, ledger=(entry,)))
     # In a chain who the agent is keeps to its share, and the rest of the budget goes to what comes after it.
     closed = {leaf.name for leaf in leaves(definition, known) if leaf.rule.gather == "identity"}
-    parts = _topped_up(parts, budget, taken, closed if definition.merge == "priority_chain" else frozenset())
+    parts = _spend_rest(parts, budget, taken, closed if definition.merge == "priority_chain" else frozenset())
     return Filled(
         tuple(c for part in parts for c in part.candidates),
         sum(part.used for part in parts),
@@ -111,7 +111,7 @@ def _offers(name: str, pools: Pools, known: Definitions) -> bool:
     return any(pools[leaf.name].eligible for leaf in leaves(find(name, known), known))
 
 
-def _topped_up(parts: list[Filled], budget: int, taken: Taken, closed: Collection[str]) -> list[Filled]:
+def _spend_rest(parts: list[Filled], budget: int, taken: Taken, closed: Collection[str]) -> list[Filled]:
     """Give the tokens that were left to the best blocks that did not fit into their own child's share.
 
     Only frames that already have a title in the text take part, for a title would have to be paid for too; and none

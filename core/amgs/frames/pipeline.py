@@ -216,7 +216,7 @@ def asked_of(
     if rule.gather == "identity":
         members = identity(wanted, sources, settings)
     else:
-        members = (pools.known if rule.gather == "known" else pools.task)(query, wanted, rule, sources)
+        members = (pools.gather_known if rule.gather == "known" else pools.gather_task)(query, wanted, rule, sources)
     numbers = tuple(sorted(members))
     return replace(plain, present=numbers, within=numbers), members
 

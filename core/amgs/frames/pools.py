@@ -29,7 +29,7 @@ OF_TASKS = ("task", "decision", "procedure")
 """Categories of a task, and tags that say so."""
 
 
-def known(query: str, wanted: BlockFilter, rule: SelectionRule, sources: Sources) -> Members:
+def gather_known(query: str, wanted: BlockFilter, rule: SelectionRule, sources: Sources) -> Members:
     """Return what is known about the query: the first hits, what of their categories is near to them in meaning, and
     what their edges lead to; without words everything is known.
     """
@@ -48,10 +48,10 @@ def known(query: str, wanted: BlockFilter, rule: SelectionRule, sources: Sources
             for beside, cosine in zip(row, cosines, strict=True):
                 if beside >= 0:
                     members.setdefault(beside, Belonging(f"near “{titles[number]}” in meaning ({cosine:.2f})"))
-    return _walked(members, first, sources.blocks.numbers(wanted), rule.hops, sources)
+    return _walk_edges(members, first, sources.blocks.numbers(wanted), rule.hops, sources)
 
 
-def task(query: str, wanted: BlockFilter, rule: SelectionRule, sources: Sources) -> Members:
+def gather_task(query: str, wanted: BlockFilter, rule: SelectionRule, sources: Sources) -> Members:
     """Return what a task needs: tasks, decisions and procedures that the search finds for it, the first hits, and what
     the edges of these lead to.
     """
@@ -65,7 +65,7 @@ def task(query: str, wanted: BlockFilter, rule: SelectionRule, sources: Sources)
         for stored in sources.blocks.stored(every.tolist()):
             members.setdefault(stored.number, Belonging(_for_tasks(stored.block)))
     first = [(number, hit) for number, hit in hits if number in members][:FIRST] or hits[:FIRST]
-    return _walked(members, first, sources.blocks.numbers(wanted), rule.hops, sources)
+    return _walk_edges(members, first, sources.blocks.numbers(wanted), rule.hops, sources)
 
 
 def _hits(query: str, wanted: BlockFilter, rule: SelectionRule, sources: Sources) -> list[tuple[int, Candidate]]:
@@ -82,7 +82,7 @@ def _for_tasks(block: Block) -> str:
     return f"a {kind}" if kind else f"tagged {tag}" if tag else ""
 
 
-def _walked(
+def _walk_edges(
     members: dict[int, Belonging], first: Iterable[tuple[int, Candidate]], allowed: Numbers, hops: int, sources: Sources
 ) -> Members:
     """Return the members with what lies within some hops of the first hits, the nearest first."""

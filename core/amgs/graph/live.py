@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from amgs.clock import EPOCH, Clock, microseconds_of
 from amgs.graph.centrality import Measures, Scores, measure, telling
-from amgs.graph.view import GraphView, Ties, materialise, refreshed, strengths
+from amgs.graph.view import GraphView, Ties, materialise, refresh_view, strengths
 from amgs.index.snapshot_store import Generation, save_arrays
 from amgs.settings import GraphSettings
 from amgs.storage.edges import EdgeColumns, WalkColumns
@@ -210,7 +210,7 @@ class LiveGraph:
                 view = materialise(columns, nodes, now)
             self._view, self._at_version, self._measures = view, version, None
         if self._stale(view, now - view.as_of):
-            view = refreshed(view, self._walks(microseconds_of(view.as_of)), now)
+            view = refresh_view(view, self._walks(microseconds_of(view.as_of)), now)
             self._view, self._measures = view, None
         return view
 

@@ -96,7 +96,7 @@ class Parting:
     modularity: float
 
 
-def louvain(view: GraphView, seed: int = 0) -> Parting:
+def find_communities(view: GraphView, seed: int = 0) -> Parting:
     """Return the nodes that have an edge, parted so that the modularity of the strengths is (locally) greatest."""
     network = view.network.edge_subgraph(view.network.edges)
     if network.size(weight="weight") <= 0:

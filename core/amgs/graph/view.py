@@ -189,7 +189,7 @@ def materialise(columns: EdgeColumns, nodes: NDArray[np.int64], now: datetime) -
     )
 
 
-def refreshed(view: GraphView, walks: WalkColumns | EdgeColumns, now: datetime) -> GraphView:
+def refresh_view(view: GraphView, walks: WalkColumns | EdgeColumns, now: datetime) -> GraphView:
     """The view at `now`, its edges as they were but for the clocks of those walked since. Walks of edges it does not
     have are left out.
     """

@@ -123,7 +123,7 @@ def holds_its_day(block: Block) -> bool:
     return any(first <= written <= last for first, last in sure)
 
 
-def with_latest(evidence: Features, asked: str, blocks: Blocks) -> Features:
+def add_latest(evidence: Features, asked: str, blocks: Blocks) -> Features:
     """Return the evidence with its column `latest`: of what was decided twice, the later holds. blocks: by number."""
     best = np.argsort(-contributions(evidence).sum(axis=1), kind="stable")[:MOST_LATEST]
     if best.size < 2 or not table_of(asked).holding.search(asked):

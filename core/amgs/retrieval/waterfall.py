@@ -18,7 +18,7 @@ from amgs.index.fuzzy import StemCorrection
 from amgs.index.terms import LexicalQuery
 from amgs.index.vector import QueryVectors
 from amgs.retrieval.answerable import answerable, why_untold
-from amgs.retrieval.asked_days import BESIDE_WORDS, MOST_BLOCKS, asked_days, holds_its_day, with_latest
+from amgs.retrieval.asked_days import BESIDE_WORDS, MOST_BLOCKS, add_latest, asked_days, holds_its_day
 from amgs.retrieval.features import FEATURES, Features, QueryFeatures, weigh
 from amgs.retrieval.layers import LexicalHit, best, expand, fuzzy, keyword, prefilter, saturated, total, unheld, vector
 from amgs.retrieval.non_answers import with_non_answers
@@ -347,7 +347,7 @@ class _Run:
         found = weigh(numbers, asked, sources.sequences(), sources.keyword, sources.vectors)
         if asked.order:
             found = with_non_answers(found, self.request.text, self._blocks)
-            found = with_latest(found, self.request.text, self._blocks)
+            found = add_latest(found, self.request.text, self._blocks)
         if not asked.order or self.unknown_script:
             return found  # names are told by their capital letters, which other scripts do not have
         most = self.request.most

@@ -19,7 +19,7 @@ from amgs_app.calls.standard import standard
 from amgs_app.command_line.global_options import ANNOTATIONS, SWITCHES, Globals, Screen
 from amgs_app.gc_tuning import rare_collections
 from amgs_app.places.paths import write_whole
-from amgs_app.shell.output import advise, agreed, check_format, exit_code_of, progress_on, say, write
+from amgs_app.shell.output import advise, ask_first, check_format, exit_code_of, progress_on, say, write
 from amgs_app.terminal.exit_codes import ExitCode
 from amgs_app.terminal.screen import has_screen
 
@@ -41,7 +41,7 @@ def one_shot(call: Call[Any], options: Globals) -> int:
         if operator.engine.creates and call.arguments.get("dry_run"):
             operator.engine.keep_off_the_disk()
         _recall(operator)
-        going_on = agreed(operator, call)
+        going_on = ask_first(operator, call)
         if going_on is None:
             return ExitCode.STOPPED
         try:

@@ -186,7 +186,7 @@ def _width(out: IO[str]) -> int:
     return shutil.get_terminal_size().columns
 
 
-def agreed(operator: Operator, call: Call[Any]) -> Call[Any] | None:
+def ask_first(operator: Operator, call: Call[Any]) -> Call[Any] | None:
     """Return the call that may go on: with what it prompts for where nothing but its name was given, and asked first
     where it asks; None where the answer is no. Without a terminal it goes on as it is.
 

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 from amgs import extras
 from amgs.text.plural import plural
 from amgs_app.calls.registry import Registry
-from amgs_app.shell.output import Format, advise, agreed, complain, intended, progress_on
+from amgs_app.shell.output import Format, advise, ask_first, complain, intended, progress_on
 from amgs_app.shell.script import parse_step, run_step
 from amgs_app.terminal.printable import printable_line
 
@@ -86,7 +86,7 @@ def _run_line(operator: Operator, registry: Registry, line: str, form: Format) -
 
 def _carry_out(operator: Operator, registry: Registry, line: str, form: Format, name: str, number: int) -> None:
     step = parse_step(registry, line, name, number)
-    call = None if step is None else agreed(operator, step.call)
+    call = None if step is None else ask_first(operator, step.call)
     if step is None or call is None:
         return
     step = replace(step, call=call)

@@ -131,17 +131,15 @@ def create_app(
     app.add_middleware(RequestLog, largest=limits.largest)
     answer_errors(app)
     app.router.routes.extend(over_http.routes)
-    app.include_router(front_page.router)
-    app.include_router(memory_routes.router)
-    app.include_router(plans.router)
-    app.include_router(watching)
-    app.include_router(exact_routes.router)
+    # An included router is built at the first request, beside whatever other threads do; these routes stand already.
+    for router in (front_page.router, memory_routes.router, plans.router, watching, exact_routes.router):
+        app.router.routes.extend(router.routes)
     table = routes(standard())
     for route in table:
         add_route(app, route)
     _describe(app, table)
     if more is not None:
-        app.include_router(more(service))
+        app.router.routes.extend(more(service).routes)
     return app
 
 
